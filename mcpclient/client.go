@@ -44,8 +44,7 @@ type Client struct {
 	visits    urlElicitations
 	cache     cache
 
-	life  *lifecycle.Lifecycle
-	ready atomic.Bool // Connect has succeeded
+	life *lifecycle.Lifecycle
 }
 
 // silent is the logger of those who want none.

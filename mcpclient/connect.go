@@ -84,7 +84,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.callbacks = lifecycle.NewCallbackQueue(c.life, opts.Limits.Notifications, maxNotificationBytes, c.log)
 	c.async = lifecycle.NewSendQueue(c.life, c.log)
 	w := &c.wire
-	w.peer, w.life, w.standalone, w.isReady, w.refused = &c.peer, c.life, &c.standalone, c.ready.Load, c.refused
+	w.peer, w.life, w.standalone = &c.peer, c.life, &c.standalone
 	c.sessions = c.newSessions()
 	c.restarts = c.newRestarts()
 	stream := &c.standalone
@@ -96,9 +96,10 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 		return c.call(ctx, c.reads, r, page, opts)
 	}
 	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
-	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, c.call, opts.LogLevel
+	call := c.call
+	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, call, opts.LogLevel
 	c.tasks = taskStarter{
-		taskParts: taskParts{client: c, call: c.call, by: c.calls, wire: &c.wire, tools: &c.tools, limits: opts.Limits, life: c.life, log: c.log},
+		taskParts: taskParts{client: c, call: call, by: c.calls, wire: &c.wire, tools: &c.tools, limits: opts.Limits, life: c.life, log: c.log},
 		peer:      &c.peer,
 		timeouts:  opts.Timeouts,
 	}
@@ -168,7 +169,6 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		number:    c.connections.Add(1),
 		transport: t,
 		client:    c,
-		isReady:   c.ready.Load,
 		handle:    c.answerer.handle,
 		life:      c.life,
 		log:       c.log,

@@ -27,7 +27,6 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	client  linkClient
-	isReady func() bool                                                                                                       // the first handshake is done
 	handle  func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error) // answers a request
 	life    *lifecycle.Lifecycle
 	log     *slog.Logger
@@ -47,6 +46,7 @@ type link struct {
 // linkClient is what a connection needs of its client.
 type linkClient interface {
 	current() era
+	isReady() bool
 
 	// changed forgets what a change makes stale, and noticed passes a notification on to
 	// its observers.

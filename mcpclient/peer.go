@@ -13,6 +13,7 @@ type peer struct {
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
 	server atomic.Pointer[mcp.Server] // nil before the first handshake
+	ready  atomic.Bool                // Connect has succeeded
 
 	introduction string // of this client, as JSON
 	offers       offers // what the handlers can do
@@ -22,6 +23,9 @@ type peer struct {
 type eraBox struct{ era }
 
 func (p *peer) current() era { return p.era.Load().era }
+
+// isReady reports whether Connect has succeeded.
+func (p *peer) isReady() bool { return p.ready.Load() }
 
 // knownServer is what is known of the server, also before the handshake is done.
 func (p *peer) knownServer() mcp.Server {

@@ -45,7 +45,7 @@ func (l *link) unreadable(bad *transport.MessageError) {
 		l.calls.Fail(call.ID, bad.Err)
 	case told || !large:
 	default:
-		if only := l.onlyCall(); only != nil && (l.isReady() || only.Value.(*inFlight).request.method != "server/discover") {
+		if only := l.onlyCall(); only != nil && (l.client.isReady() || only.Value.(*inFlight).request.method != "server/discover") {
 			l.calls.Fail(only.ID, bad.Err)
 		}
 	}

@@ -33,8 +33,6 @@ type wire struct {
 	peer       *peer
 	life       *lifecycle.Lifecycle
 	standalone *standaloneStream
-	isReady    func() bool // the first handshake is done
-	refused    func(l *link) error
 
 	calls atomic.Int64 // the id of the last call
 }
@@ -60,7 +58,7 @@ func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (respo
 	case err != nil && ctx.Err() == nil:
 		return response{}, err
 	case err != nil:
-		if sent && !o.quiet && w.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
+		if sent && !o.quiet && w.peer.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
 			w.tellCancelled(l, flight, context.Cause(ctx).Error())
 		}
 		return response{}, ended(ctx)
@@ -119,7 +117,7 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 		}
 	} else {
 		m := l.message(e, flight, o)
-		m.Handshake = !w.isReady()
+		m.Handshake = !w.peer.isReady()
 		if o.heed || o.progress != nil {
 			w.standalone.open(ctx)
 		}
@@ -173,7 +171,7 @@ func (w *wire) posted(l *link, flight *inFlight, err error) {
 // unsent is what comes of a request that a connection did not take.
 func (w *wire) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
 	answer, callErr, ok := flight.Response() // it says more
-	if refused := w.refused(l); refused != nil && (!ok || callErr != nil) {
+	if refused := l.client.refused(l); refused != nil && (!ok || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
 	}
 	if ok {

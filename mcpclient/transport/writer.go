@@ -98,6 +98,9 @@ func (w *writer) fitsLocked(message []byte) bool {
 
 // appendLocked queues a message.
 func (w *writer) appendLocked(message []byte) {
+	if w.next == nil {
+		w.next, w.spare = w.spare, nil
+	}
 	w.next = append(slices.Grow(w.next, len(message)+1), message...)
 	w.next = append(w.next, '\n')
 	w.queued += len(message) + 1
