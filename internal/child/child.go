@@ -54,7 +54,7 @@ type Spec struct {
 // methods may be called from any goroutine. The owner must call [Process.Stop],
 // even after the process has exited.
 type Process struct {
-	cmd         *exec.Cmd
+	process     *os.Process
 	group       *group
 	stopTimeout time.Duration
 
@@ -109,10 +109,8 @@ func Start(s Spec) (p *Process, err error) {
 	}
 	closeAll([]*os.File{inR, outW, errW})
 
-	cmd.Args, cmd.Env = nil, nil // the environment is large
-
 	p = &Process{
-		cmd:         cmd,
+		process:     cmd.Process, // cmd is large
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
 		stdin:       inW,
@@ -128,7 +126,7 @@ func Start(s Spec) (p *Process, err error) {
 }
 
 // Pid returns the number of the process and of its group.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+func (p *Process) Pid() int { return p.process.Pid }
 
 // Stdin returns the standard input of the process. Write blocks while the process
 // does not read; Close ends that. What was written can still be read.

@@ -16,7 +16,7 @@ const lateTimeout = 2 * drainTimeout
 // closes done. One goroutine does all that, unless a writer could block it.
 func (p *Process) watch(stderr io.Writer) {
 	if stderr == nil {
-		if w, err := newExitWatch(p.cmd.Process, p.stderr.file); err == nil {
+		if w, err := newExitWatch(p.process, p.stderr.file); err == nil {
 			p.wg.Go(func() { p.watchTogether(w) })
 			return
 		}
@@ -41,7 +41,7 @@ func (p *Process) watchApart(stderr io.Writer) {
 	drained := make(chan struct{})
 	p.wg.Go(func() { p.drain(stderr, drained) })
 	p.wg.Go(func() {
-		awaitExit(p.cmd.Process)
+		awaitExit(p.process)
 		p.reap()
 		await.Closed(drained, lateTimeout)
 		close(p.done)
@@ -58,8 +58,7 @@ func awaitExit(p *os.Process) {
 
 // reap waits for the process, and then ends the rest of its group.
 func (p *Process) reap() {
-	err := p.cmd.Wait()
-	if state := p.cmd.ProcessState; state != nil {
+	if state, err := p.process.Wait(); err == nil {
 		p.status = state.String()
 	} else {
 		p.status = err.Error()
