@@ -137,6 +137,18 @@ var _ = func(ctx context.Context, ts *adapter.Toolset, model llms.Model, message
 	return nil
 }
 
+// docs/adapter.md, a function
+var _ = func(forecast func(ctx context.Context, city string, days int) (string, error)) adapter.Source {
+	type query struct {
+		City string `json:"city" jsonschema:"Its name in English"`
+		Days int    `json:"days,omitempty" minimum:"1"`
+	}
+	weather := adapter.Func("weather", "Forecasts the weather.", func(ctx context.Context, q query) (string, error) {
+		return forecast(ctx, q.City, q.Days)
+	}, &adapter.FuncOptions{ReadOnly: true})
+	return weather
+}
+
 // docs/adapter.md, approval
 var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(context.Context, string, json.RawMessage) (adapter.Decision, error)) error {
 	ts, err := adapter.Open(ctx, []adapter.Server{

@@ -231,7 +231,7 @@ func (t *Tool) asks(ctx context.Context) ApproveFunc {
 		ask = around(ask)
 	}
 	switch {
-	case t.local != nil, t.policy.trust == Trusted, t.policy.trust == TrustHints && ReadOnly(t.def):
+	case t.reads(), t.policy.trust == Trusted, t.policy.trust == TrustHints && ReadOnly(t.def):
 		return nil
 	}
 	return ask

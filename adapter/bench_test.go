@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"sync/atomic"
@@ -99,3 +100,24 @@ func TestLargeToolset(t *testing.T) {
 
 // parameters is where the parameters of a definition are in memory.
 func parameters(tool llms.Tool) uintptr { return reflect.ValueOf(tool.Function.Parameters).Pointer() }
+
+// BenchmarkFunc is one call of a function, from the model's text to the text for the model.
+func BenchmarkFunc(b *testing.B) {
+	b.ReportAllocs()
+	f := Func("echo", "Says ok.", func(_ context.Context, in struct {
+		X int `json:"x"`
+	}) (string, error) {
+		return "ok", nil
+	}, nil)
+	other := Func("other", "Says ok.", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
+	source := Merge(f, other)
+	for b.Loop() {
+		p, err := source.Catalog(Plain).Prepare(call("1", "echo", `{"x":1}`))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r := p.WithKey("K").Run(b.Context()); r.Text != "ok" {
+			b.Fatal(r.Text)
+		}
+	}
+}

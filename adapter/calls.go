@@ -53,6 +53,9 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if now.local != nil {
+		return now, nil
+	}
 	if err := now.client.Err(); err != nil {
 		return nil, &unsentError{now.about(err)}
 	}
@@ -87,11 +90,14 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	if err := ctx.Err(); err != nil {
 		return r.fail(ctx, t.about(err))
 	}
-	if t.local != nil {
+	if t.reads() {
 		r.sent = true
-		return c.answer(r, t.local(ctx, s.checked), nil)
+		res, _ := t.local(ctx, s.checked) // it has no errors
+		return c.answer(r, res, nil)
 	}
-	opts = append(CallLimits(t.policy.idleTimeout, t.policy.callTimeout), opts...)
+	if t.local == nil {
+		opts = append(CallLimits(t.policy.idleTimeout, t.policy.callTimeout), opts...)
+	}
 	req := &Request{Tool: t, Call: s.call, Arguments: slices.Clone(s.checked), Options: opts}
 	res, err := s.through(withCall(s.keyed(ctx), t, &s.call), req)
 	r.sent, r.doubt = s.sent, s.doubt

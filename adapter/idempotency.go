@@ -31,9 +31,9 @@ func KeyInMeta(name string) Idempotency { return Idempotency{meta: name} }
 func KeyInArgument(name string) Idempotency { return Idempotency{argument: name} }
 
 // HonoursKeys reports whether the tool recognizes a call that it gets again with the same
-// key, as the host says in [Server.Idempotency].
+// key, as the host says in [Server.Idempotency] or [FuncOptions].
 func (t *Tool) HonoursKeys() bool {
-	return t.keyArgument != "" || t.policy.idempotency.meta != ""
+	return t.honoursKeys || t.keyArgument != "" || t.policy.idempotency.meta != ""
 }
 
 // Repeatable reports whether a call of the tool may be made again although it may have

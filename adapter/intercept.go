@@ -124,6 +124,9 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 
 // ask has the server run the tool, or go on with it.
 func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
+	if t.local != nil {
+		return t.runLocal(ctx, s.approved)
+	}
 	if s.task != "" {
 		return t.client.Task(s.task, t.def.Name).Wait(ctx, t.options(append(slices.Clip(opts), mcpclient.WithTask(t.def)))...)
 	}

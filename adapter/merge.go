@@ -8,9 +8,9 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// Source gives tools to models: a [*Toolset] for instance, or several sources as one, see
-// [Merge]. The labels of servers should differ between the sources of
-// one agent, see [Catalog.Find].
+// Source gives tools to models: a [*Toolset], a function of this program ([Func]), or
+// several sources as one ([Merge]). The labels of servers should differ between the
+// sources of one agent, see [Catalog.Find].
 type Source interface {
 	// Catalog returns what the source has at present, for a provider. It is the same
 	// value until that changes. It panics if there is no such profile.

@@ -73,26 +73,26 @@ func (p *spill) keep(text string) string {
 }
 
 // read answers a call of the tool.
-func (p *spill) read(_ context.Context, args json.RawMessage) *mcp.CallToolResult {
+func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct {
 		Handle string      `json:"handle"`
 		Offset json.Number `json:"offset"`
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
-		return toolFailure("arguments: " + err.Error())
+		return toolFailure("arguments: " + err.Error()), nil
 	}
 	p.mu.Lock()
 	text, ok := p.texts[in.Handle]
 	p.mu.Unlock()
 	if !ok {
-		return toolFailure("there is no result with that handle, or it is not kept any more: call the tool that made it again")
+		return toolFailure("there is no result with that handle, or it is not kept any more: call the tool that made it again"), nil
 	}
 	offset := len(text)
 	if f, err := in.Offset.Float64(); in.Offset == "" || err == nil && f < float64(len(text)) {
 		offset = boundaryAfter(text, int(f))
 	}
 	if offset == len(text) {
-		return toolFailure("the offset is beyond the result, which has " + strconv.Itoa(len(text)) + " bytes")
+		return toolFailure("the offset is beyond the result, which has " + strconv.Itoa(len(text)) + " bytes"), nil
 	}
 	const notice = 128
 	end := boundary(text, min(len(text), offset+p.tool.policy.maxResult-notice))
@@ -101,7 +101,7 @@ func (p *spill) read(_ context.Context, args json.RawMessage) *mcp.CallToolResul
 		more = fmt.Sprintf("go on with offset %d", end)
 	}
 	head := fmt.Sprintf("[bytes %d to %d of %d; %s]\n", offset, end, len(text), more)
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: head + text[offset:end]}}}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: head + text[offset:end]}}}, nil
 }
 
 func toolFailure(text string) *mcp.CallToolResult {
@@ -112,7 +112,7 @@ func toolFailure(text string) *mcp.CallToolResult {
 // name is the name by which models know the tool that reads it.
 func (p *spill) fit(text string, t *Tool, name func() string) string {
 	limit := t.policy.maxResult
-	if len(text) <= limit || t.local != nil {
+	if len(text) <= limit || t.reads() {
 		return shorten(text, limit)
 	}
 	handle := p.keep(text)

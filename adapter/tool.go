@@ -27,6 +27,7 @@ type Tool struct {
 	outputs mcpclient.Validator // that holds its results against its output schema; nil: they are not checked
 
 	keyArgument string // the argument for the key of a call, "" for none
+	honoursKeys bool   // a function that looks for the key itself
 	repeat      bool   // the host says that it may be repeated
 
 	held func(json.RawMessage) error // the host's validator of arguments, nil without one
@@ -37,8 +38,9 @@ type Tool struct {
 
 	calls *calls // that runs its calls
 
-	// local runs the tool in this process. It is set for the toolset's own tools.
-	local func(context.Context, json.RawMessage) *mcp.CallToolResult
+	// local runs the tool in this process. It is set for the toolset's own tools, and for
+	// functions.
+	local func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
 }
 
 var _ tools.Tool = (*Tool)(nil)

@@ -1,0 +1,218 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/gotype"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// FuncOptions say more of a function that is a tool. Nil and the zero value are valid.
+type FuncOptions struct {
+	Title string // for people
+
+	// Server is what stands for the label of a server, in approvals for instance.
+	// Default: local.
+	Server string
+
+	// ReadOnly says that the function changes nothing, and Idempotent that a second call
+	// with the same arguments changes nothing more. Both are the host's own word:
+	// approval is not asked for what is ReadOnly, and either may be repeated, see
+	// [Tool.Repeatable].
+	ReadOnly, Idempotent bool
+
+	// HonoursKeys says that the function takes a call only once with one key, which it
+	// finds by [KeyFrom].
+	HonoursKeys bool
+
+	// Trusted lets the function run without approval.
+	Trusted bool
+
+	// InputSchema is what models are offered and what arguments are checked by, instead
+	// of the schema of the type.
+	InputSchema json.RawMessage
+
+	// Options are as for a toolset. A function heeds Approve, Decisions, User, Intercept,
+	// MaxResult, MaxMedia, Errors, CallTimeout, Parallelism, and Logger, which gets the
+	// stack of a panic.
+	Options *Options
+}
+
+// FuncTool is a function of this program as a source of one tool.
+type FuncTool struct {
+	tool     *Tool
+	catalogs map[Profile]func() *Catalog
+}
+
+var _ Source = (*FuncTool)(nil)
+
+// Func makes a tool of a function. Its input schema is that of In, a struct or a map with
+// strings as keys: properties are what encoding/json reads, required unless the tag json
+// says omitempty or omitzero or the field is a pointer, and these tags say more:
+//
+//	jsonschema:"The city's name"  the description
+//	enum:"red,green,blue"         the values of a string, or of each item of a list
+//	minimum:"1" maximum:"10"      the bounds of a number
+//
+// The function gets only arguments that fit. A string that it returns is the text for the
+// model, an [*mcp.CallToolResult] the result as it is, and everything else is written as
+// JSON, which is also the structured content. What it returns as an error, and a panic,
+// is text for the model, as of a tool that failed; the end of the context is not.
+//
+// It runs on the goroutine of the call, at the same time as others, and has to heed its context.
+//
+// Func panics if In has no schema, if name is empty, or if the schema of opts cannot be
+// used.
+func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
+	def := &mcp.Tool{Name: name, Description: description}
+	if opts == nil || opts.InputSchema == nil {
+		input, err := gotype.Schema(reflect.TypeFor[In]())
+		if err != nil {
+			panic(fmt.Sprintf("adapter: function %q: %v", name, err))
+		}
+		def.InputSchema = input
+	}
+	tool, err := NewFuncTool(def, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+		var in In
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return nil, fmt.Errorf("arguments: %w", err)
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return resultOf(out)
+	}, opts)
+	if err != nil {
+		panic("adapter: " + err.Error())
+	}
+	return tool
+}
+
+// NewFuncTool makes a tool of a definition and of what runs it, for tools whose types are
+// known only when the program runs. The arguments fit the input schema of the definition;
+// otherwise it is like [Func]. def must not change after that.
+func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
+	if def.Name == "" {
+		return nil, errors.New("a function has no name")
+	}
+	var o FuncOptions
+	if opts != nil {
+		o = *opts
+	}
+	common := o.Options.withDefaults()
+	c := &calls{
+		approvals: newApprovals(common), intercept: common.Intercept,
+		current: func(t *Tool) (*Tool, error) { return t, nil },
+		fit:     func(text string, t *Tool) string { return shorten(text, t.policy.maxResult) },
+	}
+	tool, err := newTool(newPolicy(common, o.server()), nil, o.define(def), new(schema.Cache))
+	if err != nil {
+		return nil, fmt.Errorf("function %q: %w", cut(def.Name, 200), err)
+	}
+	tool.calls, tool.local, tool.honoursKeys = c, run, o.HonoursKeys
+	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, PrefixNever)[0])
+	f := &FuncTool{tool: tool, catalogs: map[Profile]func() *Catalog{}}
+	for _, p := range Profiles() {
+		f.catalogs[p] = sync.OnceValue(func() *Catalog {
+			return newCatalog([]*Tool{tool}, p, common.Parallelism, common.MaxResult)
+		})
+	}
+	return f, nil
+}
+
+// server is what stands for the server of a function.
+func (o *FuncOptions) server() *Server {
+	s := &Server{Name: cmp.Or(o.Server, "local"), Trust: TrustHints}
+	if o.Trusted {
+		s.Trust = Trusted
+	}
+	return s
+}
+
+// define returns a definition with what the options say.
+func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
+	out := *def
+	out.Title = cmp.Or(o.Title, def.Title)
+	if o.InputSchema != nil {
+		out.InputSchema = o.InputSchema
+	}
+	if o.ReadOnly || o.Idempotent {
+		var hints mcp.ToolAnnotations
+		if def.Annotations != nil {
+			hints = *def.Annotations
+		}
+		if yes := true; o.ReadOnly {
+			hints.ReadOnlyHint = &yes
+		}
+		if yes := true; o.Idempotent {
+			hints.IdempotentHint = &yes
+		}
+		out.Annotations = &hints
+	}
+	return &out
+}
+
+// Catalog returns the function for a provider, always the same value. It panics if there
+// is no such profile.
+func (f *FuncTool) Catalog(p Profile) *Catalog {
+	build, ok := f.catalogs[cmp.Or(p, Plain)]
+	if !ok {
+		panic(fmt.Sprintf("adapter: there is no profile %q", p))
+	}
+	return build()
+}
+
+// Tool is the function for langchaingo's agents.
+func (f *FuncTool) Tool() *Tool { return f.tool }
+
+// runLocal runs a tool of this process.
+func (t *Tool) runLocal(ctx context.Context, args json.RawMessage) (res *mcp.CallToolResult, err error) {
+	if limit := t.policy.callTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	err = guarded(t.policy.log, "the tool", func() (err error) {
+		res, err = t.local(ctx, args)
+		return err
+	})
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil, err
+	case err != nil:
+		return toolFailure(err.Error()), nil
+	case res == nil:
+		return &mcp.CallToolResult{}, nil
+	}
+	return res, nil
+}
+
+// resultOf is what a function has returned, for the model.
+func resultOf(out any) (*mcp.CallToolResult, error) {
+	switch out := out.(type) {
+	case string:
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out}}}, nil
+	case *mcp.CallToolResult:
+		return out, nil
+	case mcp.CallToolResult:
+		return &out, nil
+	case struct{}:
+		return &mcp.CallToolResult{}, nil
+	}
+	written, err := jsonrpc.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: string(written)}}, StructuredContent: written,
+	}, nil
+}

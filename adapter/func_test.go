@@ -1,0 +1,172 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+type trip struct {
+	City string `json:"city" jsonschema:"Where to"`
+	Days int    `json:"days,omitempty" minimum:"1"`
+}
+
+// A function is a tool like that of a server: its arguments are read, repaired and
+// checked, and what it returns is told to the model.
+func TestFunc(t *testing.T) {
+	same := func(_ context.Context, in trip) (trip, error) { return in, nil }
+	text := func(_ context.Context, in trip) (string, error) { return in.City, nil }
+	for name, tt := range map[string]struct {
+		tool             *FuncTool
+		input            string
+		want, structured string
+		isError          bool
+	}{
+		"text":           {Func("f", "Does it.", text, nil), `{"city":"Rome"}`, "Rome", "", false},
+		"JSON":           {Func("f", "Does it.", same, nil), `{"city":"<Rome>","days":"3"}`, `{"city":"<Rome>","days":3}`, `{"city":"<Rome>","days":3}`, false},
+		"missing":        {Func("f", "Does it.", same, nil), `{}`, `Error: arguments of f: missing required property "city". Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"unknown":        {Func("f", "Does it.", same, nil), `{"city":"Rome","City":"Oslo"}`, `Error: arguments of f: unknown property "City"; known are "city", "days". Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"bound":          {Func("f", "Does it.", same, nil), `{"city":"Rome","days":0}`, `Error: arguments of f: at "/days": want a number >= 1, got number 0. Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"failure":        {Func("f", "", func(context.Context, trip) (int, error) { return 0, errors.New("no trains") }, nil), `{"city":"Rome"}`, "Error: no trains", "", true},
+		"panic":          {Func("f", "", func(context.Context, trip) (int, error) { panic("oops") }, nil), `{"city":"Rome"}`, "Error: the tool panicked: oops", "", true},
+		"nothing":        {Func("f", "", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, nil), "", "(the tool returned no content)", "", false},
+		"result":         {Func("f", "", func(context.Context, map[string]int) (*mcp.CallToolResult, error) { return toolFailure("full"), nil }, nil), `{"a":1}`, "Error: full", "", true},
+		"no result":      {Func("f", "", func(context.Context, any) (*mcp.CallToolResult, error) { return nil, nil }, &FuncOptions{InputSchema: json.RawMessage(object)}), "", "(the tool returned no content)", "", false},
+		"not a JSON":     {Func("f", "", func(context.Context, trip) (func(), error) { return func() {}, nil }, nil), `{"city":"Rome"}`, "Error: result: json: unsupported type: func()", "", true},
+		"too large":      {Func("f", "", func(context.Context, struct{ N int8 }) (int, error) { return 1, nil }, nil), `{"N":128}`, `Error: arguments of f: at "/N": want a number <= 127, got number 128. Nothing was done. Correct the arguments and call the tool again.`, "", true},
+		"another schema": {Func("f", "", text, &FuncOptions{InputSchema: json.RawMessage(`{"type":"object"}`)}), `{"city":7}`, "Error: arguments: json: cannot unmarshal number into Go struct field trip.city of type string", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tt.tool.Catalog(Plain).Call(t.Context(), call("1", "f", tt.input))
+			if r.Text != tt.want || r.IsError != tt.isError || r.Fatal() != nil {
+				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), tt.want)
+			}
+			if r.Raw != nil && string(r.Raw.StructuredContent) != tt.structured {
+				t.Errorf("got structured content %s, want %s", r.Raw.StructuredContent, tt.structured)
+			}
+		})
+	}
+	f := Func("f", "Does it.", same, nil)
+	const want = `{"type":"object","properties":{"city":{"description":"Where to","type":"string"},"days":{"type":"integer","minimum":1}},"required":["city"],"additionalProperties":false}`
+	if got := f.Catalog(OpenAI).Definitions()[0].Function; got.Description != "Does it." || string(got.Parameters.(json.RawMessage)) != want {
+		t.Errorf("got %q with %s", got.Description, got.Parameters)
+	}
+	if f.Catalog("") != f.Catalog(Plain) {
+		t.Error("got another catalog for no profile")
+	}
+}
+
+// Functions have the approvals, the interceptors and the bounds of their options; what the
+// host says of them is believed.
+func TestFuncOptions(t *testing.T) {
+	var log bytes.Buffer
+	var asked, ran []string
+	common := &Options{
+		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
+		MaxResult: 256,
+		Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, a.Server+" "+a.Name)
+			return AllowWith(json.RawMessage(`{"city":"Oslo"}`)), nil
+		},
+		Intercept: []Interceptor{func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+				ran = append(ran, r.Tool.Name())
+				return next(ctx, r)
+			}
+		}},
+	}
+	where := func(ctx context.Context, in trip) (string, error) {
+		if in.City == "nowhere" {
+			panic("lost")
+		}
+		return in.City + KeyFrom(ctx) + strings.Repeat("!", 300), nil
+	}
+	source := Merge(
+		Func("write", "", where, &FuncOptions{Options: common}),
+		Func("read", "", where, &FuncOptions{ReadOnly: true, Server: "files", Options: common}),
+		Func("again", "", where, &FuncOptions{Idempotent: true, Trusted: true, HonoursKeys: true, Title: "Again", Options: common}),
+	)
+	catalog := source.Catalog(Plain)
+	for _, tool := range catalog.Tools() {
+		p, err := catalog.Prepare(call("1", tool.Name(), `{"city":"Rome"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "RomeK!"
+		if tool.Name() == "write" {
+			want = "[the user changed the arguments to {\"city\":\"Oslo\"}]\nOsloK!"
+		}
+		if r := p.WithKey("K").Run(t.Context()); !strings.HasPrefix(r.Text, want) || len(r.Text) > 256 {
+			t.Errorf("%s: got %q", tool.Name(), r.Text)
+		}
+		if tool.Repeatable() != (tool.Name() != "write") || tool.HonoursKeys() != (tool.Name() == "again") {
+			t.Errorf("%s: repeatable %v, honours keys %v", tool.Name(), tool.Repeatable(), tool.HonoursKeys())
+		}
+	}
+	if want := []string{"write", "read", "again"}; !slices.Equal(ran, want) || !slices.Equal(asked, []string{"local write"}) {
+		t.Errorf("got the calls %q and the approvals %q", ran, asked)
+	}
+	if tool, err := catalog.Find("files", "read", ""); err != nil || tool.Name() != "read" {
+		t.Errorf("got %v, %v, want the function by its label", tool, err)
+	}
+	catalog.Call(t.Context(), call("1", "read", `{"city":"nowhere"}`))
+	if !strings.Contains(log.String(), "panicked: lost") || !strings.Contains(log.String(), "TestFuncOptions") {
+		t.Errorf("got the log %s, want the stack of the panic", log.String())
+	}
+}
+
+// The end of the context, and a limit of time, are no failures of the function.
+func TestFuncThatIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() }
+		for want, tt := range map[string]struct {
+			limit time.Duration
+			opts  *FuncOptions
+			fatal bool
+		}{
+			"Error: the call was cancelled; the tool may or may not have run":     {time.Second, nil, true},
+			"Error: the tool gave no answer in time; it may still be running":     {time.Hour, &FuncOptions{Options: &Options{CallTimeout: time.Second}}, false},
+			"Error: the call was cancelled before it was sent. Nothing was done.": {0, nil, true},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+			r := Func("waits", "", waits, tt.opts).Catalog(Plain).Call(ctx, call("1", "waits", ""))
+			cancel()
+			if r.Text != want || (r.Fatal() != nil) != tt.fatal || r.Interrupted() == r.Unsent() {
+				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), want)
+			}
+		}
+	})
+}
+
+func TestFuncThatIsNoTool(t *testing.T) {
+	panics := func(want string, f func()) {
+		t.Helper()
+		defer func() {
+			if got, _ := recover().(string); !strings.Contains(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}()
+		f()
+	}
+	panics(`adapter: function "f": schema of chan int: chan int has no JSON`, func() {
+		Func("f", "", func(context.Context, chan int) (int, error) { return 0, nil }, nil)
+	})
+	panics(`adapter: function "f": input schema: arguments are an object, which type ["integer"] refuses`, func() {
+		Func("f", "", func(context.Context, int) (int, error) { return 0, nil }, nil)
+	})
+	panics("adapter: a function has no name", func() {
+		Func("", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil)
+	})
+	panics(`there is no profile "x"`, func() {
+		Func("f", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil).Catalog("x")
+	})
+}

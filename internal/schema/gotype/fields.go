@@ -1,0 +1,143 @@
+package gotype
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is a field of a struct as JSON has it.
+type field struct {
+	reflect.StructField
+	name     string // of the property
+	tagged   bool   // the name is from the tag
+	optional bool
+	quoted   bool // the value is inside a string
+	depth    int  // of embedding
+}
+
+// fieldsOf lists the fields of a struct that JSON has, with the fields of embedded
+// structs. As in encoding/json, of fields with one name the shallowest counts, or else
+// the only one with a tag, or else none.
+func fieldsOf(t reflect.Type) []field {
+	all := collect(nil, t, 0, map[reflect.Type]bool{})
+	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {
+		return slices.ContainsFunc(all, func(other field) bool {
+			return other.name == f.name && !slices.Equal(other.Index, f.Index) && !f.hides(other)
+		})
+	})
+}
+
+// hides reports whether a field counts instead of another one with its name.
+func (f field) hides(other field) bool {
+	if f.depth != other.depth {
+		return f.depth < other.depth
+	}
+	return f.tagged && !other.tagged
+}
+
+// collect appends the fields of t, which is embedded at a depth.
+func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]bool) []field {
+	if around[t] {
+		return out
+	}
+	around[t] = true
+	defer delete(around, t)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch embedded := f.Anonymous && inner.Kind() == reflect.Struct; {
+		case f.Tag.Get("json") == "-" || !f.IsExported() && !embedded:
+			continue
+		case embedded && tag == "":
+			from := len(out)
+			out = collect(out, inner, depth+1, around)
+			for k := range out[from:] { // the place tells fields of one name apart
+				out[from+k].Index = append([]int{i}, out[from+k].Index...)
+			}
+			continue
+		case !f.IsExported():
+			continue
+		}
+		has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
+		name := tag
+		if name == "" {
+			name = f.Name
+		}
+		out = append(out, field{
+			StructField: f, name: name, tagged: tag != "", depth: depth, quoted: has("string"),
+			optional: has("omitempty") || has("omitzero") || f.Type.Kind() == reflect.Pointer,
+		})
+	}
+	return out
+}
+
+// property writes the schema of a field.
+func (w *writer) property(f field) (json.RawMessage, error) {
+	says, err := w.schema(f.Type)
+	if err != nil {
+		return nil, err
+	}
+	if f.quoted {
+		says = keywords("type", "string")
+	}
+	if values := f.Tag.Get("enum"); values != "" {
+		if says, err = enumerate(says, strings.Split(values, ",")); err != nil {
+			return nil, err
+		}
+	}
+	more := map[string]any{}
+	for _, bound := range []string{"minimum", "maximum"} {
+		if text := f.Tag.Get(bound); text != "" {
+			number := json.Number(text)
+			if _, err := number.Float64(); err != nil {
+				return nil, fmt.Errorf("%s %q is not a number", bound, text)
+			}
+			more[bound] = number
+		}
+	}
+	if text := f.Tag.Get("jsonschema"); text != "" {
+		more["description"] = text
+	}
+	return with(says, more), nil
+}
+
+// enumerate limits a schema of strings, or of lists of strings, to values.
+func enumerate(says json.RawMessage, values []string) (json.RawMessage, error) {
+	var s struct {
+		Type  string
+		Items json.RawMessage
+	}
+	if err := json.Unmarshal(says, &s); err != nil {
+		return nil, err
+	}
+	switch s.Type {
+	case "string":
+		return with(says, map[string]any{"enum": values}), nil
+	case "array":
+		items, err := enumerate(s.Items, values)
+		return with(says, map[string]any{"items": items}), err
+	}
+	return nil, fmt.Errorf("the tag enum is for strings, not for %s", says)
+}
+
+// with sets keywords of a schema, in their order.
+func with(says json.RawMessage, more map[string]any) json.RawMessage {
+	var all []any
+	var known map[string]json.RawMessage
+	_ = json.Unmarshal(says, &known) // it is ours
+	for _, keyword := range []string{"description", "$ref", "type", "format", "contentEncoding", "enum", "minimum", "maximum", "items", "minItems", "maxItems", "properties", "required", "additionalProperties"} {
+		if value, ok := more[keyword]; ok {
+			all = append(all, keyword, value)
+		} else if value, ok := known[keyword]; ok {
+			all = append(all, keyword, value)
+		}
+	}
+	return keywords(all...)
+}

@@ -1,0 +1,225 @@
+// Package gotype writes the JSON Schema of a Go type, as package encoding/json reads it.
+//
+// Properties come from exported fields, in their order, with the names of the tag json.
+// A property is required unless its tag says omitempty or omitzero, or the field is a
+// pointer. Objects of structs take no other properties. More is said by tags of a field:
+//
+//	json:"city,omitempty"         the name, and that the property is optional
+//	jsonschema:"The city's name"  its description
+//	enum:"red,green,blue"         the values of a string, or of each item of a list
+//	minimum:"1" maximum:"10"      the bounds of a number
+//
+// Pointers are what they point to. Fields of embedded structs are fields of the outer
+// one. [time.Time] is a date and time, []byte is base64, what implements
+// [encoding.TextUnmarshaler] is a string, and any, [json.RawMessage], and what reads its JSON by
+// itself is anything. A type in which it occurs itself becomes a definition.
+package gotype
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Schema writes the schema of values of a type. The error says which part of the type has
+// none.
+func Schema(t reflect.Type) (json.RawMessage, error) {
+	w := &writer{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
+	root, err := w.schema(t)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %v: %w", t, err)
+	}
+	if len(w.names) == 0 {
+		return root, nil
+	}
+	for i := 0; i < len(w.recursive); i++ { // a definition may refer to further ones
+		t := w.recursive[i]
+		if w.defs[w.names[t]], err = w.object(t); err != nil {
+			return nil, fmt.Errorf("schema of %v: %w", t, err)
+		}
+	}
+	defs, err := jsonrpc.Marshal(w.defs)
+	if err != nil {
+		return nil, err
+	}
+	return jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, root), "$defs", defs)), nil
+}
+
+// writer writes one schema.
+type writer struct {
+	open      map[reflect.Type]bool // the structs around the present type
+	recursive []reflect.Type        // that occur in themselves
+	names     map[reflect.Type]string
+	defs      map[string]json.RawMessage
+}
+
+// reference refers to a type that occurs in itself.
+func (w *writer) reference(t reflect.Type) json.RawMessage {
+	name, known := w.names[t]
+	if !known {
+		name = definitionName(t)
+		for n := 2; w.taken(name); n++ {
+			name = definitionName(t) + strconv.Itoa(n)
+		}
+		w.names[t], w.recursive = name, append(w.recursive, t)
+	}
+	return keywords("$ref", "#/$defs/"+name)
+}
+
+func (w *writer) taken(name string) bool {
+	for _, other := range w.names {
+		if other == name {
+			return true
+		}
+	}
+	return false
+}
+
+// definitionName is a type's name, without characters that need escapes in references.
+func definitionName(t reflect.Type) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, t.Name())
+}
+
+var (
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+)
+
+// schema writes the schema of a type.
+func (w *writer) schema(t reflect.Type) (json.RawMessage, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch pointer := reflect.PointerTo(t); {
+	case t == reflect.TypeFor[time.Time]():
+		return keywords("type", "string", "format", "date-time"), nil
+	case t == reflect.TypeFor[json.Number]():
+		return keywords("type", "number"), nil
+	case pointer.Implements(jsonUnmarshaler):
+		return keywords(), nil
+	case pointer.Implements(textUnmarshaler):
+		return keywords("type", "string"), nil
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return keywords("type", "boolean"), nil
+	case reflect.String:
+		return keywords("type", "string"), nil
+	case reflect.Float32, reflect.Float64:
+		return keywords("type", "number"), nil
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return keywords(), nil
+		}
+	case reflect.Slice, reflect.Array:
+		return w.list(t)
+	case reflect.Map:
+		return w.mapping(t)
+	case reflect.Struct:
+		if w.open[t] {
+			return w.reference(t), nil
+		}
+		return w.object(t)
+	default:
+		if low, high, ok := integers(t); ok {
+			return keywords("type", "integer", "minimum", low, "maximum", high), nil
+		}
+	}
+	return nil, fmt.Errorf("%v has no JSON", t)
+}
+
+// integers returns the bounds of a type of integers, nil for bounds that numbers of 64
+// bits have.
+func integers(t reflect.Type) (low, high any, ok bool) {
+	bits := 0
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if bits = t.Bits(); bits < 64 {
+			return -1 << (bits - 1), 1<<(bits-1) - 1, true
+		}
+		return nil, nil, true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		if bits = t.Bits(); bits < 64 {
+			return 0, uint64(math.MaxUint64) >> (64 - bits), true
+		}
+		return 0, nil, true
+	}
+	return nil, nil, false
+}
+
+func (w *writer) list(t reflect.Type) (json.RawMessage, error) {
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+		return keywords("type", "string", "contentEncoding", "base64"), nil
+	}
+	items, err := w.schema(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind() == reflect.Array {
+		return keywords("type", "array", "items", items, "minItems", t.Len(), "maxItems", t.Len()), nil
+	}
+	return keywords("type", "array", "items", items), nil
+}
+
+func (w *writer) mapping(t reflect.Type) (json.RawMessage, error) {
+	_, _, isInteger := integers(t.Key())
+	if t.Key().Kind() != reflect.String && !isInteger && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
+		return nil, fmt.Errorf("%v has keys that are no strings", t)
+	}
+	values, err := w.schema(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	return keywords("type", "object", "additionalProperties", values), nil
+}
+
+// object writes the schema of a struct.
+func (w *writer) object(t reflect.Type) (json.RawMessage, error) {
+	w.open[t] = true
+	defer delete(w.open, t)
+	properties := []byte{'{'}
+	var required []string
+	for _, f := range fieldsOf(t) {
+		says, err := w.property(f)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		properties = jsonrpc.AppendMember(properties, f.name, says)
+		if !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	all := []any{"type", "object", "properties", json.RawMessage(jsonrpc.CloseObject(properties))}
+	if len(required) > 0 {
+		all = append(all, "required", required)
+	}
+	return keywords(append(all, "additionalProperties", false)...), nil
+}
+
+// keywords writes a schema of names and values, without those whose value is nil.
+func keywords(all ...any) json.RawMessage {
+	out := []byte{'{'}
+	for i := 0; i < len(all); i += 2 {
+		if all[i+1] == nil {
+			continue
+		}
+		value, err := jsonrpc.Marshal(all[i+1])
+		if err != nil {
+			panic(err) // strings, numbers and JSON of ours
+		}
+		out = jsonrpc.AppendMember(out, all[i].(string), value)
+	}
+	return jsonrpc.CloseObject(out)
+}

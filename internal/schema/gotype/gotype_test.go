@@ -1,0 +1,119 @@
+package gotype
+
+import (
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type base struct {
+	ID   int8   `json:"id"`
+	Name string `json:"name" jsonschema:"inner"`
+}
+
+type tree struct {
+	Value    string  `json:"value"`
+	Children []*tree `json:"children,omitempty"`
+}
+
+type all struct {
+	base
+	Name    string         `json:"name" jsonschema:"The \"name\" <b>"`
+	Color   string         `json:"color" enum:"red,green"`
+	Tags    []string       `json:"tags,omitempty" enum:"a,b"`
+	Count   int            `json:"count" minimum:"1" maximum:"10"`
+	Size    uint           `json:"size,omitzero"`
+	Ratio   *float64       `json:"ratio"`
+	On      bool           `json:"on"`
+	When    time.Time      `json:"when"`
+	Host    netip.Addr     `json:"host"`
+	Data    []byte         `json:"data"`
+	Pair    [2]int64       `json:"pair"`
+	Extra   map[string]any `json:"extra"`
+	Any     any            `json:"any"`
+	Number  json.Number    `json:"number"`
+	Quoted  int            `json:"quoted,string"`
+	Plain   string
+	Tree    tree   `json:"tree"`
+	Skipped string `json:"-"`
+	hidden  string
+}
+
+func TestSchema(t *testing.T) {
+	_ = all{}.hidden
+	for _, tt := range []struct {
+		value any
+		want  string
+	}{
+		{struct{}{}, `{"type":"object","properties":{},"additionalProperties":false}`},
+		{&base{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"inner","type":"string"}},"required":["id","name"],"additionalProperties":false}`},
+		{map[string]int{}, `{"type":"object","additionalProperties":{"type":"integer"}}`},
+		{json.RawMessage{}, `{}`},
+		{tree{}, `{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+		{all{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"The \"name\" <b>","type":"string"},` +
+			`"color":{"type":"string","enum":["red","green"]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1,"maximum":10},` +
+			`"size":{"type":"integer","minimum":0},"ratio":{"type":"number"},"on":{"type":"boolean"},"when":{"type":"string","format":"date-time"},"host":{"type":"string"},` +
+			`"data":{"type":"string","contentEncoding":"base64"},"pair":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},"extra":{"type":"object","additionalProperties":{}},` +
+			`"any":{},"number":{"type":"number"},"quoted":{"type":"string"},"Plain":{"type":"string"},` +
+			`"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}},` +
+			`"required":["id","name","color","count","on","when","host","data","pair","extra","any","number","quoted","Plain","tree"],"additionalProperties":false,` +
+			`"$defs":{"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+	} {
+		got, err := Schema(reflect.TypeOf(tt.value))
+		if err != nil {
+			t.Errorf("%T: %v", tt.value, err)
+		}
+		if diff := cmp.Diff(string(got), tt.want); diff != "" {
+			t.Errorf("%T: got (-) want (+):\n%s", tt.value, diff)
+		}
+	}
+}
+
+// What fits a type's schema is what encoding/json reads: of fields with one name the
+// outermost counts.
+func TestFieldsOfOneName(t *testing.T) {
+	type a struct{ X, Y int }
+	type b struct {
+		X int
+		Y int `json:"Y"`
+	}
+	type both struct {
+		a
+		b
+		Z int
+	}
+	got, err := Schema(reflect.TypeFor[both]())
+	if err != nil || !strings.Contains(string(got), `"required":["Y","Z"]`) {
+		t.Errorf("got %s, %v, want Y and Z", got, err)
+	}
+	value := both{a: a{1, 2}, b: b{3, 4}, Z: 5}
+	if b, err := json.Marshal(value); err != nil || string(b) != `{"Y":4,"Z":5}` {
+		t.Errorf("encoding/json has %s, %v", b, err)
+	}
+}
+
+func TestTypesWithoutSchema(t *testing.T) {
+	for _, tt := range []struct {
+		value any
+		want  string
+	}{
+		{struct{ F func() }{}, "schema of struct { F func() }: field F: func() has no JSON"},
+		{map[bool]int{}, "schema of map[bool]int: map[bool]int has keys that are no strings"},
+		{struct{ C []chan int }{}, "schema of struct { C []chan int }: field C: chan int has no JSON"},
+		{struct {
+			N int `enum:"1,2"`
+		}{}, `the tag enum is for strings`},
+		{struct {
+			N int `minimum:"one"`
+		}{}, `minimum "one" is not a number`},
+	} {
+		if _, err := Schema(reflect.TypeOf(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%T: got %v, want %s", tt.value, err, tt.want)
+		}
+	}
+}
