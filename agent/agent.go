@@ -1,27 +1,18 @@
-// Package agent lets a model use the tools of MCP servers until it has an
-// answer.
+// Package agent lets a model use tools until it has an answer: the tools of MCP servers,
+// native Go functions, and others.
 //
-// [Agent.Events] is the loop: call the model, run the tools that it asks for,
-// give it the results, again. Everything that happens comes out of it as an
-// [Event], in order, on the goroutine that ranges over it:
-//
-//	a, err := agent.New(model, toolset, &agent.Options{System: "Be brief."})
+//	a, err := agent.New(model, &agent.Options{System: "Be brief.", Tools: []adapter.Source{toolset}})
 //	…
-//	for event, err := range a.Events(ctx, messages) {
-//		if err != nil {
-//			return err
-//		}
-//		switch e := event.(type) {
-//		case *agent.TextDelta:
-//			fmt.Print(e.Text)
-//		case *agent.ToolStart:
-//			fmt.Printf("%s on %s …\n", e.Tool, e.Server)
-//		case *agent.TurnEnd:
-//			messages = append(messages, e.Messages...)
-//		}
-//	}
+//	result, err := a.Run(ctx, agent.Text("What is on my calendar?"))
 //
-// [Agent.Run] is the same loop for callers who want the outcome only.
+// # Runs
+//
+// A run is data, and an agent is a recipe: the [run.State] of a run is the fold of its
+// records, and the agent moves it on, turn by turn. [Agent.Events] is the loop: call the
+// model, run the tools that it asks for, give it the results, again. Everything that
+// happens comes out of it as an [Event]; [Agent.Run] is for callers who want the outcome
+// only. With [Options.Store] each step is durable before the next, so that a run that
+// ends with its process goes on in another one by [Agent.Resume].
 //
 // The model reads what goes wrong with a tool, and may try something else: an
 // unknown name, arguments that do not fit, a tool that failed or took
@@ -33,50 +24,53 @@
 // the tools of that one. Names in an earlier reply are history: nothing is called
 // by them.
 //
-// Servers may ask for something during a tool call. Their questions appear among the
-// events of the run, with the server and the tool call that asks, and go to the
-// handlers of the clients:
+// # Calls that may have run
+//
+// The intent of a call is durable before the call is sent, and its outcome when it has
+// one. A call without an outcome was under way when its process ended: it is in doubt. It is
+// sent again only if that does no harm: the server honours the key of the call, or
+// the tool changes nothing, see [adapter.Server]. Otherwise [Options.Doubt] says what becomes of it.
+//
+// # Questions
+//
+// Approvals, and what servers ask a person during a call, are questions of the run
+// ([run.Ask]). The person at hand answers them, [Options.Answer]; without one the run waits:
+// its events end with [Suspended], and [Agent.Resume] goes on with the answers, in any
+// process. Servers may ask if their clients leave it to runs:
 //
 //	adapter.Options{Client: &mcpclient.Options{
 //		Elicitation: agent.OnlyInRuns(), // or a handler of the host
 //		Sampling:    sampler,
 //	}}
 //
-// [Options.OnElicit] answers before the handler does. A question outside of a run
-// goes to the handler alone, and so does one of a server that several runs use at
-// the same time, if it cannot be known which run is asked.
+// A question outside of a run goes to the handler alone, and so does one of a server that
+// several runs use at the same time, if it cannot be known which run is asked.
 package agent
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
-	"slices"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/convert"
 )
-
-// ErrNoAnswer is the error of a run whose model gave neither text nor tool
-// calls. The run's messages are still good: asking again may help.
-var ErrNoAnswer = errors.New("agent: the model gave neither text nor tool calls")
 
 // Agent is a model with tools. It holds no state of its runs: any number of
 // them may go on at the same time.
 type Agent struct {
-	model llms.Model
-	tools *adapter.Toolset
-	opts  *Options
-	rules rules
+	model   llms.Model
+	asked   string // the model that the options ask for, "" for its default
+	tools   adapter.Source
+	opts    *Options
+	dialect convert.Dialect
+	profile adapter.Profile
 }
 
-// New returns an agent that gives the tools to the model, which must not be nil,
-// or a nil pointer. tools may be a nil pointer, then the model has none; the
-// agent does not close it.
-func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error) {
+// New returns an agent that uses the model, which must not be nil.
+func New(model llms.Model, opts *Options) (*Agent, error) {
 	if model == nil {
 		return nil, errors.New("new agent: model is nil")
 	}
@@ -87,98 +81,37 @@ func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	rules, err := opts.Dialect.rules(model)
-	if err != nil {
+	a := &Agent{model: model, opts: opts}
+	var asked llms.CallOptions
+	for _, set := range opts.CallOptions {
+		set(&asked)
+	}
+	a.asked = asked.Model
+	if a.dialect, err = opts.Dialect.For(model); err != nil {
+		return nil, fmt.Errorf("new agent: options: %w", err)
+	}
+	if a.profile, err = opts.profile(model, a.dialect); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	if rules.profile, err = opts.profile(model, rules.profile); err != nil {
+	if a.tools, err = sources(opts.Tools); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	if opts.OnElicit != nil && (tools == nil || !tools.Elicits()) {
-		return nil, errors.New("new agent: Options.OnElicit is never asked, because no server's client takes questions: set mcpclient.Options.Elicitation, for instance to agent.OnlyInRuns()")
-	}
-	return &Agent{model: model, tools: tools, opts: opts, rules: rules}, nil
+	return a, nil
 }
+
+// sources makes one source of all.
+func sources(all []adapter.Source) (adapter.Source, error) {
+	for i, s := range all {
+		if v := reflect.ValueOf(s); s == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, fmt.Errorf("options: Tools[%d] is a nil %T: check the error of what was to make it", i, s)
+		}
+	}
+	return adapter.Merge(all...), nil
+}
+
+// Name is the name that the agent's runs are kept under.
+func (a *Agent) Name() string { return a.opts.Name }
 
 // Profile is the provider for which the tools that the model gets are written:
 // the definitions of [adapter.Toolset.Catalog] for it are what the model gets.
-func (a *Agent) Profile() adapter.Profile { return a.rules.profile }
-
-// Result is the outcome of a run.
-type Result struct {
-	// Answer is the text of the model's last message.
-	Answer string
-
-	// Messages is the history: what the run was given and what it added, without
-	// [Options.System]. Give it back with a new human message to go on.
-	Messages []llms.MessageContent
-
-	Usage        Usage // of all model calls
-	Turns        int   // model calls
-	ToolCalls    int   // that the model asked for
-	StopReason   StopReason
-	FinishReason string // the provider's own word for why the last message ended
-}
-
-// Add takes an event into the result. A caller of [Agent.Events] gets what
-// [Agent.Run] returns by adding all events to a Result that starts with the
-// run's messages.
-func (r *Result) Add(e Event) {
-	switch e := e.(type) {
-	case *ModelEnd:
-		r.Turns++
-		r.Usage.add(e.Usage)
-	case *ToolEnd:
-		r.ToolCalls++
-	case *TurnEnd:
-		r.Messages = append(r.Messages, e.Messages...)
-	case *Answer:
-		r.Answer, r.StopReason, r.FinishReason = e.Text, e.StopReason, e.FinishReason
-	}
-}
-
-// Run gives the messages to the model and returns its answer. The result is
-// never nil: with an error it holds the complete turns before it.
-func (a *Agent) Run(ctx context.Context, messages []llms.MessageContent) (*Result, error) {
-	result := &Result{Messages: slices.Clone(messages)}
-	for event, err := range a.Events(ctx, messages) {
-		if err != nil {
-			return result, err
-		}
-		result.Add(event)
-	}
-	return result, nil
-}
-
-// Events gives the messages to the model and returns what happens until it has
-// answered. The last pair holds an [*Answer], or an error and no event. Each
-// range is a run of its own, tools included.
-//
-// The run goes on while the body of the range works on an event, up to its next
-// event. Leaving the range cancels the run; Events then waits for tool calls,
-// callbacks and the model to return, so nothing of the run remains.
-//
-// The messages must not be changed before the range is over.
-func (a *Agent) Events(ctx context.Context, messages []llms.MessageContent) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		if len(messages) == 0 {
-			yield(nil, errors.New("run agent: there are no messages; give at least one"))
-			return
-		}
-		r := startRun(ctx, a, messages)
-		defer r.stop()
-		for {
-			select {
-			case e := <-r.events:
-				if !yield(e, nil) {
-					return
-				}
-			case <-r.done:
-				if r.err != nil {
-					yield(nil, fmt.Errorf("run agent: %w", r.err))
-				}
-				return
-			}
-		}
-	}
-}
+func (a *Agent) Profile() adapter.Profile { return a.profile }

@@ -13,20 +13,20 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 func TestAnswerWithoutTools(t *testing.T) {
 	model := play(says("42"))
 	messages := human("what is the answer?")
-	got := run(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
+	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
+	diff(t, "history", lines(history(got)), []string{`human: "what is the answer?"`, `ai: "42"`})
+	got.Messages, got.State = nil, nil
 	diff(t, "result", got, &agent.Result{
-		Answer:       "42",
-		Messages:     append(messages, llms.TextParts(llms.ChatMessageTypeAI, "42")),
-		Turns:        1,
-		StopReason:   agent.StopAnswer,
-		FinishReason: "stop",
+		Status: run.Finished, Answer: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopAnswer, FinishReason: "stop",
 	})
 	diff(t, "prompt", lines(model.prompts()[0].messages), []string{
 		`system: "Be brief."`,
@@ -36,13 +36,13 @@ func TestAnswerWithoutTools(t *testing.T) {
 
 func TestSystemPromptsAreJoined(t *testing.T) {
 	model := play(says("hello"))
-	messages := append([]llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, "Speak French.")}, human("hi")...)
-	got := run(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
+	messages := agent.Messages(append([]run.Message{run.Text(run.System, "Speak French.")}, human("hi")...)...)
+	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
 	diff(t, "prompt", lines(model.prompts()[0].messages), []string{
 		`system: "Be brief.\n\nSpeak French."`,
 		`human: "hi"`,
 	})
-	diff(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
+	diff(t, "history", lines(history(got)), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
 }
 
 func TestEventsOfATurn(t *testing.T) {
@@ -70,7 +70,7 @@ func TestEventsOfATurn(t *testing.T) {
 func describe(e agent.Event) string {
 	switch e := e.(type) {
 	case *agent.ModelStart:
-		return fmt.Sprintf("turn %d: model %s starts with %d messages", e.Turn, e.Model, len(e.Messages))
+		return fmt.Sprintf("turn %d: model %s starts with %d messages", e.Turn, e.Model, e.Messages)
 	case *agent.TextDelta:
 		return fmt.Sprintf("turn %d: text %s", e.Turn, e.Text)
 	case *agent.ModelEnd:
@@ -85,6 +85,19 @@ func describe(e agent.Event) string {
 		return fmt.Sprintf("turn %d: tool %s (%s) at %v", e.Turn, e.Name, e.ID, e.Progress.Progress)
 	case *agent.ToolEnd:
 		return fmt.Sprintf("turn %d: tool %s (%s) ends: %s", e.Turn, e.Name, e.ID, e.Result.Text)
+	case *agent.AnswerStart:
+		return fmt.Sprintf("%s asks in %s: %s", e.Ask.Server, e.Ask.Tool, e.Ask.Elicit.Message)
+	case *agent.AnswerEnd:
+		if e.Err != nil {
+			return "no answer: " + e.Err.Error()
+		}
+		if e.Answer == nil {
+			return "no answer yet"
+		}
+		r, err := e.Ask.Elicited(*e.Answer)
+		return fmt.Sprintf("%s was answered: %s %v%v", e.Ask.Server, r.Action, r.Content, or(err))
+	case *agent.Suspended:
+		return fmt.Sprintf("waits for %d answers", len(e.Asks))
 	case *agent.ElicitationStart:
 		return fmt.Sprintf("%s asks in %s: %s", e.Server, name(e.Call), e.Params.Message)
 	case *agent.ElicitationEnd:
@@ -106,6 +119,14 @@ func describe(e agent.Event) string {
 	return fmt.Sprintf("%T", e)
 }
 
+// or is an error in words, if there is one.
+func or(err error) string {
+	if err == nil {
+		return ""
+	}
+	return " " + err.Error()
+}
+
 func name(c *agent.Call) string {
 	if c == nil {
 		return "an unknown call"
@@ -116,7 +137,7 @@ func name(c *agent.Call) string {
 func TestAddingEventsGivesTheResult(t *testing.T) {
 	model := play(uses(toolCall("a", "x", "{}")), says("done"))
 	a := newAgent(t, model, nil)
-	want := run(t, a, human("go"))
+	want := mustRun(t, a, human("go"))
 	got := &agent.Result{Messages: human("go")}
 	model.seen = nil
 	for e, err := range a.Events(t.Context(), human("go")) {
@@ -124,6 +145,12 @@ func TestAddingEventsGivesTheResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		got.Add(e)
+	}
+	for _, r := range []*agent.Result{got, want} {
+		r.State = nil
+		for i := range r.Messages {
+			r.Messages[i].At = time.Time{}
+		}
 	}
 	diff(t, "result", got, want)
 }
@@ -197,7 +224,7 @@ func TestCancelDuringModelCall(t *testing.T) {
 			t.Errorf("error %v, want context.Canceled", err)
 		}
 		// The turn before is kept: call and result.
-		if len(got.Messages) != 3 || got.Turns != 1 || got.StopReason != "" {
+		if len(history(got)) != 3 || got.Spent.Turns != 1 || got.StopReason != "" {
 			t.Errorf("partial result %+v, want one turn of 3 messages and no stop reason", got)
 		}
 	})
@@ -279,29 +306,31 @@ func TestNoMessages(t *testing.T) {
 
 func TestNewRefusesMistakes(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{
-		"MaxTurns":               {MaxTurns: -1},
-		"MaxToolCalls":           {MaxToolCalls: -1},
-		"MaxConsecutiveFailures": {MaxConsecutiveFailures: -1},
-		"Parallelism":            {Parallelism: -1},
-		"MaxDuration":            {MaxDuration: -1},
-		"dialect":                {Dialect: "klingon"},
+		"Limits.Parallel": {Limits: run.Limits{Parallel: -1}},
+		"Limits.Depth":    {Limits: run.Limits{Depth: -1}},
+		"Limits.Tokens":   {Limits: run.Limits{Tokens: -1}},
+		"Limits.Active":   {Limits: run.Limits{Active: -1}},
+		"MaxDuration":     {MaxDuration: -1},
+		"AskTTL":          {AskTTL: -1},
+		"dialect":         {Dialect: "klingon"},
+		"Tools[1]":        {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
 	} {
-		if _, err := agent.New(play(says("x")), nil, opts); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := agent.New(play(says("x")), opts); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v, want one that names it", name, err)
 		}
 	}
-	if _, err := agent.New(nil, nil, nil); err == nil {
+	if _, err := agent.New(nil, nil); err == nil {
 		t.Error("no error for a nil model")
 	}
 	const want = "new agent: model is a nil *openaimodel.Model: check the error of what was to make it"
-	if _, err := agent.New((*openaimodel.Model)(nil), nil, nil); err == nil || err.Error() != want {
+	if _, err := agent.New((*openaimodel.Model)(nil), nil); err == nil || err.Error() != want {
 		t.Errorf("nil pointer: error %v, want %q", err, want)
 	}
 }
 
 func TestCallerKeepsItsMessages(t *testing.T) {
 	messages := slices.Grow(human("go"), 10)
-	run(t, newAgent(t, play(says("x")), nil), messages)
+	mustRun(t, newAgent(t, play(says("x")), nil), messages)
 	if got := messages[:2][1]; got.Role != "" {
 		t.Errorf("the run wrote %v into the caller's array", got)
 	}
@@ -312,7 +341,7 @@ func TestAgentKeepsItsOptions(t *testing.T) {
 	opts := &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("mine")}}
 	a := newAgent(t, model, opts)
 	opts.CallOptions[0] = llms.WithModel("changed")
-	run(t, a, human("go"))
+	mustRun(t, a, human("go"))
 	if got := model.prompts()[0].options.Model; got != "mine" {
 		t.Errorf("model %q, want that of the options at the time of New", got)
 	}

@@ -1,29 +1,84 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// asCaller returns the context of the tool calls of this turn. What they ask of a
-// person or a model comes to the run.
-func (r *run) asCaller() context.Context {
-	turn := r.turn
-	return adapter.WithCaller(r.ctx, &adapter.Caller{
-		Approve:       func(next adapter.ApproveFunc) adapter.ApproveFunc { return r.approver(turn, next) },
-		Elicit:        r.elicit,
-		CreateMessage: r.createMessage,
-	})
+// ErrAsk is what an [adapter.ApproveFunc] returns, possibly wrapped, to have a person
+// asked: the run opens a question, see [Options.Answer].
+var ErrAsk = errors.New("agent: a person is asked")
+
+// AskPerson is an [adapter.ApproveFunc] that has a person asked about each call.
+func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
+	return adapter.Decision{}, ErrAsk
+}
+
+// decide decides on the proposed calls, one after the other, in their order.
+func (w *work) decide() error {
+	for i, c := range w.snapshot() {
+		if c.At != run.Proposed {
+			continue
+		}
+		if err := w.admit(i, &c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit decides whether a call runs.
+func (w *work) admit(i int, c *run.Call) error {
+	j := w.job(c)
+	if limit := w.state.Limits.Calls; c.Answer == nil && limit >= 0 && w.callsBefore()+i >= limit {
+		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", limit)
+		return w.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
+	}
+	if j.err != nil {
+		return w.refuse(j, j.err)
+	}
+	var call *adapter.Prepared
+	var err error
+	if c.Answer != nil {
+		call, err = j.call.Decide(w.ctx, decisionOf(c.Answer))
+	} else {
+		call, err = j.call.Approve(w.ctx)
+	}
+	switch {
+	case errors.Is(err, ErrAsk):
+		return w.open(&run.Ask{
+			Kind: run.AskApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
+			Arguments: j.call.Arguments(), Definition: j.call.Tool().Definition(), Survives: true,
+		})
+	case err != nil:
+		return w.refuse(j, err)
+	}
+	decision := run.Decision{Allow: true}
+	if !bytes.Equal(call.Arguments(), j.call.Arguments()) {
+		decision.Arguments = call.Arguments()
+	}
+	w.approved(j, call)
+	return w.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: call.Arguments()})
+}
+
+// callsBefore counts the calls of earlier turns, since the last input.
+func (w *work) callsBefore() (n int) {
+	w.read(func(s *run.State) { n = s.Spent.Calls - s.Before.Calls })
+	return n
 }
 
 // approver returns what decides on a call, nil if every call may run: Options.Approve
 // instead of the toolset's function, between two events.
-func (r *run) approver(turn int, next adapter.ApproveFunc) adapter.ApproveFunc {
-	ask := r.agent.opts.Approve
+func (w *work) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
+	ask := w.agent.opts.Approve
 	if ask == nil {
 		ask = next
 	}
@@ -31,12 +86,15 @@ func (r *run) approver(turn int, next adapter.ApproveFunc) adapter.ApproveFunc {
 		return nil
 	}
 	return func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		if err := w.pausing(); err != nil {
+			return adapter.Decision{}, err
+		}
 		call := Call{
-			Turn: turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
+			Turn: w.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
 			Server: a.Server, Tool: a.Definition.Name,
 		}
-		if !r.emit(&ApprovalAsked{Call: call, Approval: a}) {
-			return adapter.Decision{}, r.ended()
+		if !w.show(&ApprovalAsked{Call: call, Approval: a}) {
+			return adapter.Decision{}, w.ended()
 		}
 		start := time.Now()
 		var decision adapter.Decision
@@ -47,52 +105,30 @@ func (r *run) approver(turn int, next adapter.ApproveFunc) adapter.ApproveFunc {
 		if err != nil {
 			return adapter.Decision{}, err
 		}
-		if !r.emit(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
-			return adapter.Decision{}, r.ended()
+		if !w.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
+			return adapter.Decision{}, w.ended()
 		}
 		return decision, nil
 	}
 }
 
-// admit decides whether a call runs. One that does not has its result then, a
-// text for the model.
-func (r *run) admit(ctx context.Context, j *job) error {
-	o := r.agent.opts
-	r.calls++
-	if r.calls > o.MaxToolCalls {
-		r.cutShort = true
-		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", o.MaxToolCalls)
-		j.result = &adapter.Result{Call: j.asked, Tool: j.tool, Text: text, IsError: true}
-		return nil
-	}
-	call, err := r.catalog.Prepare(j.asked)
-	if err == nil {
-		j.prepared(call)
-		call, err = call.Approve(ctx)
-	}
-	if err == nil {
-		j.prepared(call)
-		return nil
-	}
-	return r.refuse(j, err)
-}
-
-// prepared takes a call as the one that runs.
-func (j *job) prepared(call *adapter.Prepared) {
-	j.call, j.about.Arguments = call, string(call.Arguments())
-}
-
-// refuse tells the model why a call does not run.
-func (r *run) refuse(j *job, err error) error {
-	switch {
-	case r.ctx.Err() != nil:
-		return r.ended()
-	case undecided(err):
+// pausing lets the calls run that are decided on, while a person is asked.
+func (w *work) pausing() error {
+	if err := w.commit(); err != nil {
 		return err
 	}
-	j.result = r.catalog.Refuse(r.ctx, j.asked, err)
-	r.noteLost(j)
-	return nil
+	select {
+	case w.reports <- report{asking: true}:
+		return nil
+	case <-w.ctx.Done():
+		return w.ended()
+	}
+}
+
+// decisionOf is the answer to an approval as a decision of the adapter.
+func decisionOf(a *run.Answer) adapter.Decision {
+	scope := map[string]adapter.Scope{"arguments": adapter.SameArguments, "tool": adapter.SameTool, "server": adapter.SameServer}[a.Scope]
+	return adapter.Decision{Allow: a.Action == run.Allow, Reason: a.Reason, Arguments: a.Arguments, Remember: scope}
 }
 
 // undecided reports whether an approval failed, which ends the run. If the person
@@ -101,4 +137,26 @@ func undecided(err error) bool {
 	_, failed := errors.AsType[*adapter.ApprovalError](err)
 	_, unfit := errors.AsType[*adapter.ArgumentError](err)
 	return failed && !unfit
+}
+
+// isLost reports whether the connection to a server has ended.
+func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
+
+// pause records that a server asks for input before it goes on with a call, and opens
+// its questions.
+func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
+	round := result.InputRequired
+	data, err := json.Marshal(round)
+	if err != nil {
+		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
+	}
+	paused := []run.Change{&run.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
+	var asks []*run.Ask
+	for _, key := range keysOf(round) {
+		if q := questionOf(round, key); q != nil {
+			q.Call, q.Server, q.Tool, q.Survives = c.ID, c.Server, c.Name, true
+			asks = append(asks, q)
+		}
+	}
+	return w.openAll(paused, asks)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +13,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+// only are the lines that have a word.
+func only(lines []string, word string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.Contains(line, word) })
+}
 
 func TestApproval(t *testing.T) {
 	toolset, _ := open(t, nil)
@@ -39,7 +46,7 @@ func TestApproval(t *testing.T) {
 		}
 		return decisions[a.Call.ID], nil
 	}
-	a := withTools(t, model, toolset, &agent.Options{Approve: approve, Parallelism: 1})
+	a := withTools(t, model, toolset, &agent.Options{Approve: approve, Limits: run.Limits{Parallel: 1}})
 	result := &agent.Result{}
 	var got []string
 	for e, err := range a.Events(t.Context(), human("go")) {
@@ -52,24 +59,27 @@ func TestApproval(t *testing.T) {
 			got = append(got, describe(e))
 		}
 	}
-	diff(t, "events", got, []string{
+	// Calls that are allowed run while a person decides on the next ones.
+	diff(t, "decisions", only(got, "about"), []string{
 		`turn 1: asked about echo (1) {"x":1}`,
 		`turn 1: decided about echo (1): true `,
 		`turn 1: asked about echo (2) {"x":2}`,
 		`turn 1: decided about echo (2): false too early`,
-		`turn 1: tool echo (2) ends: Error: the call of echo was denied: too early. Nothing was done.`,
 		`turn 1: asked about echo (3) {"x":3}`,
 		`turn 1: decided about echo (3): true `,
 		`turn 1: asked about echo (4) {"x":4}`,
 		`turn 1: decided about echo (4): false `,
+	})
+	ends := only(got, "ends:")
+	slices.Sort(ends)
+	diff(t, "ends", ends, []string{
+		`turn 1: tool echo (1) ends: {"x":1}`,
+		`turn 1: tool echo (2) ends: Error: the call of echo was denied: too early. Nothing was done.`,
+		"turn 1: tool echo (3) ends: [the user changed the arguments to {\"x\":30}]\n{\"x\":30}",
 		`turn 1: tool echo (4) ends: Error: the call of echo was denied. Nothing was done.`,
 		`turn 1: tool nothing (5) ends: Error: there is no tool named "nothing". The tools are: ask, count, die, echo, fail, picture, sample, sleep`,
-		`turn 1: tool echo (1) starts`,
-		`turn 1: tool echo (1) ends: {"x":1}`,
-		`turn 1: tool echo (3) starts`,
-		"turn 1: tool echo (3) ends: [the user changed the arguments to {\"x\":30}]\n{\"x\":30}",
 	})
-	diff(t, "messages", lines(result.Messages), []string{
+	diff(t, "messages", lines(history(result)), []string{
 		`ai: 1=echo({"x":1}) 2=echo({"x":2}) 3=echo({"x":3}) 4=echo({"x":4}) 5=nothing({})`,
 		`tool: 1/echo→"{\"x\":1}"`,
 		`tool: 2/echo→"Error: the call of echo was denied: too early. Nothing was done."`,
@@ -92,12 +102,12 @@ func TestApprovalOfSloppyName(t *testing.T) {
 		}
 		return adapter.Allow(), nil
 	}
-	got := run(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 	if asked != 1 {
 		t.Errorf("asked %d times, want once", asked)
 	}
 	// The history goes by the name that the model wrote.
-	diff(t, "messages", lines(got.Messages[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
+	diff(t, "messages", lines(history(got)[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
 }
 
 // The person sees what is sent, not what the model wrote.
@@ -116,13 +126,13 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 		asked = append(asked, string(a.Arguments))
 		return adapter.Allow(), nil
 	}
-	got := run(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
-	for _, m := range got.Messages[2:4] {
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
+	for _, m := range history(got)[2:4] {
 		ran = append(ran, m.Parts[0].(llms.ToolCallResponse).Content)
 	}
 	diff(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
 	diff(t, "ran", ran, asked)
-	if content := got.Messages[4].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, "arguments of echo") {
+	if content := history(got)[4].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, "arguments of echo") {
 		t.Errorf("the model was told %q, want what is wrong with the arguments", content)
 	}
 }
@@ -150,7 +160,7 @@ func TestApprovalFails(t *testing.T) {
 			if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("error %v, want one with %q that is %v", err, test.text, test.is)
 			}
-			if result.ToolCalls != 0 {
+			if result.Spent.Calls != 0 {
 				t.Error("the tool was called all the same")
 			}
 		})
@@ -186,9 +196,9 @@ func TestDeniedTurnsCount(t *testing.T) {
 	toolset, _ := open(t, nil)
 	deny := func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Deny(""), nil }
 	model := play(untilFinal(llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "echo"}}))
-	got := run(t, withTools(t, model, toolset, &agent.Options{Approve: deny, MaxConsecutiveFailures: 2}), human("go"))
-	if got.StopReason != agent.StopMaxFailures || got.Turns != 3 {
-		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Turns, agent.StopMaxFailures)
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: deny, Limits: run.Limits{Failures: 2}}), human("go"))
+	if got.StopReason != agent.StopMaxFailures || got.Spent.Turns != 3 {
+		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Spent.Turns, agent.StopMaxFailures)
 	}
 }
 
@@ -257,7 +267,7 @@ func TestApprovalOfTheToolsetFails(t *testing.T) {
 	if undecided, ok := errors.AsType[*adapter.ApprovalError](err); !ok || undecided.Tool != "echo" || !errors.Is(err, closed) {
 		t.Errorf("got %v, want the failure of the approval", err)
 	}
-	if result.ToolCalls != 0 {
+	if result.Spent.Calls != 0 {
 		t.Error("the tool was called all the same")
 	}
 }

@@ -71,9 +71,9 @@ func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 		},
 		says("done"),
 	)
-	got := run(t, withTools(t, model, toolset, nil), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, nil), human("go"))
 	diff(t, "ran", l.ran, []string{`evil/save {"text":"for evil"}`, `evil/save {"text":"for evil, too"}`})
-	diff(t, "messages", lines(got.Messages[2:3]), []string{
+	diff(t, "messages", lines(history(got)[2:3]), []string{
 		`tool: 1/save→"Error: server \"vault\" does not offer the tool save any more. Nothing was done. Go by the tools that you are offered next."`,
 	})
 }
@@ -155,8 +155,8 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 			}
 			return adapter.AllowWith(json.RawMessage(edit)), nil
 		}
-		got := run(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
-		answer := got.Messages[slices.IndexFunc(got.Messages, func(m llms.MessageContent) bool { return m.Role == llms.ChatMessageTypeTool })]
+		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
+		answer := history(got)[slices.IndexFunc(history(got), func(m llms.MessageContent) bool { return m.Role == llms.ChatMessageTypeTool })]
 		if told := answer.Parts[0].(llms.ToolCallResponse).Content; !strings.HasPrefix(told, want) {
 			t.Errorf("%s: the model was told %q, want %q", edit, told, want)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -39,7 +41,7 @@ func TestResultsAreInCallOrder(t *testing.T) {
 			result.Add(e)
 		}
 		diff(t, "ended", ended, []string{"b after 1s", "c after 2s", "a after 3s"})
-		diff(t, "messages", lines(result.Messages), []string{
+		diff(t, "messages", lines(history(result)), []string{
 			`ai: a=sleep({"seconds":3}) b=sleep({"seconds":1}) c=sleep({"seconds":2})`,
 			`tool: a/sleep→"slept 3 s"`, `tool: b/sleep→"slept 1 s"`, `tool: c/sleep→"slept 2 s"`,
 			`ai: "done"`,
@@ -59,12 +61,12 @@ func TestParallelism(t *testing.T) {
 				for i := range 20 {
 					calls = append(calls, sleep(fmt.Sprint(i), 1))
 				}
-				got := run(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Parallelism: limit}), human("go"))
+				got := mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}}), human("go"))
 				if most := server.most.Load(); most != want {
 					t.Errorf("%d calls at the same time, want %d", most, want)
 				}
-				if got.ToolCalls != 20 {
-					t.Errorf("%d calls, want 20", got.ToolCalls)
+				if got.Spent.Calls != 20 {
+					t.Errorf("%d calls, want 20", got.Spent.Calls)
 				}
 			})
 		})
@@ -74,7 +76,7 @@ func TestParallelism(t *testing.T) {
 func TestModelGetsTheTools(t *testing.T) {
 	toolset, _ := open(t, nil)
 	model := play(untilFinal(toolCall("", "echo", "{}")))
-	run(t, withTools(t, model, toolset, &agent.Options{MaxTurns: 1}), human("go"))
+	mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
 	first, last := model.prompts()[0].options, model.prompts()[1].options
 	diff(t, "tools", first.Tools, toolset.Catalog(adapter.Plain).Definitions())
 	diff(t, "tools at the end", last.Tools, toolset.Catalog(adapter.Plain).Definitions())
@@ -86,7 +88,7 @@ func TestModelGetsTheTools(t *testing.T) {
 func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
 	toolset, _ := open(t, nil)
 	model := play(uses(toolCall("p", "picture", "{}")), says("done"))
-	got := run(t, withTools(t, model, toolset, &agent.Options{MaxTurns: 1, Dialect: agent.DialectMistral}), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 1}, Dialect: convert.Mistral}), human("go"))
 	last := model.prompts()[1]
 	if last.options.Tools != nil || last.options.ToolChoice != nil {
 		t.Errorf("tools %v, choice %v; want none", last.options.Tools, last.options.ToolChoice)
@@ -132,10 +134,10 @@ func TestTroubleIsToldToTheModel(t *testing.T) {
 			),
 			says("done"),
 		)
-		got := run(t, withTools(t, model, toolset, nil), human("go"))
+		got := mustRun(t, withTools(t, model, toolset, nil), human("go"))
 		want := []string{"disk full", `there is no tool named "ecko". The tools are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`}
 		for i, text := range want {
-			content := got.Messages[2+i].Parts[0].(llms.ToolCallResponse).Content
+			content := history(got)[2+i].Parts[0].(llms.ToolCallResponse).Content
 			if !strings.Contains(content, text) {
 				t.Errorf("call %d: the model was told %q, want %q", i+1, content, text)
 			}
@@ -149,8 +151,8 @@ func TestListOfToolsIsBounded(t *testing.T) {
 		s.addTool(fmt.Sprintf("extra%d", i), count)
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
-	got := run(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, nil), human("go"))
-	content := got.Messages[2].Parts[0].(llms.ToolCallResponse).Content
+	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, nil), human("go"))
+	content := history(got)[2].Parts[0].(llms.ToolCallResponse).Content
 	if len(content) > 2100 || !strings.HasSuffix(content, "…") {
 		t.Errorf("the model was told %d bytes: %q; want at most 2,100 and that there are more", len(content), content)
 	}
@@ -160,9 +162,9 @@ func TestSuccessForgivesFailures(t *testing.T) {
 	toolset, _ := open(t, nil)
 	fails, works := uses(toolCall("", "fail", "{}")), uses(toolCall("", "fail", "{}"), toolCall("", "echo", "{}"))
 	model := play(fails, works, fails, works, fails, says("done"))
-	got := run(t, withTools(t, model, toolset, &agent.Options{MaxConsecutiveFailures: 2}), human("go"))
-	if got.StopReason != agent.StopAnswer || got.Turns != 6 {
-		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Turns)
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Failures: 2}}), human("go"))
+	if got.StopReason != agent.StopAnswer || got.Spent.Turns != 6 {
+		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Spent.Turns)
 	}
 }
 
@@ -201,14 +203,15 @@ func TestPicturesFollowTheToolMessages(t *testing.T) {
 	toolset, _ := open(t, nil)
 	calls := uses(toolCall("p", "picture", "{}"), toolCall("e", "echo", "{}"), toolCall("q", "picture", "{}"))
 	pictures := func(opts *agent.Options) string {
-		got := run(t, withTools(t, play(calls, says("done")), toolset, opts), human("go"))
-		return lines(got.Messages)[5]
+		model := play(calls, says("done"))
+		mustRun(t, withTools(t, model, toolset, opts), human("go"))
+		return strings.Join(lines(model.prompts()[1].messages)[5:], "")
 	}
 	diff(t, "default", pictures(nil),
 		`human: "From the result of picture (call p):" image/png[3] "From the result of picture (call q):" image/png[3]`)
 	diff(t, "tiff only", pictures(&agent.Options{Media: func(mimeType string) bool { return mimeType == "image/tiff" }}),
 		`human: "From the result of picture (call p):" image/tiff[4] "From the result of picture (call q):" image/tiff[4]`)
-	diff(t, "none", pictures(&agent.Options{Media: func(string) bool { return false }}), `ai: "done"`)
+	diff(t, "none", pictures(&agent.Options{Media: func(string) bool { return false }}), "")
 }
 
 func TestCancelDuringToolCalls(t *testing.T) {
@@ -219,7 +222,7 @@ func TestCancelDuringToolCalls(t *testing.T) {
 		toolset, _ := open(t, nil)
 		model := play(uses(sleep("a", 1), sleep("b", 60), sleep("c", 60)))
 		start := time.Now()
-		got, err := withTools(t, model, toolset, &agent.Options{Parallelism: 2}).Run(ctx, human("go"))
+		got, err := withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Parallel: 2}}).Run(ctx, human("go"))
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
 			t.Errorf("error %v, want context.Canceled and its cause", err)
 		}
@@ -227,8 +230,8 @@ func TestCancelDuringToolCalls(t *testing.T) {
 			t.Errorf("ended after %v, want 2s", d)
 		}
 		// A turn that is not complete is not part of the history.
-		if len(got.Messages) != 1 {
-			t.Errorf("history %q, want the question only", lines(got.Messages))
+		if len(history(got)) != 1 {
+			t.Errorf("history %q, want the question only", lines(history(got)))
 		}
 	})
 }
@@ -304,8 +307,8 @@ func TestRunsSideBySide(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			got, err := a.Run(t.Context(), human("go"))
-			if err != nil || got.Answer != "done" || len(got.Messages) != 4 {
-				t.Errorf("answer %q with %d messages, error %v", got.Answer, len(got.Messages), err)
+			if err != nil || got.Answer != "done" || len(history(got)) != 4 {
+				t.Errorf("answer %q with %d messages, error %v", got.Answer, len(history(got)), err)
 			}
 		})
 	}

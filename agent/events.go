@@ -1,19 +1,20 @@
 package agent
 
 import (
+	"encoding/json"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Event is something that happened in a run. The members are [*ModelStart],
 // [*TextDelta], [*ModelEnd], [*ApprovalAsked], [*ApprovalDecided],
-// [*ToolStart], [*ToolProgress], [*ToolEnd], [*ElicitationStart],
-// [*ElicitationEnd], [*SamplingStart], [*SamplingEnd], [*ServerLost],
-// [*TurnEnd] and [*Answer]; more may come, so a switch needs a default.
+// [*ToolStart], [*ToolProgress], [*ToolEnd], [*Asked], [*AnswerStart], [*AnswerEnd],
+// [*Answered], [*ElicitationStart], [*ElicitationEnd], [*SamplingStart], [*SamplingEnd],
+// [*ServerLost], [*TurnEnd], [*Suspended] and [*Answer]; more may come, so a switch
+// needs a default.
 //
 // A turn is one call of the model and the tool calls that it asks for:
 //
@@ -22,164 +23,293 @@ import (
 //	  ToolStart ToolProgress… ToolEnd …               calls run side by side
 //	    ElicitationStart ElicitationEnd               within a call
 //	    SamplingStart SamplingEnd
+//	  Asked AnswerStart AnswerEnd Answered …          questions to a person
 //	TurnEnd
 //
-// The last turn is followed by Answer, which ends the run. A run that fails
-// ends with an error instead, and then an event that opened something may lack
-// the one that closes it.
+// The last turn is followed by Answer, which ends the run; a run that waits for a person
+// ends its events with Suspended instead. A run that fails ends with an error, and then
+// an event that opened something may lack the one that closes it.
+//
+// An event of a record comes out when the record is durable, and [Meta] has its number.
 //
 // Events are shared with the run: do not change what they point to.
 type Event interface {
-	isEvent()
+	// Type is the name of the event in JSON, such as "tool_end".
+	Type() string
+
+	meta() *Meta
+}
+
+// Meta says where and when an event happened.
+type Meta struct {
+	Run  string    `json:"run"`
+	Seq  uint64    `json:"seq"` // of the event's own record, or of the last one before it
+	Time time.Time `json:"time"`
+	Path []string  `json:"path,omitempty"` // the sub-agents that it happened in, outermost first
+}
+
+func (m *Meta) meta() *Meta { return m }
+
+// MarshalEvent writes an event as JSON: its members and its type.
+func MarshalEvent(e Event) ([]byte, error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(map[string]string{"type": e.Type()})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head[:len(head)-1], ','), data[1:]...), nil
 }
 
 // Call is the tool call that an event is about.
 type Call struct {
-	Turn      int    // from 1
-	ID        string // of the call, as in the model's message
-	Name      string // of the tool, as the model knows it
-	Arguments string // as they are sent, or as the model wrote them if the call does not run
-	Server    string // the host's label, empty when no tool has that name
-	Tool      string // the server's own name of the tool, empty when no tool has that name
+	Turn      int    `json:"turn"`             // from 1
+	ID        string `json:"id"`               // of the call, as in the model's message
+	Name      string `json:"name"`             // of the tool, as the model knows it
+	Arguments string `json:"arguments"`        // as they are sent, or as the model wrote them if the call does not run
+	Server    string `json:"server,omitempty"` // the host's label, empty when no tool has that name
+	Tool      string `json:"tool,omitempty"`   // the server's own name of the tool, empty when no tool has that name
 }
 
 // ModelStart says that the model is being called.
 type ModelStart struct {
-	Turn  int
-	Model string // as asked for by Options.CallOptions, empty when the model's own default
+	Meta
+	Turn  int    `json:"turn"`
+	Model string `json:"model,omitempty"` // as asked for by Options.CallOptions, empty when the model's own default
 
 	// Final says that the model may not call tools any more, because a limit
 	// was reached.
-	Final bool
+	Final bool `json:"final,omitempty"`
 
-	// Messages is what the model gets, before it is put into the form that its
-	// provider needs.
-	Messages []llms.MessageContent
+	// Messages counts the messages of the history that the model gets.
+	Messages int `json:"messages"`
 }
 
 // TextDelta is a piece of text of a model that streams. The pieces of a turn
 // joined are the Text of its [ModelEnd].
 type TextDelta struct {
-	Turn int
-	Text string
+	Meta
+	Turn int    `json:"turn"`
+	Text string `json:"text"`
 }
 
 // ModelEnd is the model's complete answer.
 type ModelEnd struct {
-	Turn       int
-	Model      string // that answered, empty when neither the model nor the caller names one
-	Text       string
-	Reasoning  string // what the provider shows of it
-	ToolCalls  []llms.ToolCall
-	StopReason string // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
-	Usage      Usage
-	Streamed   bool // all of Text came as TextDelta already
-	Duration   time.Duration
+	Meta
+	Turn       int           `json:"turn"`
+	Model      string        `json:"model,omitempty"` // that answered, empty when neither the model nor the caller names one
+	Text       string        `json:"text,omitempty"`
+	Reasoning  string        `json:"reasoning,omitempty"` // what the provider shows of it
+	ToolCalls  []run.Part    `json:"tool_calls,omitempty"`
+	StopReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
+	Usage      run.Spent     `json:"usage"`
+	Streamed   bool          `json:"streamed,omitempty"` // all of Text came as TextDelta already
+	Duration   time.Duration `json:"duration_ns,omitempty"`
 }
 
 // ApprovalAsked says that whoever approves calls is being asked: [Options.Approve] or
 // the toolset's function. Calls that a remembered decision or trust lets run have no
 // such event.
 type ApprovalAsked struct {
+	Meta
 	Call
-	Approval *adapter.Approval
+	Approval *adapter.Approval `json:"-"`
 }
 
 // ApprovalDecided is the answer.
 type ApprovalDecided struct {
+	Meta
 	Call
-	Approval *adapter.Approval
-	Decision adapter.Decision
-	Duration time.Duration
+	Approval *adapter.Approval `json:"-"`
+	Decision adapter.Decision  `json:"decision"`
+	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
 // ToolStart says that a tool is being called. A call that is not run has a
 // [ToolEnd] only: the name or the arguments were wrong, it was denied, or a
 // limit was reached.
 type ToolStart struct {
+	Meta
 	Call
 }
 
 // ToolProgress is a notice of the server about a call under way.
 type ToolProgress struct {
+	Meta
 	Call
-	Progress mcp.Progress
+	Progress mcp.Progress `json:"progress"`
 }
 
 // ToolEnd is what became of a call. Every call that the model asked for has
 // exactly one.
 type ToolEnd struct {
+	Meta
 	Call
-	Result   *adapter.Result
-	Duration time.Duration // zero for a call that was not run
+	Part     run.Part        `json:"result"`                // as the history has it
+	Result   *adapter.Result `json:"-"`                     // nil in a replay
+	Duration time.Duration   `json:"duration_ns,omitempty"` // zero for a call that was not run
 }
 
-// ElicitationStart says that a server asks the person something.
+// Asked says that the run has a question to a person.
+type Asked struct {
+	Meta
+	Ask *run.Ask `json:"ask"`
+}
+
+// AnswerStart says that [Options.Answer] is asked.
+type AnswerStart struct {
+	Meta
+	Ask *run.Ask `json:"ask"`
+}
+
+// AnswerEnd is what it said: no Answer leaves the question open.
+type AnswerEnd struct {
+	Meta
+	Ask      *run.Ask      `json:"ask"`
+	Answer   *run.Answer   `json:"answer,omitempty"`
+	Err      error         `json:"-"`
+	Duration time.Duration `json:"duration_ns,omitempty"`
+}
+
+// Answered says that a question has its answer.
+type Answered struct {
+	Meta
+	Ask    *run.Ask   `json:"ask"`
+	Answer run.Answer `json:"answer"`
+}
+
+// Question is what a server asks the person during a call.
+type Question struct {
+	Server string            `json:"server"`         // the host's label: show it to the person
+	Call   *Call             `json:"call,omitempty"` // the tool call it belongs to, nil when that cannot be known
+	Params *mcp.ElicitParams `json:"params"`
+}
+
+// ElicitationStart says that a server asks the person something in an open call: the
+// handler of its client answers, or a server of the legacy era asks.
 type ElicitationStart struct {
+	Meta
 	*Question
 }
 
 // ElicitationEnd is what the server was answered: Result, or Err when the
 // callback failed or its context ended.
 type ElicitationEnd struct {
+	Meta
 	*Question
-	Result   *mcp.ElicitResult
-	Err      error
-	Duration time.Duration
+	Result   *mcp.ElicitResult `json:"result,omitempty"`
+	Err      error             `json:"-"`
+	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
 // SamplingStart says that a server asks for a completion of the host's model.
 type SamplingStart struct {
-	Server string // the host's label
-	Call   *Call  // the tool call it belongs to, nil when that cannot be known
-	Params *mcp.CreateMessageParams
+	Meta
+	Server string                   `json:"server"`         // the host's label
+	Call   *Call                    `json:"call,omitempty"` // the tool call it belongs to, nil when that cannot be known
+	Params *mcp.CreateMessageParams `json:"params"`
 }
 
 // SamplingEnd is what the server was answered: Result, or Err.
 type SamplingEnd struct {
-	Server   string
-	Call     *Call
-	Params   *mcp.CreateMessageParams
-	Result   *mcp.CreateMessageResult
-	Err      error
-	Duration time.Duration
+	Meta
+	Server   string                   `json:"server"`
+	Call     *Call                    `json:"call,omitempty"`
+	Params   *mcp.CreateMessageParams `json:"params"`
+	Result   *mcp.CreateMessageResult `json:"result,omitempty"`
+	Err      error                    `json:"-"`
+	Duration time.Duration            `json:"duration_ns,omitempty"`
 }
 
 // ServerLost says that the connection to a server has ended. It comes once for
 // each server, when a call finds out; the run goes on with the other servers.
 type ServerLost struct {
-	Server string
-	Err    error
+	Meta
+	Server string `json:"server"`
+	Err    error  `json:"-"`
 }
 
 // TurnEnd closes a turn. Messages is what the turn added to the history: the
-// model's message, one tool message for every call in the order of the calls,
-// and a human message with the images of the results when there are any. After
-// each TurnEnd the history is one that a model takes; save it here.
+// model's message, and one with the results of all calls in their order.
 type TurnEnd struct {
-	Turn     int
-	Messages []llms.MessageContent
+	Meta
+	Turn     int           `json:"turn"`
+	Messages []run.Message `json:"messages"`
+}
+
+// Suspended says that the run waits for a person.
+type Suspended struct {
+	Meta
+	Asks []*run.Ask `json:"asks"`
+	Wake time.Time  `json:"wake,omitzero"` // when it goes on without an answer; zero: never
 }
 
 // Answer ends a run.
 type Answer struct {
-	Text         string
-	StopReason   StopReason
-	FinishReason string // the provider's own word for why its last message ended
+	Meta
+	Text         string     `json:"text"`
+	StopReason   StopReason `json:"stop_reason"`
+	FinishReason string     `json:"finish_reason,omitempty"` // the provider's own word for why its last message ended
 }
 
-func (*ModelStart) isEvent()       {}
-func (*TextDelta) isEvent()        {}
-func (*ModelEnd) isEvent()         {}
-func (*ApprovalAsked) isEvent()    {}
-func (*ApprovalDecided) isEvent()  {}
-func (*ToolStart) isEvent()        {}
-func (*ToolProgress) isEvent()     {}
-func (*ToolEnd) isEvent()          {}
-func (*ElicitationStart) isEvent() {}
-func (*ElicitationEnd) isEvent()   {}
-func (*SamplingStart) isEvent()    {}
-func (*SamplingEnd) isEvent()      {}
-func (*ServerLost) isEvent()       {}
-func (*TurnEnd) isEvent()          {}
-func (*Answer) isEvent()           {}
+// Type implements [Event].
+func (*ModelStart) Type() string { return "model_start" }
+
+// Type implements [Event].
+func (*TextDelta) Type() string { return "text_delta" }
+
+// Type implements [Event].
+func (*ModelEnd) Type() string { return "model_end" }
+
+// Type implements [Event].
+func (*ApprovalAsked) Type() string { return "approval_asked" }
+
+// Type implements [Event].
+func (*ApprovalDecided) Type() string { return "approval_decided" }
+
+// Type implements [Event].
+func (*ToolStart) Type() string { return "tool_start" }
+
+// Type implements [Event].
+func (*ToolProgress) Type() string { return "tool_progress" }
+
+// Type implements [Event].
+func (*ToolEnd) Type() string { return "tool_end" }
+
+// Type implements [Event].
+func (*Asked) Type() string { return "asked" }
+
+// Type implements [Event].
+func (*AnswerStart) Type() string { return "answer_start" }
+
+// Type implements [Event].
+func (*AnswerEnd) Type() string { return "answer_end" }
+
+// Type implements [Event].
+func (*Answered) Type() string { return "answered" }
+
+// Type implements [Event].
+func (*ElicitationStart) Type() string { return "elicitation_start" }
+
+// Type implements [Event].
+func (*ElicitationEnd) Type() string { return "elicitation_end" }
+
+// Type implements [Event].
+func (*SamplingStart) Type() string { return "sampling_start" }
+
+// Type implements [Event].
+func (*SamplingEnd) Type() string { return "sampling_end" }
+
+// Type implements [Event].
+func (*ServerLost) Type() string { return "server_lost" }
+
+// Type implements [Event].
+func (*TurnEnd) Type() string { return "turn_end" }
+
+// Type implements [Event].
+func (*Suspended) Type() string { return "suspended" }
+
+// Type implements [Event].
+func (*Answer) Type() string { return "answer" }

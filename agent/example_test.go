@@ -7,12 +7,11 @@ import (
 	"log"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // weather runs an MCP server in this process, whose tool asks for the city when
@@ -55,18 +54,16 @@ func Example() {
 
 	// Any llms.Model will do; this one plays a script.
 	model := play(uses(toolCall("1", "forecast", `{"city":"Oslo"}`)), says("Take sunglasses."))
-	a, err := agent.New(model, toolset, &agent.Options{System: "Be brief."})
+	a, err := agent.New(model, &agent.Options{System: "Be brief.", Tools: []adapter.Source{toolset}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := a.Run(ctx, []llms.MessageContent{
-		llms.TextParts(llms.ChatMessageTypeHuman, "What do I need in Oslo?"),
-	})
+	result, err := a.Run(ctx, agent.Text("What do I need in Oslo?"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Answer)
-	fmt.Println(result.Turns, "turns,", result.ToolCalls, "tool call")
+	fmt.Println(result.Spent.Turns, "turns,", result.Spent.Calls, "tool call")
 	// Output:
 	// Take sunglasses.
 	// 2 turns, 1 tool call
@@ -80,12 +77,12 @@ func ExampleAgent_Events() {
 	}
 	defer toolset.Close()
 	model := play(uses(toolCall("1", "forecast", `{"city":"Oslo"}`)), says("Take sunglasses."))
-	a, err := agent.New(model, toolset, nil)
+	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	history := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "What do I need in Oslo?")}
+	history := agent.Text("What do I need in Oslo?")
 	for event, err := range a.Events(ctx, history) {
 		if err != nil {
 			log.Fatal(err)
@@ -120,22 +117,22 @@ func ExampleOnlyInRuns() {
 	defer toolset.Close()
 
 	model := play(uses(toolCall("1", "forecast", `{}`)), says("Take sunglasses."))
-	a, err := agent.New(model, toolset, &agent.Options{
-		OnElicit: func(_ context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
-			fmt.Printf("%s asks: %s\n", q.Server, q.Params.Message)
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"city": "Rome"}}, nil
+	a, err := agent.New(model, &agent.Options{
+		Tools: []adapter.Source{toolset},
+		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+			fmt.Printf("%s asks: %s\n", q.Server, q.Elicit.Message)
+			answer, err := q.Accept(map[string]any{"city": "Rome"})
+			return &answer, err
 		},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := a.Run(ctx, []llms.MessageContent{
-		llms.TextParts(llms.ChatMessageTypeHuman, "What do I need today?"),
-	})
+	result, err := a.Run(ctx, agent.Text("What do I need today?"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Messages[2].Parts[0].(llms.ToolCallResponse).Content)
+	fmt.Println(result.Messages[2].Parts[0].Text)
 	fmt.Println(result.Answer)
 	// Output:
 	// weather asks: Which city?

@@ -8,19 +8,13 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Question is what a server asks the person.
-type Question struct {
-	Server string // the host's label: show it to the person
-	Call   *Call  // the tool call it belongs to, nil when that cannot be known
-	Params *mcp.ElicitParams
-}
-
 // OnlyInRuns is a handler for [mcpclient.Options] of a host that answers questions
-// by [Options.OnElicit] and no other way: it declares the modes, forms if none is
+// in runs and no other way, see [Options.Answer]: it declares the modes, forms if none is
 // named, and declines what comes outside of a run.
 func OnlyInRuns(modes ...string) mcp.ElicitationHandler {
 	return onlyInRuns{mcp.ElicitationCapability{
@@ -38,23 +32,38 @@ func (onlyInRuns) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult,
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 }
 
-// elicit brings a server's question into the run: as events, and to Options.OnElicit.
-func (r *run) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
-	ctx, leave, ok := r.visits.enter(ctx)
+// asCaller returns the context of the tool calls of this turn. What they ask of a
+// person or a model comes to the run.
+func (w *work) asCaller() context.Context {
+	return adapter.WithCaller(w.engine.ctx, &adapter.Caller{
+		Approve: w.approver, Elicit: w.elicit, CreateMessage: w.createMessage,
+	})
+}
+
+// elicit brings a server's question into the run. If the client leaves questions to
+// runs, a modern server's question ends the call and comes back as a question of the
+// run. The person at hand answers a legacy server, which waits, and a server that a
+// handler has called.
+func (e *engine) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+	q := &Question{Params: params}
+	q.Server, q.Call = asker(ctx)
+	_, ours := next.(onlyInRuns)
+	if origin, _ := mcp.OriginFrom(ctx); ours && origin.ID == nil && q.Call != nil {
+		return nil, mcp.ErrAnswerLater
+	}
+	ctx, leave, ok := e.visits.enter(ctx)
 	if !ok {
 		return next.Elicit(ctx, params)
 	}
 	defer leave()
-	q := &Question{Params: params}
-	q.Server, q.Call = asker(ctx)
-	if !r.emit(&ElicitationStart{q}) {
-		return nil, r.ended()
+	if !e.show(&ElicitationStart{Question: q}) {
+		return nil, e.ended()
 	}
 	start := time.Now()
 	var result *mcp.ElicitResult
-	err := guarded("elicitation callback", func() (err error) {
-		if ask := r.agent.opts.OnElicit; ask != nil {
-			result, err = ask(ctx, q)
+	err := guarded("elicitation handler", func() (err error) {
+		if ours {
+			result, err = e.atHand(ctx, q)
 		}
 		if result == nil && err == nil {
 			result, err = next.Elicit(ctx, params)
@@ -64,20 +73,36 @@ func (r *run) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.Eli
 		}
 		return err
 	})
-	r.emit(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
+	e.show(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
 	return result, forServer(err)
 }
 
+// atHand asks the person at hand what cannot wait, nil if there is no answer.
+func (e *engine) atHand(ctx context.Context, q *Question) (*mcp.ElicitResult, error) {
+	if e.agent.opts.Answer == nil {
+		return nil, nil
+	}
+	ask := &run.Ask{ID: "now", Kind: kindOf(q.Params), Server: q.Server, Path: e.path, Elicit: q.Params}
+	if q.Call != nil {
+		ask.Call, ask.Tool = q.Call.ID, q.Call.Name
+	}
+	answer, err := e.person(ctx, ask)
+	if err != nil || answer == nil {
+		return nil, err
+	}
+	return ask.Elicited(*answer)
+}
+
 // createMessage shows a server's request for the host's model as events of the run.
-func (r *run) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
-	ctx, leave, ok := r.visits.enter(ctx)
+func (e *engine) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+	ctx, leave, ok := e.visits.enter(ctx)
 	if !ok {
 		return next.CreateMessage(ctx, params)
 	}
 	defer leave()
 	server, call := asker(ctx)
-	if !r.emit(&SamplingStart{Server: server, Call: call, Params: params}) {
-		return nil, r.ended()
+	if !e.show(&SamplingStart{Server: server, Call: call, Params: params}) {
+		return nil, e.ended()
 	}
 	start := time.Now()
 	var result *mcp.CreateMessageResult
@@ -85,7 +110,7 @@ func (r *run) createMessage(ctx context.Context, params *mcp.CreateMessageParams
 		result, err = next.CreateMessage(ctx, params)
 		return err
 	})
-	r.emit(&SamplingEnd{
+	e.show(&SamplingEnd{
 		Server: server, Call: call, Params: params,
 		Result: result, Err: err, Duration: time.Since(start),
 	})

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -23,9 +25,11 @@ func answering(name string) mcp.ElicitationFunc {
 	}
 }
 
-func onElicit(name string) func(context.Context, *agent.Question) (*mcp.ElicitResult, error) {
-	return func(ctx context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
-		return answering(name)(ctx, q.Params)
+// atHand is a person at hand who gives a name.
+func atHand(name string) func(context.Context, *run.Ask) (*run.Answer, error) {
+	return func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		answer, err := q.Accept(map[string]any{"name": name})
+		return &answer, err
 	}
 }
 
@@ -42,7 +46,7 @@ func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, too
 
 func isQuestion(e agent.Event) bool {
 	switch e.(type) {
-	case *agent.ElicitationStart, *agent.ElicitationEnd, *agent.SamplingStart, *agent.SamplingEnd, *agent.ToolEnd:
+	case *agent.AnswerStart, *agent.AnswerEnd, *agent.Suspended, *agent.ElicitationStart, *agent.ElicitationEnd, *agent.SamplingStart, *agent.SamplingEnd, *agent.ToolEnd:
 		return true
 	}
 	return false
@@ -50,35 +54,42 @@ func isQuestion(e agent.Event) bool {
 
 func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
-		next     mcp.ElicitationHandler
-		onElicit func(context.Context, *agent.Question) (*mcp.ElicitResult, error)
-		want     []string
+		next   mcp.ElicitationHandler
+		answer func(context.Context, *run.Ask) (*run.Answer, error)
+		want   []string
 	}{
-		"callback": {
-			answering("next"), onElicit("Ann"),
+		"person at hand": {
+			agent.OnlyInRuns(), atHand("Ann"),
 			[]string{"box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann"},
 		},
-		"next": {
+		"handler": {
 			answering("next"), nil,
 			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
 		},
-		"callback that leaves it to next": {
-			answering("next"),
-			func(context.Context, *agent.Question) (*mcp.ElicitResult, error) { return nil, nil },
+		"handler that answers itself": {
+			answering("next"), atHand("Ann"),
 			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
-		},
-		"nobody": {
-			agent.OnlyInRuns(), nil,
-			[]string{"box was answered: decline map[]", "turn 1: tool ask (1) ends: decline <nil>"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEra(t, mcpclient.Options{Elicitation: test.next}, func(t *testing.T, toolset *adapter.Toolset) {
-				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: test.onElicit})
+				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: test.answer})
 				got := happenings(t, a, isQuestion)
 				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
 			})
 		})
+	}
+}
+
+// Without a person at hand a modern server's question waits; a legacy server cannot wait.
+func TestElicitationWithoutAPerson(t *testing.T) {
+	for revision, want := range map[string][]string{
+		eras[0]: {"box asks in ask: who are you?", "box was answered: decline map[]", "turn 1: tool ask (1) ends: decline <nil>"},
+		eras[1]: {"waits for 1 answers"},
+	} {
+		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}})
+		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, nil)
+		diff(t, revision, happenings(t, a, isQuestion), want)
 	}
 }
 
@@ -107,10 +118,13 @@ func TestElicitationInParallelCalls(t *testing.T) {
 				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}},
 					adapter.Server{Name: "box", Transport: s.connect(t)})
 				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
-				a := withTools(t, model, toolset, &agent.Options{OnElicit: onElicit("Ann")})
+				a := withTools(t, model, toolset, &agent.Options{Answer: atHand("Ann")})
 				got := happenings(t, a, func(e agent.Event) bool {
-					_, start := e.(*agent.ElicitationStart)
-					return start
+					switch e.(type) {
+					case *agent.ElicitationStart, *agent.AnswerStart:
+						return true
+					}
+					return false
 				})
 				diff(t, "questions", got, []string{want, want})
 			})
@@ -147,7 +161,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		Prefix: adapter.PrefixAlways,
 		Client: &mcpclient.Options{Sampling: poet, Elicitation: agent.OnlyInRuns()},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
-	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{OnElicit: onElicit("Ann")})
+	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"one samples in sample",
 		"two asks in an unknown call: who are you?",
@@ -157,23 +171,34 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 }
 
+// failure is the error of an answer to a server; ok is false for other events.
+func failure(e agent.Event) (err error, ok bool) {
+	switch e := e.(type) {
+	case *agent.ElicitationEnd:
+		return e.Err, true
+	case *agent.AnswerEnd:
+		return e.Err, true
+	}
+	return nil, false
+}
+
 // An answer that is none for the form never reaches the server, and the event
 // says so.
 func TestUnfitAnswerIsAnError(t *testing.T) {
-	unfit := func(context.Context, *agent.Question) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": 12.5}}, nil
+	unfit := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		return &run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(`{"name":12.5}`)}, nil
 	}
 	eachEra(t, mcpclient.Options{Elicitation: agent.OnlyInRuns()}, func(t *testing.T, toolset *adapter.Toolset) {
-		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: unfit})
+		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: unfit})
 		asked := 0
 		for event, err := range a.Events(t.Context(), human("ask me")) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if end, ok := event.(*agent.ElicitationEnd); ok {
+			if failed, ok := failure(event); ok {
 				asked++
-				if end.Err == nil || !strings.Contains(end.Err.Error(), `field "name"`) || end.Result != nil {
-					t.Errorf("got %+v and %v, want an error about the field", end.Result, end.Err)
+				if failed == nil || !strings.Contains(failed.Error(), `field "name"`) {
+					t.Errorf("got %v, want an error about the field", failed)
 				}
 			}
 		}
@@ -183,25 +208,25 @@ func TestUnfitAnswerIsAnError(t *testing.T) {
 	})
 }
 
-func TestPanicInOnElicitIsAnError(t *testing.T) {
+func TestPanicInAnswerIsAnError(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: agent.OnlyInRuns()}, func(t *testing.T, toolset *adapter.Toolset) {
-		ask := func(context.Context, *agent.Question) (*mcp.ElicitResult, error) { panic("oh no") }
-		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: ask})
+		ask := func(context.Context, *run.Ask) (*run.Answer, error) { panic("oh no") }
+		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: ask})
 		var failed error
 		for e, err := range a.Events(t.Context(), human("go")) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch e := e.(type) {
-			case *agent.ElicitationEnd:
-				failed = e.Err
-			case *agent.ToolEnd:
+			if err, ok := failure(e); ok {
+				failed = err
+			}
+			if e, ok := e.(*agent.ToolEnd); ok {
 				if !e.Result.IsError || strings.Contains(e.Result.Text, "goroutine") {
 					t.Errorf("the model is told %q, want an error without the stack", e.Result.Text)
 				}
 			}
 		}
-		if failed == nil || !strings.Contains(failed.Error(), "elicitation callback panicked: oh no") {
+		if failed == nil || !strings.Contains(failed.Error(), "answer callback panicked: oh no") {
 			t.Errorf("event has error %v, want the panic", failed)
 		}
 	})
@@ -232,18 +257,19 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}})
 					returned := false
-					slow := func(ctx context.Context, _ *agent.Question) (*mcp.ElicitResult, error) {
+					slow := func(ctx context.Context, _ *run.Ask) (*run.Answer, error) {
 						<-ctx.Done()
 						time.Sleep(time.Second)
 						returned = true
 						return nil, ctx.Err()
 					}
-					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{OnElicit: slow})
+					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Answer: slow})
 					for e, err := range a.Events(t.Context(), human("go")) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if _, ok := e.(*agent.ElicitationStart); ok {
+						_, legacy := e.(*agent.ElicitationStart)
+						if _, modern := e.(*agent.AnswerStart); legacy || modern {
 							synctest.Wait()
 							break
 						}
@@ -271,13 +297,14 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 		})
 		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns()}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
-		patient := func(ctx context.Context, _ *agent.Question) (*mcp.ElicitResult, error) {
+		patient := func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 			close(asking)
 			<-ctx.Done()
-			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+			answer := q.Cancel()
+			return &answer, nil
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{OnElicit: patient})
+		a := withTools(t, model, toolset, &agent.Options{Answer: patient})
 		got := happenings(t, a, func(e agent.Event) bool {
 			_, answer := e.(*agent.Answer)
 			return answer || isQuestion(e)
@@ -308,22 +335,6 @@ func TestOnlyInRuns(t *testing.T) {
 	}
 }
 
-// A callback that no server's client lets anybody ask is a mistake that is told at
-// once.
-func TestCallbackThatIsNeverAsked(t *testing.T) {
-	opts := &agent.Options{OnElicit: onElicit("Ann")}
-	toolset, _ := open(t, nil)
-	if _, err := agent.New(play(says("x")), toolset, opts); err == nil || !strings.Contains(err.Error(), "OnElicit is never asked") {
-		t.Errorf("got %v, want an error about OnElicit", err)
-	}
-	if _, err := agent.New(play(says("x")), nil, opts); err == nil {
-		t.Error("got no error without a toolset, want one about OnElicit")
-	}
-	if _, err := agent.New(play(says("x")), openAll(t, nil), opts); err != nil {
-		t.Errorf("got %v without servers, want none: they may be added", err)
-	}
-}
-
 // A connection of the host's own brings its questions into the run as well.
 func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	eachClient := mcpclient.Options{Elicitation: agent.OnlyInRuns()}
@@ -333,7 +344,7 @@ func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	}
 	defer client.Close()
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: onElicit("Ann")})
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"box asks in ask: who are you?", "box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann",
 	})

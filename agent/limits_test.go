@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // untilFinal asks for tools until it may not any more.
@@ -32,34 +33,34 @@ func TestLimits(t *testing.T) {
 		want  agent.Result // counters and reason
 	}{
 		"turns": {
-			agent.Options{MaxTurns: 3}, []llms.ToolCall{one},
-			agent.Result{Turns: 4, ToolCalls: 3, StopReason: agent.StopMaxTurns},
+			agent.Options{Limits: run.Limits{Turns: 3}}, []llms.ToolCall{one},
+			agent.Result{Spent: run.Spent{Turns: 4, Calls: 3}, StopReason: agent.StopMaxTurns},
 		},
 		"default turns": {
-			agent.Options{MaxConsecutiveFailures: 100}, []llms.ToolCall{one},
-			agent.Result{Turns: 21, ToolCalls: 20, StopReason: agent.StopMaxTurns},
+			agent.Options{Limits: run.Limits{Failures: 100}}, []llms.ToolCall{one},
+			agent.Result{Spent: run.Spent{Turns: 21, Calls: 20}, StopReason: agent.StopMaxTurns},
 		},
 		"tool calls": {
-			agent.Options{MaxToolCalls: 3}, []llms.ToolCall{one, one},
-			agent.Result{Turns: 3, ToolCalls: 4, StopReason: agent.StopMaxToolCalls},
+			agent.Options{Limits: run.Limits{Calls: 3}}, []llms.ToolCall{one, one},
+			agent.Result{Spent: run.Spent{Turns: 3, Calls: 4}, StopReason: agent.StopMaxToolCalls},
 		},
 		"failures": {
-			agent.Options{MaxConsecutiveFailures: 2}, []llms.ToolCall{one, one, one},
-			agent.Result{Turns: 3, ToolCalls: 6, StopReason: agent.StopMaxFailures},
+			agent.Options{Limits: run.Limits{Failures: 2}}, []llms.ToolCall{one, one, one},
+			agent.Result{Spent: run.Spent{Turns: 3, Calls: 6}, StopReason: agent.StopMaxFailures},
 		},
 		"default failures": {
 			agent.Options{}, []llms.ToolCall{one},
-			agent.Result{Turns: 6, ToolCalls: 5, StopReason: agent.StopMaxFailures},
+			agent.Result{Spent: run.Spent{Turns: 6, Calls: 5}, StopReason: agent.StopMaxFailures},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, newAgent(t, play(untilFinal(test.calls...)), &test.opts), human("go"))
+			got := mustRun(t, newAgent(t, play(untilFinal(test.calls...)), &test.opts), human("go"))
 			if got.Answer != "enough" {
 				t.Errorf("answer %q, want that of the last call", got.Answer)
 			}
-			counters := agent.Result{Turns: got.Turns, ToolCalls: got.ToolCalls, StopReason: got.StopReason}
+			counters := agent.Result{Spent: run.Spent{Turns: got.Spent.Turns, Calls: got.Spent.Calls}, StopReason: got.StopReason}
 			diff(t, "counters", counters, test.want)
-			for _, line := range lines(got.Messages) {
+			for _, line := range lines(history(got)) {
 				if strings.Contains(line, "No more tool calls") {
 					t.Errorf("the history has the words of the last call: %s", line)
 				}
@@ -73,12 +74,12 @@ func TestDefaultToolCalls(t *testing.T) {
 	for i := range calls {
 		calls[i] = toolCall("", "x", "{}")
 	}
-	got := run(t, newAgent(t, play(untilFinal(calls...)), nil), human("go"))
+	got := mustRun(t, newAgent(t, play(untilFinal(calls...)), nil), human("go"))
 	if got.StopReason != agent.StopMaxToolCalls {
 		t.Errorf("stop reason %q, want %q", got.StopReason, agent.StopMaxToolCalls)
 	}
 	// Every call has its answer, the last one that it is one too many.
-	answers := got.Messages[2 : len(got.Messages)-1]
+	answers := history(got)[2 : len(history(got))-1]
 	if len(answers) != len(calls) {
 		t.Fatalf("%d answers, want %d", len(answers), len(calls))
 	}
@@ -96,15 +97,15 @@ func TestStubbornModel(t *testing.T) {
 		model := play(func(context.Context, prompt) (*llms.ContentResponse, error) {
 			return choice(&llms.ContentChoice{Content: "hm", ToolCalls: []llms.ToolCall{toolCall("", "x", "{}")}}), nil
 		})
-		got := run(t, newAgent(t, model, &agent.Options{MaxTurns: 1}), human("go"))
+		got := mustRun(t, newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
 		if got.Answer != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
 			t.Errorf("answer %q, reason %q after %d model calls", got.Answer, got.StopReason, len(model.prompts()))
 		}
-		diff(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
+		diff(t, "last message", lines(history(got)[len(history(got))-1:]), []string{`ai: "hm"`})
 	})
 	t.Run("without text", func(t *testing.T) {
 		model := play(uses(toolCall("", "x", "{}")))
-		_, err := newAgent(t, model, &agent.Options{MaxTurns: 1}).Run(t.Context(), human("go"))
+		_, err := newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}).Run(t.Context(), human("go"))
 		if !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), "max_turns") {
 			t.Errorf("error %v, want ErrNoAnswer that names the limit", err)
 		}
@@ -126,11 +127,11 @@ func TestToolLimits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				toolset, _ := open(t, &adapter.Options{CallTimeout: time.Hour})
 				start := time.Now()
-				got := run(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, &tt.opts), human("go"))
+				got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, &tt.opts), human("go"))
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("took %v, want %v", took, tt.want)
 				}
-				if content := got.Messages[2].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, tt.text) {
+				if content := history(got)[2].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, tt.text) {
 					t.Errorf("the model was told %q, want %q", content, tt.text)
 				}
 			})

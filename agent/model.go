@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,56 +11,109 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // lastCall asks for an answer without tools. It is not part of the history.
 const lastCall = "No more tool calls are possible. Answer now with what you have, and say what is missing."
 
-// ask calls the model once.
-func (r *run) ask(final bool) (*reply, error) {
-	a := r.agent
-	r.catalog = new(adapter.Catalog)
-	if a.tools != nil {
-		r.catalog = a.tools.Catalog(a.rules.profile)
+// ErrNoAnswer is the error of a run whose model gave neither text nor tool calls. The
+// run's messages are still good: asking again may help.
+var ErrNoAnswer = errors.New("agent: the model gave neither text nor tool calls")
+
+// finalOf is the limit for which the model has to answer, "" if it may go on.
+func finalOf(stop StopReason) string {
+	if stop == StopAnswer {
+		return ""
 	}
-	tools := r.catalog.Definitions()
-	messages := withSystem(a.opts.System, r.history)
-	if final && a.rules.humanAfterTools {
-		messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, lastCall))
+	return string(stop)
+}
+
+// turn calls the model and records its reply.
+func (e *engine) turn() error {
+	stop := e.limit()
+	reply, err := e.ask(stop)
+	if err != nil {
+		return e.failed(fmt.Errorf("turn %d: %w", e.state.Turn, err))
 	}
-	if final && !a.rules.toolsAtEnd {
-		tools = nil
+	if stop == StopAnswer && len(reply.calls) > 0 {
+		return e.calls()
+	}
+	if strings.TrimSpace(reply.text) == "" {
+		return e.failed(fmt.Errorf("turn %d: %w (it stopped with %q, the run with %q)", e.state.Turn, ErrNoAnswer, reply.finish, stop))
+	}
+	e.visits.end()
+	return e.record([]Event{
+		&TurnEnd{Turn: e.state.Turn, Messages: e.state.History[len(e.state.History)-1:]},
+		&Answer{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
+	}, &run.Ended{Status: run.Finished, Stop: string(stop), Answer: reply.text})
+}
+
+// failed records that the run has failed, unless it only ends in this process.
+func (e *engine) failed(err error) error {
+	if e.ctx.Err() != nil {
+		return err
+	}
+	if failure := e.record(nil, &run.Ended{Status: run.Failed, Error: err.Error()}); failure != nil {
+		return failure
+	}
+	return errors.Join(err, e.commit())
+}
+
+// ask calls the model once, and records that and its reply.
+func (e *engine) ask(stop StopReason) (*reply, error) {
+	a, final := e.agent, stop != StopAnswer
+	e.catalog = a.tools.Catalog(a.profile)
+	messages := e.encoder.Encode(a.opts.System, e.state.History)
+	tools := e.catalog.Definitions()
+	if final {
+		messages, tools = a.lastTurn(messages, tools)
 	}
 	var stream *streamed
 	if a.streams() {
-		stream = &streamed{run: r, turn: r.turn}
+		stream = &streamed{engine: e, turn: e.state.Turn}
 	}
-	options, model := r.callOptions(tools, stream, final)
-	if !r.emit(&ModelStart{Turn: r.turn, Model: model, Final: final, Messages: messages}) {
-		return nil, r.ended()
+	options := e.callOptions(tools, stream, final)
+	start := &ModelStart{Turn: e.state.Turn, Model: a.asked, Final: final, Messages: len(e.state.History)}
+	if err := e.record([]Event{start}, &run.Called{Final: finalOf(stop), Lost: e.state.Model != nil && !e.here}); err != nil {
+		return nil, err
 	}
+	if err := e.commit(); err != nil {
+		return nil, err
+	}
+	e.here = true
 
-	start := time.Now()
+	began := time.Now()
 	var response *llms.ContentResponse
 	err := guarded("model", func() (err error) {
-		response, err = a.model.GenerateContent(r.ctx, a.rules.encode(messages), options...)
+		response, err = a.model.GenerateContent(e.ctx, messages, options...)
 		return err
 	})
 	switch {
-	case r.ctx.Err() != nil:
-		return nil, r.ended()
+	case e.ctx.Err() != nil:
+		return nil, e.ended()
 	case err != nil:
 		return nil, fmt.Errorf("call model: %w", err)
 	}
-	reply := newReply(response, r.history)
-	if reply.model == "" {
-		reply.model = model
+	reply := e.reply(response)
+	end := reply.event(e.state.Turn, stream.has(reply.text), time.Since(began))
+	if final {
+		reply.withoutCalls() // that it asks for all the same
 	}
-	if !r.emit(reply.event(r.turn, stream.has(reply.text), time.Since(start))) {
-		return nil, r.ended()
+	return reply, e.record([]Event{end}, &run.Replied{
+		Message: reply.message, Calls: e.proposed(reply.calls), Finish: reply.finish, Usage: reply.usage,
+	})
+}
+
+// lastTurn is what a model gets that has to answer without tools.
+func (a *Agent) lastTurn(messages []llms.MessageContent, tools []llms.Tool) ([]llms.MessageContent, []llms.Tool) {
+	if a.dialect.HumanAfterTools() {
+		messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, lastCall))
 	}
-	return reply, nil
+	if !a.dialect.ToolsAtEnd() {
+		tools = nil
+	}
+	return messages, tools
 }
 
 // streams reports whether to stream the model's text.
@@ -74,15 +128,10 @@ func (a *Agent) streams() bool {
 	return ok && s.StreamsToolCalls()
 }
 
-// callOptions completes the caller's options and returns the model that they ask
-// for. What the agent decides comes last.
-func (r *run) callOptions(tools []llms.Tool, stream *streamed, final bool) (options []llms.CallOption, model string) {
-	var asked llms.CallOptions
-	for _, set := range r.agent.opts.CallOptions {
-		set(&asked)
-	}
+// callOptions completes the caller's options. What the agent decides comes last.
+func (e *engine) callOptions(tools []llms.Tool, stream *streamed, final bool) []llms.CallOption {
 	decide := func(o *llms.CallOptions) {
-		o.Tools, o.Functions = r.agent.rules.definitions(tools), nil
+		o.Tools, o.Functions = e.agent.dialect.Tools(tools), nil
 		o.StreamingFunc, o.StreamingReasoningFunc = nil, nil
 		if stream != nil {
 			o.StreamingFunc = stream.take
@@ -95,13 +144,13 @@ func (r *run) callOptions(tools []llms.Tool, stream *streamed, final bool) (opti
 		}
 		o.N, o.CandidateCount = min(o.N, 1), min(o.CandidateCount, 1)
 	}
-	return append(slices.Clip(r.agent.opts.CallOptions), decide), asked.Model
+	return append(slices.Clip(e.agent.opts.CallOptions), decide)
 }
 
 // streamed is the text of a turn as it comes from a model that streams.
 type streamed struct {
-	run  *run
-	turn int
+	engine *engine
+	turn   int
 
 	mu   sync.Mutex
 	text strings.Builder
@@ -115,8 +164,8 @@ func (s *streamed) take(_ context.Context, chunk []byte) error {
 	s.mu.Lock()
 	s.text.Write(chunk)
 	s.mu.Unlock()
-	if !s.run.emit(&TextDelta{Turn: s.turn, Text: string(chunk)}) {
-		return s.run.ended()
+	if !s.engine.show(&TextDelta{Turn: s.turn, Text: string(chunk)}) {
+		return s.engine.ended()
 	}
 	return nil
 }
@@ -130,23 +179,4 @@ func (s *streamed) has(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return text != "" && s.text.String() == text
-}
-
-// withSystem puts the system prompt before the messages, joined with system
-// messages that they begin with: some providers take one only.
-func withSystem(system string, messages []llms.MessageContent) []llms.MessageContent {
-	if system == "" {
-		return slices.Clone(messages)
-	}
-	texts := []string{system}
-	for len(messages) > 0 && messages[0].Role == llms.ChatMessageTypeSystem {
-		for _, part := range messages[0].Parts {
-			if text, ok := part.(llms.TextContent); ok {
-				texts = append(texts, text.Text)
-			}
-		}
-		messages = messages[1:]
-	}
-	out := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, strings.Join(texts, "\n\n"))}
-	return append(out, messages...)
 }

@@ -95,7 +95,7 @@ func TestModelThatStreamsTooLate(t *testing.T) {
 			late = p.options.StreamingFunc
 			return choice(&llms.ContentChoice{Content: "x"}), nil
 		})}
-		run(t, newAgent(t, model, nil), human("go"))
+		mustRun(t, newAgent(t, model, nil), human("go"))
 		if err := late(t.Context(), []byte("more")); err == nil {
 			t.Error("no error for text after the end of the run")
 		}
@@ -109,7 +109,7 @@ func TestCallOptions(t *testing.T) {
 		llms.WithModel("m-1"), llms.WithMaxTokens(7), llms.WithN(3), llms.WithCandidateCount(2),
 		llms.WithStreamingFunc(callers), llms.WithTools([]llms.Tool{{Type: "function"}}), llms.WithToolChoice("required"),
 	}}
-	run(t, newAgent(t, model, opts), human("go"))
+	mustRun(t, newAgent(t, model, opts), human("go"))
 	got := model.prompts()[0].options
 	if got.StreamingFunc != nil {
 		t.Error("the model was asked to stream")

@@ -8,37 +8,33 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // Options configure an [Agent]. Nil and the zero value are valid.
 //
-// A run waits for its callbacks: they must return when their context ends. A
-// panic in Approve ends the run with an error, one in OnElicit is an error for
-// the server that asked.
+// A run waits for its callbacks: they must return when their context ends. A panic in
+// one is an error, which ends the run.
 type Options struct {
+	// Name is what runs are kept under: [Recover] finds the agent of a run by it.
+	// Default "agent".
+	Name string
+
 	// System is the system prompt. It goes before the messages of every model
 	// call and is not part of the history.
 	System string
 
-	// MaxTurns bounds the model calls of a run in which tools are offered.
-	// Default 20.
-	MaxTurns int
+	// Tools are what the model may use: toolsets, native functions ([adapter.Func]),
+	// langchaingo's tools, other agents. The agent does not close them.
+	Tools []adapter.Source
 
-	// MaxToolCalls bounds the tool calls that the model may ask for in a run,
-	// also if they fail. Later calls are not run, and the model reads that.
-	// Default 100.
-	MaxToolCalls int
+	// Limits bound a run, from an input to its answer. At a limit the model is asked for
+	// an answer without tools.
+	Limits run.Limits
 
-	// MaxConsecutiveFailures bounds the turns in a row in which every tool call
-	// failed or was denied. Default 5.
-	MaxConsecutiveFailures int
-
-	// Parallelism bounds the tool calls that run at the same time. Default 8.
-	Parallelism int
-
-	// MaxDuration bounds a run. A run that takes longer fails with
-	// [context.DeadlineExceeded]. Default 0: the context's own deadline only.
+	// MaxDuration bounds the time of a run in this process. A run that takes longer fails
+	// with [context.DeadlineExceeded]. Default 0: the context's own deadline only.
 	MaxDuration time.Duration
 
 	// IdleTimeout bounds the silence of a tool call, which progress ends, and
@@ -50,16 +46,36 @@ type Options struct {
 	// Approve decides on calls instead of the Approve functions of the toolset, which
 	// asks as ever: not about calls that [adapter.Server].Trust lets run or for which a
 	// decision is remembered, and about one call of a user at a time. The calls of a
-	// turn are asked about in their order, before any of them runs. An error ends the
+	// turn are decided on in their order; those that are allowed run meanwhile. With the error
+	// [ErrAsk] a person is asked: [AskPerson] does so for each call. Another error ends the
 	// run, and so does one of the toolset's functions. Default: those functions;
 	// without any, every call is allowed, because the caller chose the tools.
 	Approve adapter.ApproveFunc
 
-	// OnElicit answers what servers ask a person during a tool call. Their clients
-	// need an Elicitation handler, which declares that somebody answers: see
-	// [OnlyInRuns]. OnElicit may run several times at once. A nil result without an
-	// error leaves the answer to that handler. Default: always left to it.
-	OnElicit func(ctx context.Context, q *Question) (*mcp.ElicitResult, error)
+	// Answer is the person at hand: it answers the questions of a run, see [run.Ask],
+	// some of them at the same time. Servers ask if their client's Elicitation handler is
+	// [OnlyInRuns]. If it returns no answer and no error, or is nil, the run waits until
+	// the answer comes by [Agent.Resume]. An error ends the run.
+	//
+	// A server of the legacy era waits for its answer in an open call, which cannot outlive
+	// the process ([run.Ask].Survives is false): without an answer it is told that the
+	// person declined.
+	Answer func(ctx context.Context, q *run.Ask) (*run.Answer, error)
+
+	// AskTTL is how long a question stays open. One that is not answered in time is
+	// denied, or cancelled. Default 0: for ever.
+	AskTTL time.Duration
+
+	// Doubt says what becomes of a call that was under way when its process ended.
+	Doubt DoubtPolicy
+
+	// Store keeps runs. With one, each step of a run is durable before the next, and any
+	// process with the store goes on with the run by [Agent.Resume] or [Recover]. Default
+	// nil: runs are not kept.
+	Store run.Store
+
+	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
+	LeaseTTL time.Duration
 
 	// CallOptions go with every model call. The agent itself decides on tools,
 	// streaming, and that there is one candidate.
@@ -69,8 +85,8 @@ type Options struct {
 	Stream StreamPolicy
 
 	// Dialect is the form of history that the model's provider needs. Default:
-	// by the type of the model, see [Dialect].
-	Dialect Dialect
+	// by the type of the model, see [convert.Dialect].
+	Dialect convert.Dialect
 
 	// Profile is the provider for which the schemas of tools are written. Default:
 	// what the model names by a method
@@ -132,32 +148,30 @@ const (
 	StopMaxTurns     StopReason = "max_turns"
 	StopMaxToolCalls StopReason = "max_tool_calls"
 	StopMaxFailures  StopReason = "max_failures"
+	StopMaxTokens    StopReason = "max_tokens"
+	StopMaxActive    StopReason = "max_active"
 )
+
+// defaultLease is how long a process holds a run without a sign of life.
+const defaultLease = time.Minute
 
 func (o *Options) withDefaults() (*Options, error) {
 	var out Options
 	if o != nil {
 		out = *o
 	}
-	for _, limit := range []struct {
-		name  string
-		value *int
-		def   int
-	}{
-		{"MaxTurns", &out.MaxTurns, 20},
-		{"MaxToolCalls", &out.MaxToolCalls, 100},
-		{"MaxConsecutiveFailures", &out.MaxConsecutiveFailures, 5},
-		{"Parallelism", &out.Parallelism, 8},
-	} {
-		if *limit.value < 0 {
-			return nil, fmt.Errorf("options: %s is %d; give a positive number, or 0 for %d", limit.name, *limit.value, limit.def)
-		}
-		if *limit.value == 0 {
-			*limit.value = limit.def
-		}
+	var err error
+	if out.Limits, err = withDefaults(out.Limits); err != nil {
+		return nil, err
 	}
-	if out.MaxDuration < 0 {
-		return nil, fmt.Errorf("options: MaxDuration is %v; give a positive duration, or 0 for none", out.MaxDuration)
+	if out.MaxDuration < 0 || out.AskTTL < 0 || out.LeaseTTL < 0 {
+		return nil, fmt.Errorf("options: MaxDuration is %v, AskTTL %v and LeaseTTL %v; give positive durations, or 0 for the defaults", out.MaxDuration, out.AskTTL, out.LeaseTTL)
+	}
+	if out.LeaseTTL == 0 {
+		out.LeaseTTL = defaultLease
+	}
+	if out.Name == "" {
+		out.Name = "agent"
 	}
 	if out.Media == nil {
 		out.Media = isCommonImage

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 )
 
@@ -65,7 +66,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 		"as the options say":     {hosted(t, w, "gemini"), w, agent.Options{Profile: adapter.OpenAIStrict}, adapter.OpenAIStrict},
 		"as the server wrote it": {langchain, w, agent.Options{Profile: adapter.Plain}, adapter.Plain},
 		"by the dialect of a wrapped model": {named{script: play(says("x"))}, nil,
-			agent.Options{Dialect: agent.DialectGoogle}, adapter.GoogleAI},
+			agent.Options{Dialect: convert.Google}, adapter.GoogleAI},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)
@@ -77,7 +78,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 			if got := a.Profile(); got != tt.want {
 				t.Fatalf("got the profile %s, want %s", got, tt.want)
 			}
-			run(t, a, human("go"))
+			mustRun(t, a, human("go"))
 			if tt.wire == nil {
 				return
 			}
@@ -122,7 +123,7 @@ func TestUnknownProfile(t *testing.T) {
 		"of the options": {play(says("x")), agent.Options{Profile: "acme"}},
 		"of the model":   {named{play(says("x")), "acme"}, agent.Options{}},
 	} {
-		if _, err := agent.New(test.model, nil, &test.opts); err == nil || !strings.Contains(err.Error(), `no profile "acme"`) {
+		if _, err := agent.New(test.model, &test.opts); err == nil || !strings.Contains(err.Error(), `no profile "acme"`) {
 			t.Errorf("%s: got %v, want an error that names it", name, err)
 		}
 	}

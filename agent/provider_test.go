@@ -7,11 +7,9 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
-
-	"github.com/mcpchain/mcpchain/agent"
 )
 
 // wire answers a provider's HTTP requests with prepared bodies, the last one
@@ -56,8 +54,8 @@ func TestAnthropic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, newAgent(t, model, nil), human("go"))
-	diff(t, "history", lines(got.Messages), []string{
+	got := mustRun(t, newAgent(t, model, nil), human("go"))
+	diff(t, "history", lines(history(got)), []string{
 		`human: "go"`,
 		`ai: "Let me look." t1=a({"x":1}) t2=b({})`,
 		`tool: t1/a→"Error: there is no tool named \"a\". There are no tools."`,
@@ -65,7 +63,7 @@ func TestAnthropic(t *testing.T) {
 		`ai: "Done."`,
 	})
 	// Every block repeats the usage of its message; it counts once.
-	diff(t, "usage", got.Usage, agent.Usage{InputTokens: 30, OutputTokens: 8, TotalTokens: 38, CachedTokens: 7})
+	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
 	if got.FinishReason != "end_turn" {
 		t.Errorf("finish reason %q, want end_turn", got.FinishReason)
 	}
@@ -94,8 +92,8 @@ func TestOpenAI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, newAgent(t, model, nil), human("go"))
-	diff(t, "usage", got.Usage, agent.Usage{InputTokens: 30, OutputTokens: 8, TotalTokens: 38, ReasoningTokens: 2})
+	got := mustRun(t, newAgent(t, model, nil), human("go"))
+	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
 	messages := w.requests[1]["messages"].([]any)
 	diff(t, "replayed calls", messages[1].(map[string]any)["tool_calls"], decode(t, `[
 		{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},
@@ -108,9 +106,8 @@ func TestOpenAI(t *testing.T) {
 		}
 	}
 	// The history keeps what the model wrote.
-	call := got.Messages[1].Parts[2].(llms.ToolCall)
-	if call.FunctionCall.Arguments != "{oops" {
-		t.Errorf("arguments in the history %q, want what the model wrote", call.FunctionCall.Arguments)
+	if call := got.Messages[1].Parts[2]; call.Arguments != "{oops" {
+		t.Errorf("arguments in the history %q, want what the model wrote", call.Arguments)
 	}
 }
 

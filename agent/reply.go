@@ -1,126 +1,61 @@
 package agent
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// reply is a model's answer in one shape for all providers.
+// reply is a model's answer.
 type reply struct {
-	text, reasoning string
-	calls           []llms.ToolCall // with unique ids, types and arguments
-	stop            string
-	model           string
-	usage           Usage
+	message run.Message
+	text    string
+	calls   []run.Part
+	finish  string // the provider's word for why it ended
+	usage   run.Spent
 }
 
-// newReply reads a response. langchaingo's Anthropic provider gives a choice
-// for every block of the message, so all choices are parts of one reply. The
-// history has the call ids that are taken.
-func newReply(response *llms.ContentResponse, history []llms.MessageContent) *reply {
-	out := new(reply)
-	if response == nil {
-		return out
+// reply reads a response. A model that it does not name is the one asked for.
+func (e *engine) reply(response *llms.ContentResponse) *reply {
+	m, model := e.encoder.Reply(response), e.agent.asked
+	if m.Model == "" {
+		m.Model = model
 	}
-	var text, reasoning strings.Builder
-	for _, c := range response.Choices {
-		if c == nil {
-			continue
-		}
-		text.WriteString(c.Content)
-		reasoning.WriteString(thoughts(c))
-		out.calls = append(out.calls, toolCalls(c)...)
-		if c.StopReason != "" {
-			out.stop = c.StopReason
-		}
-		if out.model == "" {
-			out.model = modelName(c.GenerationInfo)
-		}
-		if out.usage == (Usage{}) {
-			out.usage = usageOf(c.GenerationInfo)
+	m.At = time.Now().UTC().Truncate(time.Millisecond)
+	r := &reply{message: m, text: m.Text(), finish: convert.Finish(response), usage: convert.Usage(response)}
+	r.usage.Turns = 1
+	for _, p := range m.Parts {
+		if p.Type == run.CallPart {
+			r.calls = append(r.calls, p)
 		}
 	}
-	out.text, out.reasoning = text.String(), reasoning.String()
-	nameCalls(out.calls, history)
-	return out
+	return r
 }
 
-// toolCalls copies the calls of a choice. An only call may be in the older
-// field FuncCall.
-func toolCalls(c *llms.ContentChoice) []llms.ToolCall {
-	calls := append([]llms.ToolCall(nil), c.ToolCalls...)
-	if len(calls) == 0 && c.FuncCall != nil {
-		calls = []llms.ToolCall{{FunctionCall: c.FuncCall}}
-	}
-	for i := range calls {
-		f := llms.FunctionCall{}
-		if calls[i].FunctionCall != nil {
-			f = *calls[i].FunctionCall
-		}
-		if strings.TrimSpace(f.Arguments) == "" {
-			f.Arguments = "{}"
-		}
-		calls[i].Type, calls[i].FunctionCall = "function", &f
-	}
-	return calls
-}
-
-// nameCalls gives an id to calls that have none, as those of Google's models,
-// or that repeat one.
-func nameCalls(calls []llms.ToolCall, history []llms.MessageContent) {
-	taken := map[string]bool{"": true}
-	for _, m := range history {
-		for _, part := range m.Parts {
-			if call, ok := part.(llms.ToolCall); ok {
-				taken[call.ID] = true
-			}
-		}
-	}
-	next := len(taken)
-	for i := range calls {
-		for taken[calls[i].ID] {
-			calls[i].ID = fmt.Sprintf("call_%d", next)
-			next++
-		}
-		taken[calls[i].ID] = true
-	}
-}
-
-func thoughts(c *llms.ContentChoice) string {
-	if c.ReasoningContent != "" {
-		return c.ReasoningContent
-	}
-	s, _ := c.GenerationInfo["ThinkingContent"].(string)
-	return s
-}
-
-func modelName(info map[string]any) string {
-	for _, key := range []string{"model", "Model"} {
-		if s, ok := info[key].(string); ok {
-			return s
-		}
-	}
-	return ""
-}
-
-// message is the reply as a message of the history.
-func (r *reply) message() llms.MessageContent {
-	m := llms.MessageContent{Role: llms.ChatMessageTypeAI}
-	if r.text != "" {
-		m.Parts = append(m.Parts, llms.TextContent{Text: r.text})
-	}
-	for _, call := range r.calls {
-		m.Parts = append(m.Parts, call)
-	}
-	return m
+// withoutCalls takes the calls out of a reply that may have none.
+func (r *reply) withoutCalls() {
+	r.calls = nil
+	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), func(p run.Part) bool { return p.Type == run.CallPart })
 }
 
 func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 	return &ModelEnd{
-		Turn: turn, Model: r.model, Text: r.text, Reasoning: r.reasoning, ToolCalls: r.calls,
-		StopReason: r.stop, Usage: r.usage, Streamed: streamed, Duration: d,
+		Turn: turn, Model: r.message.Model, Text: r.text, Reasoning: r.reasoning(), ToolCalls: r.calls,
+		StopReason: r.finish, Usage: r.usage, Streamed: streamed, Duration: d,
 	}
+}
+
+func (r *reply) reasoning() string {
+	var b strings.Builder
+	for _, p := range r.message.Parts {
+		if p.Type == run.ReasoningPart {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // script is a model that plays one step for every call, the last one again and
@@ -90,26 +92,32 @@ func toolCall(id, name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
-func human(text string) []llms.MessageContent {
-	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)}
-}
+func human(text string) agent.Input { return agent.Text(text) }
 
 func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(model, nil, opts)
+	a, err := agent.New(model, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func run(t testing.TB, a *agent.Agent, messages []llms.MessageContent) *agent.Result {
+func mustRun(t testing.TB, a *agent.Agent, in agent.Input) *agent.Result {
 	t.Helper()
-	result, err := a.Run(t.Context(), messages)
+	result, err := a.Run(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result
+}
+
+// history is the history of a result as a provider gets it.
+func history(r *agent.Result) []llms.MessageContent { return asLLMS(r.Messages) }
+
+func asLLMS(messages []run.Message) []llms.MessageContent {
+	images := func(mime string) bool { return mime == "image/png" }
+	return convert.ToLLMS(messages, convert.Options{Dialect: convert.OpenAI, Media: images})
 }
 
 // lines are the messages in a form that is easy to compare: the role and the

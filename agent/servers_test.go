@@ -172,7 +172,12 @@ func openAll(t testing.TB, opts *adapter.Options, servers ...adapter.Server) *ad
 
 func withTools(t testing.TB, model llms.Model, toolset *adapter.Toolset, opts *agent.Options) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(model, toolset, opts)
+	var set agent.Options
+	if opts != nil {
+		set = *opts
+	}
+	set.Tools = append(set.Tools, toolset)
+	a, err := agent.New(model, &set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +215,7 @@ func TestLogLevelInARun(t *testing.T) {
 		}
 	}
 	model := play(asks(mcp.LogDebug), asks(""), says("done"))
-	run(t, withTools(t, model, ts, nil), human("go"))
+	mustRun(t, withTools(t, model, ts, nil), human("go"))
 	want := []string{`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`}
 	if diff := cmp.Diff(want, lines(model.prompts()[2].messages)); diff != "" {
 		t.Errorf("got +, want -:\n%s", diff)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 type userKey struct{}
@@ -145,7 +146,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 	c.toolset = openAll(t, &adapter.Options{User: userOf},
 		adapter.Server{Name: "files", Transport: c.files.connect(t)}, adapter.Server{Name: "vault", Transport: c.vault.connect(t)})
 	a := withTools(t, play(c.answer), c.toolset, &agent.Options{
-		Approve: c.approve, MaxTurns: turns, MaxToolCalls: 10 * turns, MaxConsecutiveFailures: turns,
+		Approve: c.approve, Limits: run.Limits{Turns: turns, Calls: 10 * turns, Failures: turns},
 	})
 	var users sync.WaitGroup
 	for _, user := range []string{"ada", "bob"} {

@@ -535,9 +535,12 @@ type Ended struct {
 
 func (*Ended) kind() string { return "ended" }
 
-func (c *Ended) apply(s *State, _ time.Time) error {
+func (c *Ended) apply(s *State, at time.Time) error {
 	if !c.Status.Ended() {
 		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
+	}
+	if s.Phase == CallsPhase {
+		s.History = append(s.History, s.leftovers(at))
 	}
 	s.Phase, s.Status, s.Stop, s.Answer, s.Output, s.Error = "", c.Status, c.Stop, c.Answer, c.Output, c.Error
 	s.Model, s.Calls, s.Asks, s.Wake = nil, nil, nil, time.Time{}

@@ -156,3 +156,20 @@ func (s *State) drop(match func(*Ask) bool) {
 		s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), match)
 	}
 }
+
+// leftovers makes the message of the results of a turn that is not brought to its end,
+// so that each call of the history has a result.
+func (s *State) leftovers(at time.Time) Message {
+	m := Message{Role: Tool, At: at, Parts: make([]Part, len(s.Calls))}
+	for i, c := range s.Calls {
+		text := "The run ended before the call was made."
+		if c.Tries > 0 {
+			text = "The run ended before the call had a result. It may or may not have run."
+		}
+		m.Parts[i] = Part{Type: ResultPart, ID: c.ID, Name: c.Name, Text: text, IsError: true}
+		if c.Result != nil {
+			m.Parts[i] = *c.Result
+		}
+	}
+	return m
+}

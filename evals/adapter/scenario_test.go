@@ -195,11 +195,11 @@ func TestOurAgent(t *testing.T) {
 		{[]string{"Error: no such city: Oslo"}, calls("north__temperature", `{"city":"Oslo","days":1}`)},
 		{[]string{"10"}, says(answer)},
 	}}
-	a, err := agent.New(model, ts, nil)
+	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{ts}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := a.Run(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)})
+	res, err := a.Run(t.Context(), agent.Text(question))
 	if err != nil {
 		t.Fatal(err)
 	}

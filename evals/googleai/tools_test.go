@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/googleai"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -169,15 +168,14 @@ func TestToolsOfServers(t *testing.T) {
 	for list, tools := range recorded(t) {
 		t.Run(list, func(t *testing.T) {
 			set, g := serve(t, tools), new(gemini)
-			a, err := agent.New(g.model(t), set, nil)
+			a, err := agent.New(g.model(t), &agent.Options{Tools: []adapter.Source{set}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := a.Profile(); got != adapter.GoogleAI {
 				t.Errorf("got the profile %s, want %s", got, adapter.GoogleAI)
 			}
-			human := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "go")}
-			if _, err := a.Run(t.Context(), human); err != nil {
+			if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
 				t.Fatal(err)
 			}
 			var sent struct {

@@ -21,7 +21,7 @@ var ourVariants = []framework{
 type ours struct {
 	agent *agent.Agent
 	tools *adapter.Toolset
-	says  []llms.MessageContent
+	says  agent.Input
 }
 
 func openOurs(ctx context.Context, p *place) (loop, error) {
@@ -31,11 +31,11 @@ func openOurs(ctx context.Context, p *place) (loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := agent.New(lcModel{newScript(p.turns, p.calls)}, tools, nil)
+	a, err := agent.New(lcModel{newScript(p.turns, p.calls)}, &agent.Options{Tools: []adapter.Source{tools}})
 	if err != nil {
 		return nil, errors.Join(err, tools.Close())
 	}
-	return &ours{a, tools, append(lcHistory(p.history), llms.TextParts(llms.ChatMessageTypeHuman, question))}, nil
+	return &ours{a, tools, agent.FromLLMS(append(lcHistory(p.history), llms.TextParts(llms.ChatMessageTypeHuman, question))...)}, nil
 }
 
 // openOursFresh opens our agent without the history of the place.

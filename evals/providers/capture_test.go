@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -194,8 +195,8 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 	return r.requests
 }
 
-// run lets agents use each toolset, up to their last answer without tools.
-func run(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map[string]any {
+// offer lets agents use each toolset, up to their last answer without tools.
+func offer(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map[string]any {
 	t.Helper()
 	r := new(recorder)
 	warm := 0.5
@@ -204,13 +205,14 @@ func run(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map[s
 		t.Fatal(err)
 	}
 	for name, tools := range toolsets {
-		a, err := agent.New(model, tools, &agent.Options{System: "Be brief.", MaxTurns: 1, CallOptions: []llms.CallOption{
-			llms.WithSeed(7), llms.WithStopWords([]string{"STOP"}),
-		}})
+		a, err := agent.New(model, &agent.Options{
+			System: "Be brief.", Tools: []adapter.Source{tools}, Limits: run.Limits{Turns: 1},
+			CallOptions: []llms.CallOption{llms.WithSeed(7), llms.WithStopWords([]string{"STOP"})},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Run(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "go")}); err != nil {
+		if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
 			t.Fatalf("%s, %s: %v", e, name, err)
 		}
 	}
@@ -268,7 +270,7 @@ func capture(t *testing.T, visit func(e endpoint, by string, request map[string]
 	lists := lists(t)
 	toolsets := serve(t, lists)
 	for _, e := range endpoints() {
-		for by, requests := range map[string][]map[string]any{"sampling": sampled(t, e, lists), "agent": run(t, e, toolsets)} {
+		for by, requests := range map[string][]map[string]any{"sampling": sampled(t, e, lists), "agent": offer(t, e, toolsets)} {
 			if len(requests) < 2*len(lists) {
 				t.Errorf("%s, %s: got %d requests, want two for each of %d lists", e, by, len(requests), len(lists))
 			}

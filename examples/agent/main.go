@@ -20,11 +20,11 @@ import (
 	"sync"
 
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/review"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -76,7 +76,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	}
 
 	// Servers may use the model and ask the person. These handlers bring their
-	// requests into the agent's run, and to OnElicit below.
+	// requests into the agent's run, and to Answer below.
 	lent, err := sampling.New(host, model, &sampling.Options{Review: sampling.ReviewFuncs{Request: you.lend}})
 	if err != nil {
 		return "", err
@@ -99,11 +99,11 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	if err != nil {
 		return "", err
 	}
-	assistant, err := agent.New(llm, toolset, &agent.Options{Approve: you.approve, OnElicit: you.fillIn})
+	assistant, err := agent.New(llm, &agent.Options{Tools: []adapter.Source{toolset}, Approve: you.approve, Answer: you.fillIn})
 	if err != nil {
 		return "", err
 	}
-	result, err := assistant.Run(ctx, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)})
+	result, err := assistant.Run(ctx, agent.Text(question))
 	if err == nil && you.missed() {
 		err = errNoInput
 	}
@@ -172,26 +172,28 @@ func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 
 // fillIn asks for each field of a form. An empty line takes the default.
 // Without a default it declines the form if the field is required.
-func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
-	fields, err := q.Params.Fields()
+func (p *person) fillIn(_ context.Context, q *run.Ask) (*run.Answer, error) {
+	fields, err := q.Elicit.Fields()
 	if err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s asks: %s\n", q.Server, safetext.Quote(q.Params.Message))
+	fmt.Fprintf(p.out, "%s asks: %s\n", q.Server, safetext.Quote(q.Elicit.Message))
 	content := map[string]any{}
 	for _, field := range fields {
 		value, err := p.fieldLocked(field)
 		if err != nil {
 			fmt.Fprintf(p.out, "declined: %s\n", safetext.Line(err.Error(), maxShown))
-			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			answer := q.Decline()
+			return &answer, nil
 		}
 		if value != nil {
 			content[field.Name] = value
 		}
 	}
-	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+	answer, err := q.Accept(content)
+	return &answer, err
 }
 
 func (p *person) fieldLocked(f *mcp.Field) (any, error) {

@@ -40,7 +40,7 @@ func main() {
 	case o.demoModel, o.demoServer:
 		err = serveDemo(o)
 	default:
-		err = run(o)
+		err = chat(o)
 	}
 	os.Exit(status(err, o))
 }
@@ -63,8 +63,8 @@ func status(err error, o *options) int {
 	return 1
 }
 
-// run has one conversation.
-func run(o *options) (err error) {
+// chat has one conversation.
+func chat(o *options) (err error) {
 	servers, wrong, err := listServers(o)
 	if err != nil {
 		return err
@@ -112,7 +112,9 @@ func run(o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	s.agent, err = agent.New(llm, s.tools, &agent.Options{System: s.systemPrompt(!o.noInstructions), Approve: p.approve})
+	s.agent, err = agent.New(llm, &agent.Options{
+		System: s.systemPrompt(!o.noInstructions), Tools: []adapter.Source{s.tools}, Approve: p.approve,
+	})
 	if err != nil {
 		return err
 	}

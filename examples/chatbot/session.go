@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
@@ -25,7 +24,7 @@ type session struct {
 	tools   *adapter.Toolset
 	agent   *agent.Agent
 
-	history []llms.MessageContent
+	history []run.Message
 	turns   int
 }
 
@@ -100,8 +99,8 @@ func (s *session) turn(ctx context.Context, question string) error {
 	turn, done := s.signals.turn(context.WithValue(ctx, turnKey{}, s.turns))
 	defer done()
 
-	messages := append(slices.Clip(s.history), llms.TextParts(llms.ChatMessageTypeHuman, question))
-	for e, err := range s.agent.Events(turn, messages) {
+	messages := append(slices.Clip(s.history), run.Text(run.User, question))
+	for e, err := range s.agent.Events(turn, agent.Messages(messages...)) {
 		if err != nil {
 			s.con.endLine()
 			return s.broken(turn, messages, err)
@@ -121,7 +120,7 @@ func (s *session) turn(ctx context.Context, question string) error {
 
 // broken ends a turn without an answer. The turn stays in the history with a
 // note for the model, because tools may have acted.
-func (s *session) broken(turn context.Context, messages []llms.MessageContent, err error) error {
+func (s *session) broken(turn context.Context, messages []run.Message, err error) error {
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
 	}
@@ -130,7 +129,7 @@ func (s *session) broken(turn context.Context, messages []llms.MessageContent, e
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
 	}
-	s.history = append(messages, llms.TextParts(llms.ChatMessageTypeAI, note))
+	s.history = append(messages, run.Text(run.Assistant, note))
 	return s.report(err)
 }
 

@@ -109,10 +109,10 @@ func recordOf(e agent.Event) (record, bool) {
 	case *agent.ModelEnd:
 		r := record{
 			Event: "model_call", Model: e.Model, Text: e.Text, Stop: e.StopReason,
-			Input: e.Usage.InputTokens, Output: e.Usage.OutputTokens, Duration: ms(e.Duration),
+			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: ms(e.Duration),
 		}
 		for _, c := range e.ToolCalls {
-			r.ToolCalls = append(r.ToolCalls, c.FunctionCall.Name)
+			r.ToolCalls = append(r.ToolCalls, c.Name)
 		}
 		return r, true
 	case *agent.ApprovalDecided:

@@ -13,7 +13,6 @@ import (
 	"os"
 
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -33,9 +32,8 @@ func main() {
 	tools := must(adapter.Open(ctx, []adapter.Server{{Name: "demo", Transport: server}}, nil))
 	defer tools.Close()
 	model := must(openaimodel.New(host, os.Getenv("OPENAI_MODEL"), nil))
-	assistant := must(agent.New(model, tools, nil))
-	question := llms.TextParts(llms.ChatMessageTypeHuman, "What is 17 plus 25?")
-	result := must(assistant.Run(ctx, []llms.MessageContent{question}))
+	assistant := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
+	result := must(assistant.Run(ctx, agent.Text("What is 17 plus 25?")))
 	show(result.Answer)
 }
 

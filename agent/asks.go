@@ -1,0 +1,259 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// open opens a question.
+func (e *engine) open(q *run.Ask) error { return e.openAll(nil, []*run.Ask{q}) }
+
+// openAll records changes and opens questions. Beyond the limit of open questions the
+// run fails.
+func (e *engine) openAll(changes []run.Change, asks []*run.Ask) error {
+	var root int
+	e.read(func(s *run.State) { root = len(s.Asks) })
+	if limit := e.state.Limits.Asks; limit >= 0 && root+len(asks) > limit {
+		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
+	}
+	for _, c := range changes {
+		if err := e.record(nil, c); err != nil {
+			return err
+		}
+	}
+	for _, q := range asks {
+		q.Created = time.Now().UTC().Truncate(time.Millisecond)
+		if ttl := e.agent.opts.AskTTL; ttl > 0 {
+			q.Expires = q.Created.Add(ttl)
+		}
+		q.Path = e.path
+		e.ledger.mu.Lock()
+		q.ID = fmt.Sprintf("ask_%d", e.ledger.root.Seq+1)
+		e.ledger.mu.Unlock()
+		if err := e.record([]Event{&Asked{Ask: q}}, &run.Opened{Ask: *q}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysOf are the keys of a round's questions, in a fixed order.
+func keysOf(round *mcpclient.InputRequired) []string {
+	return slices.Sorted(maps.Keys(round.Requests))
+}
+
+// questionOf makes a question to a person of one of a round, nil if it is answered or
+// of another kind.
+func questionOf(round *mcpclient.InputRequired, key string) *run.Ask {
+	if _, answered := round.Answers[key]; answered {
+		return nil
+	}
+	request := round.Requests[key]
+	params, ok := request.Elicitation()
+	if !ok {
+		return nil
+	}
+	return &run.Ask{Kind: kindOf(params), Key: key, Elicit: params}
+}
+
+func kindOf(params *mcp.ElicitParams) run.AskKind {
+	if params.Mode == mcp.ElicitURL {
+		return run.AskURL
+	}
+	return run.AskForm
+}
+
+// questions returns what puts the open questions to Options.Answer, each once.
+func (w *work) questions() (launch []func()) {
+	if w.agent.opts.Answer == nil {
+		return nil
+	}
+	var asks []*run.Ask
+	w.read(func(s *run.State) { asks = slices.Clone(s.Asks) })
+	for _, q := range asks {
+		if w.busy[q.ID] {
+			continue
+		}
+		w.busy[q.ID] = true
+		launch = append(launch, func() { w.goDo(report{key: q.ID, question: true}, func() error { return w.put(q) }) })
+	}
+	return launch
+}
+
+// put puts a question to the person at hand, and records the answer. Without one the
+// question stays open.
+func (w *work) put(q *run.Ask) error {
+	w.show(&AnswerStart{Ask: q})
+	start := time.Now()
+	answer, err := w.person(w.ctx, q)
+	w.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
+	switch {
+	case w.engine.ctx.Err() != nil:
+		return w.ended()
+	case err != nil && q.Elicit != nil:
+		return w.giveUp(q, err)
+	case err != nil:
+		return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
+	case answer == nil:
+		return nil
+	}
+	return w.answered(*answer)
+}
+
+// giveUp ends a call whose question cannot be answered.
+func (w *work) giveUp(q *run.Ask, err error) error {
+	var c *run.Call
+	w.read(func(s *run.State) { c = s.Call(q.Call) })
+	if c == nil {
+		return nil
+	}
+	j := w.job(c)
+	text := "Error: the tool asked the user something that could not be answered. The call was given up."
+	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}, 0)
+}
+
+// person asks Options.Answer, and completes what it says.
+func (e *engine) person(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
+	err = guarded("answer callback", func() (err error) {
+		asked := *q
+		answer, err = e.agent.opts.Answer(ctx, &asked)
+		return err
+	})
+	if err != nil || answer == nil {
+		return nil, err
+	}
+	a := *answer
+	a.Ask = cmp.Or(a.Ask, q.ID)
+	if a.At.IsZero() {
+		a.At = time.Now().UTC().Truncate(time.Millisecond)
+	}
+	return &a, run.Check(q, a, time.Now())
+}
+
+// answered records an answer to an open question of this run.
+func (e *engine) answered(a run.Answer) error {
+	q := e.question(a.Ask)
+	if q == nil {
+		return nil // it was closed meanwhile
+	}
+	value, err := valueOf(q, a)
+	if err != nil {
+		return err
+	}
+	return e.record([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
+}
+
+func (e *engine) question(id string) (q *run.Ask) {
+	e.read(func(s *run.State) { q = s.Ask(id) })
+	return q
+}
+
+// valueOf is the answer as the server gets it, nil if no server waits for it.
+func valueOf(q *run.Ask, a run.Answer) (json.RawMessage, error) {
+	if q.Elicit == nil {
+		return nil, nil
+	}
+	result, err := q.Elicited(a)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
+}
+
+// goOn goes on with a call of which all questions are answered.
+func (w *work) goOn(c run.Call) (func(), error) {
+	round := new(mcpclient.InputRequired)
+	if err := json.Unmarshal(c.Round, round); err != nil {
+		return nil, fmt.Errorf("read the questions of server %q: %w", c.Server, err)
+	}
+	for _, key := range keysOf(round) {
+		if _, ok := c.Answers[key]; !ok {
+			return nil, nil
+		}
+	}
+	if !w.room() {
+		return nil, nil
+	}
+	return w.again(c)
+}
+
+// again sends a call: for the first time, or with the answers to its round.
+func (w *work) again(c run.Call) (func(), error) {
+	j := w.job(&c)
+	if j.err != nil {
+		return nil, w.refuse(j, j.err)
+	}
+	if len(c.Round) == 0 {
+		return w.intend(&c, j, func(ctx context.Context, opts callOptions) *adapter.Result { return j.call.Run(ctx, opts...) })
+	}
+	round := new(mcpclient.InputRequired)
+	if err := json.Unmarshal(c.Round, round); err != nil {
+		return nil, fmt.Errorf("read the questions of server %q: %w", c.Server, err)
+	}
+	answers := make(map[string]any, len(c.Answers))
+	for key, value := range c.Answers {
+		answers[key] = value
+	}
+	return w.intend(&c, j, func(ctx context.Context, opts callOptions) *adapter.Result {
+		return j.call.Continue(ctx, round, answers, opts...)
+	})
+}
+
+// suspend records that the run waits.
+func (e *engine) suspend() error {
+	var wake time.Time
+	for _, q := range e.state.Asks {
+		if !q.Expires.IsZero() && (wake.IsZero() || q.Expires.Before(wake)) {
+			wake = q.Expires
+		}
+	}
+	return e.record([]Event{&Suspended{Asks: slices.Clone(e.state.Asks), Wake: wake}}, &run.Suspended{Wake: wake})
+}
+
+// wake takes answers and the end of questions into a waiting run, which goes on if
+// there are any.
+func (e *engine) wake(answers []run.Answer) error {
+	now := time.Now()
+	for _, a := range answers {
+		if err := e.answered(a); err != nil {
+			return err
+		}
+	}
+	for _, q := range slices.Clone(e.state.Asks) {
+		if q.Expires.IsZero() || now.Before(q.Expires) {
+			continue
+		}
+		if err := e.answered(expired(q, now)); err != nil {
+			return err
+		}
+		answers = append(answers, run.Answer{})
+	}
+	if e.state.Status != run.Waiting || len(answers) == 0 {
+		return nil
+	}
+	return e.record(nil, &run.Woken{})
+}
+
+// expired is the answer to a question that came to its end.
+func expired(q *run.Ask, now time.Time) run.Answer {
+	a := run.Answer{Ask: q.ID, Reason: "nobody answered in time", At: now.UTC().Truncate(time.Millisecond)}
+	switch q.Kind {
+	case run.AskApproval, run.AskSampling:
+		a.Action = run.Deny
+	case run.AskDoubt:
+		a.Action = run.Ran
+	default:
+		a.Action = run.Cancel
+	}
+	return a
+}

@@ -1,0 +1,305 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// work takes the calls of a turn to their outcomes, or as far as they get without an
+// answer. One goroutine starts what can go on, the others report to it.
+type work struct {
+	*engine
+	ctx    context.Context // of the calls; ends with the first error
+	cancel context.CancelCauseFunc
+
+	reports chan report
+	active  int             // goroutines at work
+	running int             // tool calls under way among them
+	busy    map[string]bool // calls and questions that a goroutine works on
+	settled bool            // all proposed calls are decided on, or a person is being asked
+	jobs    map[string]*job
+}
+
+// report is what a goroutine of the work tells: that it has ended, or, with asking, that
+// it waits for a person.
+type report struct {
+	key      string // of busy
+	call     bool   // a tool call has ended
+	question bool   // a question was put
+	asking   bool
+	err      error // ends the work
+}
+
+// job is a call as this process runs it.
+type job struct {
+	about Call
+	call  *adapter.Prepared // nil: it cannot run, because of err
+	err   error
+	asked llms.ToolCall // as the model wrote it
+}
+
+// proposed makes the calls of a reply those of the turn.
+func (e *engine) proposed(asked []run.Part) []run.Call {
+	calls := make([]run.Call, len(asked))
+	for i, p := range asked {
+		c := run.Call{ID: p.ID, Key: newKey(), Name: p.Name, Asked: p.Arguments, At: run.Proposed}
+		if tool, ok := e.catalog.Lookup(c.Name); ok {
+			c.Server, c.Tool = tool.Server(), tool.Definition().Name
+			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
+		}
+		calls[i] = c
+	}
+	return calls
+}
+
+// calls works on the calls of the turn. It ends the turn, or suspends the run.
+func (e *engine) calls() error {
+	w := &work{engine: e, reports: make(chan report), busy: map[string]bool{}, jobs: map[string]*job{}}
+	w.ctx, w.cancel = context.WithCancelCause(w.asCaller())
+	defer w.cancel(nil)
+	if err := w.loop(); err != nil {
+		return e.failed(fmt.Errorf("turn %d: %w", e.state.Turn, err))
+	}
+	if asks := e.state.Asks; len(asks) > 0 {
+		return e.suspend()
+	}
+	before := len(e.state.History)
+	if err := e.record(nil, &run.TurnEnded{}); err != nil {
+		return err
+	}
+	e.tell(&TurnEnd{Turn: e.state.Turn - 1, Messages: e.state.History[before-1:]})
+	return nil
+}
+
+// loop returns when nobody works on the calls any more.
+func (w *work) loop() (err error) {
+	var flush <-chan time.Time // outcomes wait for others to share one write
+	for {
+		if err == nil {
+			if err = w.start(); err != nil {
+				w.cancel(err)
+			}
+		}
+		if w.active == 0 {
+			return w.over(err)
+		}
+		select {
+		case r := <-w.reports:
+			if r.err != nil && err == nil {
+				err = r.err
+				w.cancel(err)
+			}
+			w.take(r)
+			switch {
+			case err != nil || !r.call:
+			case w.ledger.journal == nil:
+				err = w.commit()
+			case flush == nil:
+				flush = time.After(linger)
+			}
+		case <-flush:
+			flush, err = nil, errors.Join(err, w.commit())
+		}
+	}
+}
+
+// linger is how long the outcome of a call waits for others to share one write.
+const linger = 250 * time.Millisecond
+
+// over is the error of the work when all goroutines have ended.
+func (w *work) over(err error) error {
+	if w.engine.ctx.Err() != nil {
+		return w.ended()
+	}
+	return err
+}
+
+func (w *work) take(r report) {
+	switch {
+	case r.asking:
+		w.settled = true
+		return
+	case r.key == deciding:
+		w.settled = true
+	}
+	w.active--
+	if !r.question { // an open question is put once
+		delete(w.busy, r.key)
+	}
+	if r.call {
+		w.running--
+	}
+}
+
+// deciding is the key of the goroutine that decides on proposed calls, one after the
+// other.
+const deciding = ""
+
+// start starts what can go on. The intents of all calls are durable before the first
+// one is sent, and questions before anyone is asked.
+func (w *work) start() error {
+	calls := w.snapshot()
+	w.startDeciding(calls)
+	var launch []func()
+	for _, c := range calls {
+		if w.busy[c.ID] {
+			continue
+		}
+		f, err := w.next(c)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			launch = append(launch, f)
+		}
+	}
+	launch = append(launch, w.questions()...)
+	if len(launch) == 0 {
+		return nil
+	}
+	if err := w.commit(); err != nil {
+		return err
+	}
+	for _, f := range launch {
+		f()
+	}
+	return nil
+}
+
+// next returns what moves a call on, nil if nothing does.
+func (w *work) next(c run.Call) (func(), error) {
+	switch c.At {
+	case run.Ready:
+		return w.send(c)
+	case run.Sent:
+		return w.doubt(c)
+	case run.Doubt:
+		return w.resolve(c)
+	case run.Round:
+		return w.goOn(c)
+	}
+	return nil, nil
+}
+
+// startDeciding starts the goroutine that decides on proposed calls.
+func (w *work) startDeciding(calls []run.Call) {
+	if w.busy[deciding] {
+		return
+	}
+	w.settled = !slices.ContainsFunc(calls, func(c run.Call) bool { return c.At == run.Proposed })
+	if !w.settled {
+		w.busy[deciding] = true
+		w.goDo(report{key: deciding}, w.decide)
+	}
+}
+
+// goDo runs f on a goroutine, which reports at its end.
+func (w *work) goDo(r report, f func() error) {
+	w.active++
+	r.err = errGoexit
+	go func() {
+		defer func() { w.reports <- r }()
+		r.err = guarded("tool call", f)
+	}()
+}
+
+// snapshot is the calls of the turn, as they are now.
+func (w *work) snapshot() (calls []run.Call) {
+	w.read(func(s *run.State) {
+		calls = make([]run.Call, len(s.Calls))
+		for i, c := range s.Calls {
+			calls[i] = *c
+		}
+	})
+	return calls
+}
+
+// room reports whether another tool call may run.
+func (w *work) room() bool {
+	return w.settled && w.running < w.state.Limits.Parallel
+}
+
+// send sends a call that is ready.
+func (w *work) send(c run.Call) (func(), error) {
+	if !w.room() {
+		return nil, nil
+	}
+	j := w.job(&c)
+	if j.err != nil {
+		return nil, w.refuse(j, j.err)
+	}
+	return w.intend(&c, j, func(ctx context.Context, opts callOptions) *adapter.Result { return j.call.Run(ctx, opts...) })
+}
+
+// intend records that a call is about to be sent, and returns what sends it.
+func (w *work) intend(c *run.Call, j *job, send func(context.Context, callOptions) *adapter.Result) (func(), error) {
+	if err := w.record([]Event{&ToolStart{Call: j.about}}, &run.Intent{Call: c.ID, Args: j.call.Arguments()}); err != nil {
+		return nil, err
+	}
+	w.busy[c.ID] = true
+	w.running++
+	return func() {
+		w.goDo(report{key: c.ID, call: true}, func() error { return w.perform(c, j, send) })
+	}, nil
+}
+
+// perform sends a call and records what comes of it.
+func (w *work) perform(c *run.Call, j *job, send func(context.Context, callOptions) *adapter.Result) error {
+	start := time.Now()
+	ctx := context.WithValue(w.ctx, callKey{}, &j.about)
+	result := send(ctx, w.options(c, j))
+	switch {
+	case w.engine.ctx.Err() != nil:
+		return w.ended() // what became of the call is in doubt
+	case undecided(result.Err):
+		return result.Err
+	case result.InputRequired != nil:
+		return w.pause(c, j, result)
+	}
+	w.noteLost(j, result)
+	if result.Interrupted() && c.Tries+1 < maxTries && j.repeatable() {
+		return nil // it is sent again, see doubt
+	}
+	return w.outcome(j, result, time.Since(start))
+}
+
+// outcome records the result of a call.
+func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
+	part := w.part(j, result)
+	return w.record([]Event{&ToolEnd{Call: j.about, Part: part, Result: result, Duration: d}}, &run.Outcome{Call: j.about.ID, Result: part})
+}
+
+// refuse records why a call does not run, for the model.
+func (w *work) refuse(j *job, err error) error {
+	switch {
+	case w.engine.ctx.Err() != nil:
+		return w.ended()
+	case undecided(err):
+		return err
+	}
+	result := w.offered().Refuse(w.engine.ctx, j.asked, err)
+	w.noteLost(j, result)
+	return w.outcome(j, result, 0)
+}
+
+// noteLost shows that the connection to a server has ended, once.
+func (w *work) noteLost(j *job, result *adapter.Result) {
+	if !isLost(result.Err) {
+		return
+	}
+	w.mu.Lock()
+	known := w.lost[j.about.Server]
+	w.lost[j.about.Server] = true
+	w.mu.Unlock()
+	if !known {
+		w.show(&ServerLost{Server: j.about.Server, Err: result.Err})
+	}
+}

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// DoubtPolicy says what becomes of a call that was under way when its process ended, if
+// it cannot be sent again without harm.
+type DoubtPolicy string
+
+const (
+	// TellModel lets the model know that the call may or may not have run.
+	TellModel DoubtPolicy = ""
+
+	// AskAboutDoubt asks a person whether it ran.
+	AskAboutDoubt DoubtPolicy = "ask"
+
+	// FailOnDoubt ends the run.
+	FailOnDoubt DoubtPolicy = "fail"
+)
+
+// maxTries bounds how often a call is sent, with the same key.
+const maxTries = 5
+
+// doubt resolves a call that was sent and has no outcome: it was under way when its
+// process ended, or its connection did. It is sent again only if that does no harm.
+func (w *work) doubt(c run.Call) (func(), error) {
+	j := w.job(&c)
+	if j.err == nil && c.Tries < maxTries && j.repeatable() {
+		if !w.room() {
+			return nil, nil
+		}
+		return w.again(c)
+	}
+	switch w.agent.opts.Doubt {
+	case AskAboutDoubt:
+		return nil, w.open(&run.Ask{Kind: run.AskDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Survives: true})
+	case FailOnDoubt:
+		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
+	}
+	return nil, w.outcome(j, inDoubt(j, "It is unknown whether the call ran: the program ended while it was under way. Check before you repeat it."), 0)
+}
+
+// repeatable reports whether sending the call again does it at most once, or no harm.
+func (j *job) repeatable() bool {
+	t := j.call.Tool()
+	return t.Repeatable() || t.HonoursKeys()
+}
+
+// resolve goes by what a person says of a call in doubt.
+func (w *work) resolve(c run.Call) (func(), error) {
+	if c.Answer == nil {
+		return nil, nil
+	}
+	j := w.job(&c)
+	switch c.Answer.Action {
+	case run.NotRun:
+		if !w.room() {
+			return nil, nil
+		}
+		return w.again(c)
+	case run.Known:
+		return nil, w.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
+	}
+	return nil, w.outcome(j, inDoubt(j, "The user says that the call ran. Its result is lost."), 0)
+}
+
+func inDoubt(j *job, text string) *adapter.Result {
+	return &adapter.Result{Call: j.asked, Text: text, IsError: true}
+}

@@ -1,0 +1,278 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// session drives a run in this process until it is over or waits.
+type session struct {
+	agent   *Agent
+	answers []run.Answer
+
+	// load makes the state: a new one, or one of the store. It may be called once for
+	// each time that the session is driven.
+	load func(context.Context) (*loaded, error)
+}
+
+// loaded is a run to go on with.
+type loaded struct {
+	state   *run.State
+	lease   run.Lease
+	journal Journal // nil: nothing is kept
+	first   []run.Change
+}
+
+// Events gives the input to the model and returns what happens until it has answered,
+// or the run waits. The last pair holds an [*Answer] or a [*Suspended], or an error and no
+// event. Without [In], each range is a run of its own, tools included.
+//
+// The run goes on while the body of the range works on an event, up to its next
+// event. Leaving the range cancels the work of this process on the run; Events then waits
+// for tool calls, callbacks and the model to return. With a [Options.Store] the run can be
+// resumed.
+//
+// The messages must not be changed before the range is over.
+func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
+	return a.begin(in, opts).events(ctx)
+}
+
+// begin is a session for an input.
+func (a *Agent) begin(in Input, opts []RunOption) *session {
+	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
+		if len(in) == 0 {
+			return nil, errors.New("there are no messages; give at least one")
+		}
+		o, err := a.settings(opts)
+		if err != nil {
+			return nil, err
+		}
+		begun := &run.Begun{
+			V: run.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: run.AgentName{Name: a.opts.Name},
+			Messages: in, Limits: *o.limits, Vars: o.vars,
+		}
+		if a.opts.Store == nil {
+			return &loaded{state: new(run.State), first: []run.Change{begun}}, nil
+		}
+		return a.create(ctx, o, begun, in)
+	}}
+}
+
+// create begins a run in the store, or gives the input to the one of that name.
+func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in Input) (*loaded, error) {
+	s := new(run.State)
+	first := run.Record{Seq: 1, At: time.Now().UTC().Truncate(time.Millisecond), Change: begun}
+	if err := s.Apply(first); err != nil {
+		return nil, err
+	}
+	lease, err := a.opts.Store.Create(ctx, a.holder(), run.HeadOf(s), []run.Record{first})
+	if err == nil {
+		return &loaded{state: s, lease: lease, journal: NewJournal(a.opts.Store, lease)}, nil
+	}
+	if !errors.Is(err, run.ErrExists) {
+		return nil, err
+	}
+	l, err := a.hold(ctx, o.key)
+	if err != nil {
+		return nil, err
+	}
+	if !l.state.Status.Ended() {
+		a.release(l)
+		return nil, fmt.Errorf("run %q is %s; it takes an input when it has ended", o.key.ID, l.state.Status)
+	}
+	l.first = []run.Change{&run.Said{Messages: in, Limits: *o.limits}}
+	return l, nil
+}
+
+// holder is this process, as a store knows it.
+func (a *Agent) holder() run.Holder {
+	host, _ := os.Hostname()
+	return run.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.LeaseTTL}
+}
+
+// hold takes a run of the store.
+func (a *Agent) hold(ctx context.Context, key run.Key) (*loaded, error) {
+	lease, err := a.opts.Store.Acquire(ctx, key, a.holder())
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{lease: lease, journal: NewJournal(a.opts.Store, lease)}
+	log, err := a.opts.Store.Load(ctx, key)
+	if err == nil {
+		l.state, err = run.Fold(log.Records)
+	}
+	if err == nil && l.state.Agent.Name != a.opts.Name {
+		err = fmt.Errorf("the run is of agent %q, and this is %q", l.state.Agent.Name, a.opts.Name)
+	}
+	if err != nil {
+		a.release(l)
+		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
+	}
+	return l, nil
+}
+
+// release lets others take the run.
+func (a *Agent) release(l *loaded) {
+	if l.journal == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = a.opts.Store.Release(ctx, l.lease) // it expires otherwise
+}
+
+var errNoStore = errors.New("the agent has no Options.Store")
+
+// Resume answers questions of a run in [Options.Store], and goes on with the run: after
+// a suspension, or after its process has ended. Its events are those of [Agent.Events].
+// Answers that do not fit their questions are refused, each with its reason, and the run stays
+// as it is.
+func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) iter.Seq2[Event, error] {
+	return a.resume(key, answers).events(ctx)
+}
+
+// ResumeRun is Resume for those who want the outcome alone.
+func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answer) (*Result, error) {
+	return outcome(a.resume(key, answers).run(ctx))
+}
+
+func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
+	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
+		if a.opts.Store == nil {
+			return nil, errNoStore
+		}
+		if err := a.Answer(ctx, key, answers...); err != nil {
+			return nil, err
+		}
+		return a.hold(ctx, key)
+	}}
+}
+
+// Answer keeps answers to questions of a run, from any process: whoever holds the run
+// takes them, or who resumes it. Answers are checked against their questions. The first
+// answer to a question counts.
+func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
+	if a.opts.Store == nil {
+		return errNoStore
+	}
+	if len(answers) == 0 {
+		return nil
+	}
+	log, err := a.opts.Store.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil {
+		return fmt.Errorf("load run %q: %w", key.ID, err)
+	}
+	answers = slices.Clone(answers)
+	now := time.Now()
+	for i := range answers {
+		if answers[i].At.IsZero() {
+			answers[i].At = now.UTC().Truncate(time.Millisecond)
+		}
+		if err := run.CheckAnswer(s, answers[i], now); err != nil && !errors.Is(err, run.ErrNotAsked) {
+			return fmt.Errorf("answer question %q of run %q: %w", answers[i].Ask, key.ID, err)
+		}
+	}
+	return a.opts.Store.Answer(ctx, key, answers)
+}
+
+// ResumeState goes on with a run of an agent without a store: state is [Result.State] of
+// a run that waits. The run and the state are the same, so resume a state once.
+func (a *Agent) ResumeState(ctx context.Context, state *run.State, answers ...run.Answer) iter.Seq2[Event, error] {
+	s := &session{agent: a, answers: answers, load: func(context.Context) (*loaded, error) {
+		if state == nil || state.Seq == 0 {
+			return nil, errors.New("there is no state")
+		}
+		for _, answer := range answers {
+			if err := run.CheckAnswer(state, answer, time.Now()); err != nil {
+				return nil, fmt.Errorf("answer question %q: %w", answer.Ask, err)
+			}
+		}
+		return &loaded{state: state}, nil
+	}}
+	return s.events(ctx)
+}
+
+// Step moves a run on by one turn at most, and returns what it waits for. Engines drive
+// runs with it: everything is durable in the journal when it returns, so that it may be
+// called again for the same run after any failure. After an error the state must be
+// loaded again.
+func (a *Agent) Step(ctx context.Context, s *run.State, j Journal) (Next, error) {
+	session := &session{agent: a}
+	e, end := session.start(ctx, &loaded{state: s, journal: j}, func(Event) error { return nil })
+	defer end()
+	err := guarded("the step", func() error {
+		if err := session.wake(e, j); err != nil || !e.goes() {
+			return err
+		}
+		if err := e.step(); err != nil {
+			return err
+		}
+		return e.commit()
+	})
+	return Next{Status: s.Status, Asks: run.Open(s), Wake: s.Wake}, err
+}
+
+// start makes the engine of a session. end must be called.
+func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (*engine, func()) {
+	release := func() {}
+	if limit := d.agent.opts.MaxDuration; limit > 0 {
+		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
+		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
+	}
+	e := newEngine(ctx, d.agent, newLedger(ctx, l.state, l.journal, out))
+	return e, func() {
+		e.visits.end()
+		release()
+	}
+}
+
+// wake takes what a waiting run waits for.
+func (d *session) wake(e *engine, j Journal) error {
+	answers := d.answers
+	if j != nil && e.state.Status == run.Waiting {
+		kept, err := j.Answers(e.ctx)
+		if err != nil {
+			return err
+		}
+		answers = append(slices.Clone(answers), kept...)
+	}
+	d.answers = nil
+	if err := e.wake(answers); err != nil {
+		return err
+	}
+	return e.commit()
+}
+
+// drive moves the run on until it is over or waits.
+func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
+	e, end := d.start(ctx, l, out)
+	defer end()
+	for _, change := range l.first {
+		if err := e.record(nil, change); err != nil {
+			return err
+		}
+	}
+	if err := d.wake(e, l.journal); err != nil {
+		return err
+	}
+	if !e.goes() && e.state.Status == run.Waiting {
+		e.show(&Suspended{Asks: run.Open(e.state), Wake: e.state.Wake})
+	}
+	for e.goes() {
+		if err := e.step(); err != nil {
+			return err
+		}
+	}
+	return e.commit()
+}

@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/guard"
+)
+
+// engine moves one run on, in one process. The engine of a sub-agent shares the ledger
+// of the run that it works for.
+type engine struct {
+	agent  *Agent
+	ctx    context.Context // ends with the run
+	ledger *ledger
+	state  *run.State // shared with the ledger
+
+	parent *engine // nil at the root
+	call   string  // of the parent's, on which a sub-agent works
+	path   []string
+
+	encoder *convert.Encoder
+	catalog *adapter.Catalog // what the model was offered; nil: in another process
+	here    bool             // the model call under way is of this engine
+	visits  visits           // of handlers
+
+	mu   sync.Mutex // guards the fields below
+	lost map[string]bool
+}
+
+var (
+	errStopped = errors.New("the caller left the run")
+	errGoexit  = errors.New("a callback ended the goroutine of the run")
+	errOver    = errors.New("the run is over")
+)
+
+func newEngine(ctx context.Context, a *Agent, l *ledger) *engine {
+	e := &engine{agent: a, ctx: ctx, ledger: l, state: l.root, encoder: convert.NewEncoder(convert.Options{Dialect: a.dialect, Media: a.opts.Media}), lost: map[string]bool{}}
+	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)
+	return e
+}
+
+// record applies changes to the run. The events come out once all are durable.
+func (e *engine) record(events []Event, changes ...run.Change) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	e.ledger.mu.Lock()
+	defer e.ledger.mu.Unlock()
+	for i, c := range changes {
+		var with []Event
+		if i == len(changes)-1 {
+			with = e.stamp(now, events)
+		}
+		if err := e.ledger.add(e.lift(c, now), with); err != nil {
+			return fmt.Errorf("the run's records do not fit its state: %w", err)
+		}
+	}
+	return nil
+}
+
+// tell has events come out after what was recorded before.
+func (e *engine) tell(events ...Event) {
+	e.ledger.mu.Lock()
+	defer e.ledger.mu.Unlock()
+	for _, event := range events {
+		*event.meta() = Meta{Run: e.ledger.root.ID, Seq: e.ledger.root.Seq, Time: e.state.Updated, Path: e.path}
+	}
+	e.ledger.events = append(e.ledger.events, events...)
+}
+
+// lift makes a change of this run one of the root.
+func (e *engine) lift(c run.Change, now time.Time) run.Record {
+	r := run.Record{Seq: e.state.Seq + 1, At: now, Change: c}
+	if e.parent == nil {
+		return r
+	}
+	return e.parent.lift(&run.Nested{Call: e.call, Record: r}, now)
+}
+
+// stamp says of events where and when they happen. They have the number of the record
+// that they come with.
+func (e *engine) stamp(now time.Time, events []Event) []Event {
+	for _, event := range events {
+		*event.meta() = Meta{Run: e.ledger.root.ID, Seq: e.ledger.root.Seq + 1, Time: now, Path: e.path}
+	}
+	return events
+}
+
+// show shows an event that no record has: it comes out at once, and is not replayed.
+func (e *engine) show(event Event) bool {
+	e.ledger.mu.Lock()
+	*event.meta() = Meta{Run: e.ledger.root.ID, Seq: e.ledger.root.Seq, Time: time.Now(), Path: e.path}
+	e.ledger.mu.Unlock()
+	return e.ledger.out(event) == nil
+}
+
+// commit returns when all that was recorded is durable.
+func (e *engine) commit() error {
+	if err := e.ledger.commit(); err != nil {
+		if e.ctx.Err() != nil {
+			return e.ended()
+		}
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	return nil
+}
+
+// read calls f while the state does not change.
+func (e *engine) read(f func(s *run.State)) {
+	e.ledger.mu.Lock()
+	defer e.ledger.mu.Unlock()
+	f(e.state)
+}
+
+// ended is the error of a run whose context has ended.
+func (e *engine) ended() error {
+	err, cause := e.ctx.Err(), context.Cause(e.ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// Next says what a run waits for after a step.
+type Next struct {
+	Status run.Status
+	Asks   []*run.Ask // open questions, those of sub-agents too, if the run waits
+	Wake   time.Time  // when a waiting run goes on without an answer; zero: never
+}
+
+// step moves the run on by a turn, or as far as it can go. What it leaves is recorded,
+// and not yet committed.
+func (e *engine) step() error {
+	switch s := e.state; {
+	case s.Status.Ended():
+		return nil
+	case s.Phase == run.ModelPhase:
+		return e.turn()
+	default:
+		return e.calls()
+	}
+}
+
+// goes reports whether a step can move the run on.
+func (e *engine) goes() bool { return e.state.Status == run.Running }
+
+// guarded calls f. A panic becomes an error with its stack.
+func guarded(what string, f func() error) error {
+	err := guard.Run(what, f)
+	if p, ok := err.(*guard.PanicError); ok {
+		return fmt.Errorf("%w\n%s", p, p.Stack)
+	}
+	return err
+}

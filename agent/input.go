@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Input is what a run is given: messages, a person's last as a rule.
+type Input []run.Message
+
+// Text is a message of a person.
+func Text(text string) Input { return Input{run.Text(run.User, text)} }
+
+// Messages is a history, for instance [Result.Messages] with a new message of a person.
+func Messages(messages ...run.Message) Input { return messages }
+
+// FromLLMS is a history in langchaingo's form.
+func FromLLMS(messages ...llms.MessageContent) Input { return convert.FromLLMS(messages) }
+
+// RunOption is an option of one run.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	key    run.Key
+	limits *run.Limits
+	vars   map[string]json.RawMessage
+}
+
+// In names the run. A run of that name that has ended in [Options.Store] takes the input
+// and goes on: so a conversation is one run with many inputs. Without In each run has
+// a new name.
+func In(session string) RunOption { return func(o *runOptions) { o.key.ID = session } }
+
+// ForTenant keeps the run apart from the runs of other tenants in [Options.Store].
+func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
+
+// WithLimits puts other limits in the place of [Options.Limits].
+func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
+
+// WithVar gives the run a variable of the host, which is kept with it.
+func WithVar(name string, value json.RawMessage) RunOption {
+	return func(o *runOptions) {
+		if o.vars == nil {
+			o.vars = map[string]json.RawMessage{}
+		}
+		o.vars[name] = value
+	}
+}
+
+// settings are the options of a run, with a name.
+func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
+	o := &runOptions{limits: &a.opts.Limits}
+	for _, set := range opts {
+		set(o)
+	}
+	if o.key.ID == "" {
+		var b [16]byte
+		rand.Read(b[:])
+		o.key.ID = "run_" + hex.EncodeToString(b[:])
+	}
+	limits, err := withDefaults(*o.limits)
+	o.limits = &limits
+	return o, err
+}

@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// newKey makes a key of idempotency.
+func newKey() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// callOptions are options of a tool call.
+type callOptions = []mcpclient.CallOption
+
+// offered is the catalog that the model was offered. In another process it is that of
+// the present.
+func (e *engine) offered() *adapter.Catalog {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.catalog == nil {
+		e.catalog = e.agent.tools.Catalog(e.agent.profile)
+	}
+	return e.catalog
+}
+
+// job returns the call as this process runs it: the tool that the model was offered,
+// with the arguments that were decided on.
+func (w *work) job(c *run.Call) *job {
+	w.mu.Lock()
+	j := w.jobs[c.ID]
+	w.mu.Unlock()
+	if j != nil {
+		return j
+	}
+	j = &job{
+		asked: llms.ToolCall{ID: c.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: c.Name, Arguments: c.Asked}},
+		about: Call{Turn: w.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
+	}
+	j.call, j.err = w.prepare(c, j.asked)
+	w.approved(j, j.call)
+	w.mu.Lock()
+	w.jobs[c.ID] = j
+	w.mu.Unlock()
+	return j
+}
+
+// tool is the tool that the call means, nil if there is none.
+func (j *job) tool() *adapter.Tool {
+	if j.call == nil {
+		return nil
+	}
+	return j.call.Tool()
+}
+
+// approved takes a call as the one that runs.
+func (w *work) approved(j *job, call *adapter.Prepared) {
+	if call != nil {
+		j.call = call
+		j.about.Name, j.about.Arguments = call.Tool().Name(), string(call.Arguments())
+	}
+}
+
+// prepare finds the tool that the model was offered. One that has changed since is an
+// error.
+func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
+	catalog := w.offered()
+	if c.Tool == "" {
+		return catalog.Prepare(asked) // which says what is wrong with the name
+	}
+	tool, err := catalog.Find(c.Server, c.Tool, c.Def)
+	if err != nil {
+		return nil, err
+	}
+	var call *adapter.Prepared
+	if c.Args == nil {
+		call, err = tool.Prepare(asked, c.Wrapped)
+	} else {
+		call, err = tool.Restore(asked, c.Args, c.Edited)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return call.WithKey(c.Key), nil
+}
+
+// options are the options of a call.
+func (w *work) options(c *run.Call, j *job) callOptions {
+	progress := func(p mcp.Progress) { w.show(&ToolProgress{Call: j.about, Progress: p}) }
+	opts := adapter.CallLimits(w.agent.opts.IdleTimeout, w.agent.opts.CallTimeout)
+	return append(opts, mcpclient.WithProgress(progress))
+}
+
+// part is a result as a part of the history.
+func (w *work) part(j *job, r *adapter.Result) run.Part {
+	p := run.Part{Type: run.ResultPart, ID: j.about.ID, Name: j.asked.FunctionCall.Name, Text: r.Text, IsError: r.IsError}
+	if r.Raw != nil {
+		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
+	}
+	for _, m := range r.Media {
+		if binary, ok := m.(llms.BinaryContent); ok {
+			p.Media = append(p.Media, run.Part{Type: typeOf(binary.MIMEType), MIMEType: binary.MIMEType, Data: binary.Data})
+		}
+	}
+	return p
+}
+
+func typeOf(mimeType string) run.PartType {
+	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
+	case "image":
+		return run.ImagePart
+	case "audio":
+		return run.AudioPart
+	}
+	return run.FilePart
+}

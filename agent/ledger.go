@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Journal makes the records of a run durable.
+type Journal interface {
+	// Append keeps records, with the head of the state after them. When it returns nil
+	// they are durable. An error ends the step.
+	Append(ctx context.Context, head run.Head, records []run.Record) error
+
+	// Answers returns answers to open questions that no record has yet.
+	Answers(ctx context.Context) ([]run.Answer, error)
+}
+
+// NewJournal is the journal of a run that is held in a store.
+func NewJournal(store run.Store, lease run.Lease) Journal { return &held{store, lease} }
+
+type held struct {
+	store run.Store
+	lease run.Lease
+}
+
+func (h *held) Append(ctx context.Context, head run.Head, records []run.Record) error {
+	return h.store.Append(ctx, h.lease, head, records)
+}
+
+func (h *held) Answers(ctx context.Context) ([]run.Answer, error) {
+	log, err := h.store.Load(ctx, h.lease.Key)
+	if err != nil {
+		return nil, err
+	}
+	return log.Answers, nil
+}
+
+// ledger has the state of a run with its sub-agents, the records that are not durable
+// yet, and the events that wait for them. An event comes out when its record is
+// durable.
+type ledger struct {
+	ctx     context.Context // of the run
+	journal Journal         // nil: nothing is kept
+	out     func(Event) error
+
+	mu      sync.Mutex // guards the fields below, and the state
+	root    *run.State
+	records []run.Record
+	events  []Event
+	writing bool // someone writes what was recorded before
+	wrote   sync.Cond
+	done    uint64 // number of the last record that is durable and whose events are out
+	err     error  // why nothing can be written any more
+}
+
+func newLedger(ctx context.Context, s *run.State, j Journal, out func(Event) error) *ledger {
+	l := &ledger{ctx: ctx, journal: j, out: out, root: s, done: s.Seq}
+	l.wrote.L = &l.mu
+	return l
+}
+
+// add applies a change to the state. The events come out with it.
+func (l *ledger) add(r run.Record, events []Event) error {
+	if err := l.root.Apply(r); err != nil {
+		return err
+	}
+	if l.journal != nil {
+		l.records = append(l.records, r)
+	}
+	l.events = append(l.events, events...)
+	return nil
+}
+
+// commit returns when all records are durable and their events are out. Records of
+// others that come meanwhile go with the next write.
+func (l *ledger) commit() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for target := l.root.Seq; l.err == nil && (l.done < target || len(l.events) > 0 && !l.writing); {
+		if l.writing {
+			l.wrote.Wait()
+			continue
+		}
+		l.write()
+	}
+	return l.err
+}
+
+// write writes what was recorded, without the lock.
+func (l *ledger) write() {
+	records, events, seq := l.records, l.events, l.root.Seq
+	l.records, l.events, l.writing = nil, nil, true
+	var head run.Head
+	if len(records) > 0 {
+		head = run.HeadOf(l.root)
+	}
+	l.mu.Unlock()
+	err := l.put(head, records, events)
+	l.mu.Lock()
+	l.writing, l.done = false, seq
+	if l.err == nil {
+		l.err = err
+	}
+	l.wrote.Broadcast()
+}
+
+func (l *ledger) put(head run.Head, records []run.Record, events []Event) error {
+	if len(records) > 0 {
+		if err := l.journal.Append(l.ctx, head, records); err != nil {
+			return err
+		}
+	}
+	for _, e := range events {
+		if err := l.out(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// The default limits of a run.
+const (
+	defaultTurns    = 20
+	defaultCalls    = 100
+	defaultFailures = 5
+	defaultParallel = 8
+	defaultAsks     = 100
+	defaultDepth    = 4
+)
+
+// withDefaults fills in the limits that are not set.
+func withDefaults(l run.Limits) (run.Limits, error) {
+	for _, limit := range []struct {
+		value *int
+		def   int
+	}{
+		{&l.Turns, defaultTurns}, {&l.Calls, defaultCalls}, {&l.Failures, defaultFailures},
+		{&l.Parallel, defaultParallel}, {&l.Asks, defaultAsks}, {&l.Depth, defaultDepth},
+	} {
+		if *limit.value == 0 {
+			*limit.value = limit.def
+		}
+	}
+	if l.Parallel < 0 || l.Depth < 0 {
+		return l, errors.New("options: Limits.Parallel and Limits.Depth must be positive, or 0 for their defaults")
+	}
+	if l.Active < 0 || l.Tokens < 0 {
+		return l, fmt.Errorf("options: Limits.Active is %v and Limits.Tokens is %d; give positive values, or 0 for none", l.Active, l.Tokens)
+	}
+	return l, nil
+}
+
+// reached reports whether n has come to a limit; a negative limit is none.
+func reached(n, limit int) bool { return limit >= 0 && n >= limit }
+
+// limit names the limit that the run has reached, or is [StopAnswer].
+func (e *engine) limit() StopReason {
+	s := e.state
+	spent := s.Spent.Since(s.Before)
+	switch l := s.Limits; {
+	case l.Calls >= 0 && spent.Calls > l.Calls:
+		return StopMaxToolCalls
+	case reached(s.Failures, l.Failures):
+		return StopMaxFailures
+	case reached(s.Turn-1, l.Turns):
+		return StopMaxTurns
+	case l.Tokens > 0 && spent.Total >= l.Tokens:
+		return StopMaxTokens
+	case l.Active > 0 && spent.Active >= l.Active:
+		return StopMaxActive
+	}
+	return StopAnswer
+}

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Result is the outcome of a run, so far if it waits.
+type Result struct {
+	// Status is run.Finished with an answer, and run.Waiting with open questions.
+	Status run.Status
+
+	// Answer is the text of the model's last message.
+	Answer string
+
+	// Asks are the open questions of a run that waits, see [Agent.Resume].
+	Asks []*run.Ask
+
+	// Messages is the history of complete turns: what the run was given and what it added,
+	// without [Options.System]. Give it back with a new human message to go on.
+	Messages []run.Message
+
+	Spent        run.Spent // since the run began, its sub-agents included
+	StopReason   StopReason
+	FinishReason string // the provider's own word for why the last message ended
+
+	// State is the run. Without [Options.Store], [Agent.ResumeState] goes on with it.
+	State *run.State
+}
+
+// resultOf is the result of a state.
+func resultOf(s *run.State) *Result {
+	messages := s.History
+	if s.Phase == run.CallsPhase { // its calls have no results yet
+		messages = messages[:len(messages)-1]
+	}
+	return &Result{
+		Status: s.Status, Answer: s.Answer, Asks: run.Open(s), Messages: messages, Spent: s.Spent,
+		StopReason: StopReason(s.Stop), FinishReason: s.Finish, State: s,
+	}
+}
+
+// Run gives the input to the model and returns its answer, or what the run waits for. The
+// result is never nil: with an error it holds what was done before.
+func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
+	return outcome(a.begin(in, opts).run(ctx))
+}
+
+// outcome is the result of a session that has ended.
+func outcome(s *run.State, err error) (*Result, error) {
+	if s == nil {
+		s = new(run.State)
+	}
+	return resultOf(s), err
+}
+
+// Add takes an event into the result. Who ranges over [Agent.Events] gets what
+// [Agent.Run] returns by adding all events to a Result that has the input as its
+// Messages; State is left out.
+func (r *Result) Add(e Event) {
+	switch e := e.(type) {
+	case *ModelEnd:
+		r.Status = run.Running
+		r.Spent.Add(e.Usage)
+		r.FinishReason = e.StopReason
+	case *TurnEnd:
+		r.Messages = append(r.Messages, e.Messages...)
+		if last := e.Messages[len(e.Messages)-1]; last.Role == run.Tool {
+			r.Spent.Calls += len(last.Parts)
+		}
+	case *Suspended:
+		r.Status, r.Asks = run.Waiting, e.Asks
+	case *Answer:
+		r.Status, r.Answer, r.StopReason = run.Finished, e.Text, e.StopReason
+	}
+}
