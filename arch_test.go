@@ -65,6 +65,7 @@ var layers = []struct {
 	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/run", []string{"mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"agent/filestore", []string{"agent/run", "internal/private"}},
+	{"agent/sqlstore", []string{"internal/backoff", "agent/run"}},
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
@@ -144,6 +145,23 @@ func TestClientIsLight(t *testing.T) {
 		vendored := strings.HasPrefix(path, "vendor/")
 		if host, _, _ := strings.Cut(path, "/"); strings.Contains(host, ".") && !ours && !vendored && !within(path, "golang.org/x/sys") {
 			t.Errorf("mcpclient links %s", path)
+		}
+	}
+}
+
+// TestStoreLinksNoDriver leaves the driver of a database to the program.
+func TestStoreLinksNoDriver(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./agent", "./agent/sqlstore").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(string(out))
+	if !slices.Contains(all, module+"/agent/sqlstore") {
+		t.Fatalf("got %q, want the packages that a store needs", all)
+	}
+	for _, path := range all {
+		if within(path, "modernc.org") || within(path, "github.com/jackc") {
+			t.Errorf("a store links %s", path)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 var hardPhrase = regexp.MustCompile(`(?i)\b((of|from|in|with|by|for|to|than|are|is) those|those of|nobody|that which|of which|of whom|hand(s|ed|ing)? on|says whether|the one (that|of|whose|which))\b`)
 
 // The folders that keep the rule.
-var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "agent/openaimodel", "agent/filestore", "agent/storetest",
+var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "agent/openaimodel", "agent/filestore", "agent/sqlstore", "agent/storetest",
 	"mcpclient/config", "mcpclient/mcp", "mcpclient/oauth", "mcpclient/otelmcp", "mcpclient/schemacheck", "mcpclient/skills",
 	"mcpclient/transport"}
 

@@ -1,0 +1,157 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// benchmarks runs a benchmark in each database.
+func benchmarks(b *testing.B, bench func(b *testing.B, store run.Store)) {
+	for _, d := range []struct {
+		name  string
+		job   func(testing.TB) job
+		bytes string
+	}{
+		{"SQLite", inSQLite, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"},
+		{"Postgres", inPostgres, `SELECT pg_total_relation_size('mcpchain_runs') + pg_total_relation_size('mcpchain_records')`},
+	} {
+		b.Run(d.name, func(b *testing.B) {
+			j := d.job(b)
+			store, db := opened(b, j.Driver, j.DSN, j.Dialect)
+			b.ReportAllocs()
+			bench(b, store)
+			var bytes int64
+			if err := db.QueryRowContext(b.Context(), d.bytes).Scan(&bytes); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(bytes)/1e6, "MB")
+		})
+	}
+}
+
+// BenchmarkAppend appends three records of 200 bytes.
+func BenchmarkAppend(b *testing.B) {
+	benchmarks(b, func(b *testing.B, store run.Store) {
+		d, lease := create(b, store, key)
+		for b.Loop() {
+			if err := d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkAppendOfManyRuns has 1,000 runs append at one time.
+func BenchmarkAppendOfManyRuns(b *testing.B) {
+	benchmarks(b, func(b *testing.B, store run.Store) {
+		const runs, each = 1000, 10
+		drafts, leases := make([]*draft, runs), make([]run.Lease, runs)
+		for i := range runs {
+			drafts[i], leases[i] = create(b, store, run.Key{ID: fmt.Sprint(i)})
+		}
+		n := 0
+		for b.Loop() {
+			var wg sync.WaitGroup
+			for i := range runs {
+				wg.Go(func() {
+					for range each {
+						if err := drafts[i].append(b.Context(), store, leases[i], strings.Repeat("x", 100), 3); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			n += runs * each
+		}
+		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "appends/s")
+	})
+}
+
+// BenchmarkActiveRuns is 1,000 runs of 10 turns, with a model that takes 1 s, a tool that
+// takes 100 ms, and three commits a turn.
+func BenchmarkActiveRuns(b *testing.B) {
+	benchmarks(b, func(b *testing.B, store run.Store) {
+		const runs, turns = 1000, 10
+		for b.Loop() {
+			var wg sync.WaitGroup
+			for i := range runs {
+				wg.Go(func() {
+					d, lease := create(b, store, run.Key{ID: fmt.Sprintf("%d-%d", b.Elapsed(), i)})
+					for range turns {
+						for _, wait := range []time.Duration{time.Second, 0, 100 * time.Millisecond} {
+							time.Sleep(wait)
+							if err := d.append(b.Context(), store, lease, strings.Repeat("x", 300), 2); err != nil {
+								b.Error(err)
+							}
+						}
+					}
+				})
+			}
+			wg.Wait()
+		}
+		b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/(turns*1.1), "×ideal")
+	})
+}
+
+// BenchmarkSuspended keeps 10,000 runs of 8 kB, and loads, finds and lists them.
+func BenchmarkSuspended(b *testing.B) {
+	benchmarks(b, func(b *testing.B, store run.Store) {
+		const runs = 10_000
+		began := time.Now()
+		var wg sync.WaitGroup
+		for part := range 8 {
+			wg.Go(func() {
+				for i := part; i < runs; i += 8 {
+					suspended(b, store, run.Key{ID: fmt.Sprint(i)})
+				}
+			})
+		}
+		wg.Wait()
+		written := time.Since(began)
+		i, times := 0, []time.Duration{}
+		for b.Loop() {
+			began := time.Now()
+			if _, err := store.Load(b.Context(), run.Key{ID: fmt.Sprint(i * 7919 % runs)}); err != nil {
+				b.Fatal(err)
+			}
+			times = append(times, time.Since(began))
+			i++
+		}
+		slices.Sort(times)
+		b.ReportMetric(written.Seconds(), "s-to-write")
+		b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "µs-p99")
+		for name, q := range map[string]run.Query{"due": {AllTenants: true, DueAt: time.Now()}, "50-newest": {Limit: 50}, "all": {AllTenants: true}} {
+			began := time.Now()
+			n := 0
+			for _, err := range store.List(context.Background(), q) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			b.ReportMetric(float64(time.Since(began).Microseconds()), "µs-"+name)
+		}
+	})
+}
+
+// suspended keeps a run of 8 kB that waits.
+func suspended(b *testing.B, store run.Store, key run.Key) {
+	d, records := begin(key)
+	for range 10 {
+		records = append(records, d.next(strings.Repeat("x", 700), 1)...)
+	}
+	records = append(records, d.add(&run.Suspended{})...)
+	if _, err := store.Create(b.Context(), run.Holder{}, run.HeadOf(&d.state), records); err != nil {
+		b.Fatal(err)
+	}
+}

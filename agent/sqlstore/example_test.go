@@ -1,0 +1,60 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// A run that waits for a person is rows of a table: any process may answer it.
+func Example() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	db, err := sql.Open("sqlite", filepath.Join(folder, "runs.db"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	records := []run.Record{
+		{Seq: 1, At: time.Now(), Change: &run.Begun{V: run.Version, ID: "trip"}},
+		{Seq: 2, At: time.Now(), Change: &run.Opened{Ask: run.Ask{ID: "city", Kind: run.AskForm, Survives: true}}},
+		{Seq: 3, At: time.Now(), Change: &run.Suspended{}},
+	}
+	state, err := run.Fold(records)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lease, err := store.Create(ctx, run.Holder{Name: "worker", TTL: time.Minute}, run.HeadOf(state), records)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := store.Release(ctx, lease); err != nil {
+		log.Fatal(err)
+	}
+	answer := run.Answer{Ask: "city", Action: run.Accept, Content: []byte(`{"city":"Łódź"}`)}
+	if err := store.Answer(ctx, lease.Key, []run.Answer{answer}); err != nil {
+		log.Fatal(err)
+	}
+	for head, err := range store.List(ctx, run.Query{DueAt: time.Now()}) {
+		fmt.Println(head.Key.ID, head.Status, head.Answers, err)
+	}
+	// Output: trip waiting 1 <nil>
+}

@@ -1,0 +1,113 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// TestDamage has a store notice what is wrong with its rows.
+func TestDamage(t *testing.T) {
+	damages := map[string]string{
+		"a byte of a record":    "UPDATE mcpchain_records SET data = CAST(replace(CAST(data AS text), 'text', 'test') AS BLOB) WHERE seq = 3",
+		"a missing record":      "DELETE FROM mcpchain_records WHERE seq = 2",
+		"the last record":       "DELETE FROM mcpchain_records WHERE seq = 4",
+		"the number of a row":   "UPDATE mcpchain_records SET seq = 9 WHERE seq = 3",
+		"no records":            "DELETE FROM mcpchain_records",
+		"a head":                "UPDATE mcpchain_runs SET head = CAST('{' AS BLOB)",
+		"the head of another":   "UPDATE mcpchain_runs SET head = CAST('{\"key\":{\"id\":\"2\"},\"seq\":4}' AS BLOB)",
+		"a record that is none": "UPDATE mcpchain_records SET data = CAST('[]' AS BLOB), sum = 1984806262",
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+			d, lease := create(t, store, key)
+			if err := d.append(t.Context(), store, lease, "x", 3); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, db, damage)
+			if log, err := store.Load(t.Context(), key); !errors.Is(err, run.ErrCorrupt) {
+				t.Errorf("got %+v, %v, want %v", log, err, run.ErrCorrupt)
+			}
+		})
+	}
+}
+
+// TestFailsAlone has the database refuse one of many appends that share commits.
+func TestFailsAlone(t *testing.T) {
+	store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	execute(t, db, `CREATE TRIGGER bad BEFORE UPDATE ON mcpchain_runs WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'out of luck'); END`)
+	ids := append(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), "bad")
+	errs := make([]error, len(ids))
+	drafts, leases := make([]*draft, len(ids)), make([]run.Lease, len(ids))
+	for i, id := range ids {
+		drafts[i], leases[i] = create(t, store, run.Key{ID: id})
+	}
+	release := locked(t, db)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() { errs[i] = drafts[i].append(t.Context(), store, leases[i], "x", 1) })
+	}
+	release()
+	wg.Wait()
+	for i, id := range ids {
+		log, err := store.Load(t.Context(), run.Key{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bad := id == "bad"; bad != (errs[i] != nil) || bad && !strings.Contains(errs[i].Error(), "out of luck") || bad != (log.Head.Seq == 1) {
+			t.Errorf("run %q: got %v and %d records", id, errs[i], log.Head.Seq)
+		}
+	}
+}
+
+// locked has a connection of its own keep SQLite's lock.
+func locked(t *testing.T, db *sql.DB) (release func()) {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if _, err := conn.ExecContext(t.Context(), "COMMIT"); err != nil {
+			t.Error(err)
+		}
+		_ = conn.Close()
+	}
+}
+
+// TestTriesAgain has Postgres refuse transactions because of others: the store tries
+// again, and not without end.
+func TestTriesAgain(t *testing.T) {
+	for _, code := range []string{"40001", "40P01"} {
+		store, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+		d, lease := create(t, store, key)
+		execute(t, db, `CREATE SEQUENCE tries`, `CREATE TABLE bound AS SELECT 3 AS n`,
+			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				IF nextval('tries') <= (SELECT n FROM bound) THEN RAISE EXCEPTION 'met another' USING ERRCODE = '`+code+`'; END IF;
+				RETURN NEW;
+			END $$`,
+			`CREATE TRIGGER refuse BEFORE INSERT ON mcpchain_records FOR EACH ROW EXECUTE FUNCTION refuse()`)
+		if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
+			t.Errorf("%s: got %v after three failures", code, err)
+		}
+		execute(t, db, `UPDATE bound SET n = 1000000`)
+		if err := d.append(t.Context(), store, lease, "x", 1); err == nil || !strings.Contains(err.Error(), code) {
+			t.Errorf("%s: got %v, want the database's error", code, err)
+		}
+		var tries int
+		if err := db.QueryRowContext(t.Context(), `SELECT last_value FROM tries`).Scan(&tries); err != nil || tries != 4+8 {
+			t.Errorf("%s: got %d tries, %v, want 12", code, tries, err)
+		}
+	}
+}

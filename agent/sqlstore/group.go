@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// maxGroup bounds the changes of one commit.
+const maxGroup = 256
+
+// group makes changes that come at one time in one transaction: a sync of the disk
+// takes as long for many as for one. It has no goroutine. The first caller commits, and what
+// comes in the meantime waits for the next commit, which one of the waiting callers makes.
+type group struct {
+	commit func(context.Context, []*waiting)
+
+	mu     sync.Mutex
+	queue  []*waiting
+	active bool // a caller commits
+}
+
+// waiting is a change that waits for its commit.
+type waiting struct {
+	change change
+	err    error
+
+	turn chan bool // receives once: true to commit the head of the queue, false when the change is done
+}
+
+// do makes a change. A context that ends takes the change out of the queue; once
+// its commit has begun, do waits for the outcome.
+func (g *group) do(ctx context.Context, c change) error {
+	w := &waiting{change: c, turn: make(chan bool, 1)}
+	g.mu.Lock()
+	g.queue = append(g.queue, w)
+	if !g.active {
+		g.active = true
+		w.turn <- true
+	}
+	g.mu.Unlock()
+
+	select {
+	case lead := <-w.turn:
+		return g.lead(ctx, w, lead)
+	case <-ctx.Done():
+	}
+	if g.withdraw(w) {
+		return ctx.Err()
+	}
+	return g.lead(ctx, w, <-w.turn)
+}
+
+// withdraw takes a change out of the queue, unless it is being committed or its caller has
+// been told to commit.
+func (g *group) withdraw(w *waiting) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.queue, w)
+	if i < 0 || len(w.turn) > 0 {
+		return false
+	}
+	g.queue = slices.Delete(g.queue, i, i+1)
+	return true
+}
+
+// lead commits the head of the queue, which has w, if it is the caller's turn. Then it passes
+// the turn on.
+func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
+	if !lead {
+		return w.err
+	}
+	g.mu.Lock()
+	n := min(len(g.queue), maxGroup)
+	batch := slices.Clone(g.queue[:n])
+	g.queue = slices.Delete(g.queue, 0, n)
+	g.mu.Unlock()
+
+	g.commit(context.WithoutCancel(ctx), batch)
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, other := range batch {
+		if other != w {
+			other.turn <- false
+		}
+	}
+	if g.active = len(g.queue) > 0; g.active {
+		g.queue[0].turn <- true
+	}
+	return w.err
+}
+
+// commit makes changes in one transaction. If one of them fails, each has a transaction
+// of its own, so that it fails alone.
+func (s *Store) commit(ctx context.Context, batch []*waiting) {
+	if len(batch) == 1 {
+		batch[0].err = s.once(ctx, batch[0].change)
+		return
+	}
+	failed, err := s.together(ctx, batch)
+	for _, w := range batch {
+		switch {
+		case failed:
+			w.err = s.once(ctx, w.change)
+		case err != nil:
+			w.err = err
+		}
+	}
+}
+
+// together makes changes in one transaction. failed says that a change has failed and
+// none was kept.
+func (s *Store) together(ctx context.Context, batch []*waiting) (failed bool, err error) {
+	t, err := s.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range batch {
+		if w.err = w.change(ctx, t); w.err != nil && !refused(w.err) {
+			t.rollback(ctx)
+			return true, w.err
+		}
+	}
+	return false, t.commit(ctx)
+}

@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+// commits is a group whose commits wait to be let go. It keeps the size of each.
+func commits() (g *group, sizes *[]int, next chan error) {
+	g, sizes, next = &group{}, new([]int), make(chan error)
+	g.commit = func(ctx context.Context, batch []*waiting) {
+		*sizes = append(*sizes, len(batch))
+		err := <-next
+		for _, w := range batch {
+			if w.err = w.change(ctx, nil); err != nil {
+				w.err = err
+			}
+		}
+	}
+	return g, sizes, next
+}
+
+func nothing(context.Context, *tx) error { return nil }
+
+// TestGroup has the changes that come during a commit share the next ones.
+func TestGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, sizes, next := commits()
+		const n = 1 + maxGroup + 7
+		errs := make(chan error, n)
+		for i := range n {
+			go func() { errs <- g.do(t.Context(), nothing) }()
+			if i == 0 {
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		errLost := errors.New("lost")
+		for _, err := range []error{nil, errLost, nil} {
+			next <- err
+			synctest.Wait()
+		}
+		failed := 0
+		for range n {
+			if err := <-errs; err == errLost {
+				failed++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if got := *sizes; len(got) != 3 || got[0] != 1 || got[1] != maxGroup || got[2] != 7 || failed != maxGroup {
+			t.Errorf("got commits of %d and %d failures, want 1, %d and 7, and %[3]d failures", got, failed, maxGroup)
+		}
+		if g.active || len(g.queue) != 0 {
+			t.Errorf("got %d changes left", len(g.queue))
+		}
+	})
+}
+
+// TestGroupOfEndedContexts takes a change out of the queue while it waits, and not once
+// it is being committed.
+func TestGroupOfEndedContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, sizes, next := commits()
+		ctx, cancel := context.WithCancel(t.Context())
+		made := 0
+		count := func(ctx context.Context, _ *tx) error {
+			made++
+			return ctx.Err()
+		}
+		errs := make(chan error, 3)
+		for _, ctx := range []context.Context{ctx, ctx, t.Context()} {
+			go func() { errs <- g.do(ctx, count) }()
+			synctest.Wait()
+		}
+		cancel()
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v for the change in the queue, want %v", err, context.Canceled)
+		}
+		for range 2 {
+			next <- nil
+			if err := <-errs; err != nil {
+				t.Errorf("got %v for a change that is committed", err)
+			}
+		}
+		if len(*sizes) != 2 || made != 2 {
+			t.Errorf("got %d changes in commits of %d, want 2 in 2", made, *sizes)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Acquire implements [run.Store].
+func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+	lease := run.Lease{Key: key}
+	tenant, id := names(key)
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+		now, err := t.d.now(ctx, t)
+		if err != nil {
+			return err
+		}
+		var epoch int64
+		err = one(ctx, t, `UPDATE mcpchain_runs SET epoch = epoch + 1, held = ?, holder = ?
+			WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch`,
+			[]any{until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch)
+		if isNone(err) {
+			return t.whyHeld(ctx, key)
+		}
+		lease.Epoch = uint64(epoch)
+		return err
+	})
+	if err != nil {
+		return run.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)
+	}
+	return lease, nil
+}
+
+// whyHeld says why a run is not to be had.
+func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
+	var holder string
+	var held int64
+	tenant, id := names(key)
+	err := one(ctx, t, `SELECT holder, held FROM mcpchain_runs WHERE tenant = ? AND id = ?`, []any{tenant, id}, &holder, &held)
+	switch {
+	case isNone(err):
+		return refuse(run.ErrNotFound)
+	case err != nil:
+		return err
+	}
+	return refuse(fmt.Errorf("%w: %q, until %s", run.ErrHeld, holder, time.Unix(0, held).UTC().Format(time.RFC3339)))
+}
+
+// Renew implements [run.Store].
+func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+		now, err := t.d.now(ctx, t)
+		if err != nil {
+			return err
+		}
+		n, err := t.hold(ctx, lease, until(now.Add(ttl)))
+		if err == nil && n == 0 {
+			return refuse(run.ErrConflict)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("renew the lease of run %q: %w", lease.Key.ID, err)
+	}
+	return nil
+}
+
+// Release implements [run.Store].
+func (s *Store) Release(ctx context.Context, lease run.Lease) error {
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+		_, err := t.hold(ctx, lease, 0)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release run %q: %w", lease.Key.ID, err)
+	}
+	return nil
+}
+
+// hold sets until when the last lease holds a run, and returns how many runs it is of.
+func (t *tx) hold(ctx context.Context, lease run.Lease, held int64) (int64, error) {
+	tenant, id := names(lease.Key)
+	return t.exec(ctx, `UPDATE mcpchain_runs SET held = ? WHERE tenant = ? AND id = ? AND epoch = ?`,
+		held, tenant, id, int64(lease.Epoch))
+}
+
+// Delete implements [run.Store].
+func (s *Store) Delete(ctx context.Context, key run.Key) error {
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+		var num int64
+		tenant, id := names(key)
+		err := one(ctx, t, `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num`, []any{tenant, id}, &num)
+		if isNone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `DELETE FROM mcpchain_records WHERE run = ?`, num); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `DELETE FROM mcpchain_answers WHERE run = ?`, num)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete run %q: %w", key.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// childJob is the variable by which the test binary is a process that appends to a run.
+const childJob = "SQLSTORE_CHILD"
+
+var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// draft is a run as its holder has it.
+type draft struct{ state run.State }
+
+// add adds changes to the draft.
+func (d *draft) add(changes ...run.Change) (records []run.Record) {
+	for _, c := range changes {
+		r := run.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
+		if err := d.state.Apply(r); err != nil {
+			panic(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// next adds notes to the draft.
+func (d *draft) next(text string, n int) []run.Record {
+	value, _ := json.Marshal(text)
+	return d.add(slices.Repeat([]run.Change{&run.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
+}
+
+// begin drafts a run with one record.
+func begin(key run.Key) (*draft, []run.Record) {
+	d := new(draft)
+	return d, d.add(&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant})
+}
+
+// create keeps a new run, whose lease has expired.
+func create(t testing.TB, store run.Store, key run.Key) (*draft, run.Lease) {
+	t.Helper()
+	d, records := begin(key)
+	lease, err := store.Create(t.Context(), run.Holder{Name: "parent"}, run.HeadOf(&d.state), records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, lease
+}
+
+// append adds a note to a run.
+func (d *draft) append(ctx context.Context, store run.Store, lease run.Lease, text string, n int) error {
+	records := d.next(text, n)
+	return store.Append(ctx, lease, run.HeadOf(&d.state), records)
+}
+
+// job is what a child is told.
+type job struct {
+	Driver, DSN string
+	Dialect     sqlstore.Dialect
+	Hold        time.Duration
+}
+
+var key = run.Key{Tenant: "acme", ID: "one"}
+
+// child holds a run, and appends to it for each line of its input; without end if that is
+// not a pipe's. It prints the number of each record that is kept, or an error.
+func child(text string) {
+	var j job
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.run(context.Background())
+	}
+	fmt.Println("error", errors.Is(err, run.ErrConflict), err)
+}
+
+func (j job) run(ctx context.Context) error {
+	db, err := sql.Open(j.Driver, j.DSN)
+	if err != nil {
+		return err
+	}
+	store, err := sqlstore.New(ctx, db, j.Dialect)
+	if err != nil {
+		return err
+	}
+	lease, err := store.Acquire(ctx, key, run.Holder{Name: "child", TTL: j.Hold})
+	if err != nil {
+		return err
+	}
+	log, err := store.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil {
+		return err
+	}
+	d := &draft{state: *s}
+	fmt.Println(d.state.Seq)
+	for in := bufio.NewScanner(os.Stdin); j.Hold == 0 || in.Scan(); {
+		if err := d.append(ctx, store, lease, "by the child", 3); err != nil {
+			return err
+		}
+		fmt.Println(d.state.Seq)
+	}
+	return nil
+}
+
+// process is a child with its streams.
+type process struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func begun(t *testing.T, j job) *process {
+	t.Helper()
+	data, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: exec.Command(os.Args[0])}
+	p.Env = append(os.Environ(), childJob+"="+string(data))
+	p.Stderr = os.Stderr
+	if p.in, err = p.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	return p
+}
+
+// line reads a line of the child.
+func (p *process) line(t *testing.T) string {
+	t.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// seq reads the number of a record that the child has appended.
+func (p *process) seq(t *testing.T) (seq uint64) {
+	t.Helper()
+	if line := p.line(t); !scans(line, &seq) {
+		t.Fatalf("got %q, want a number", line)
+	}
+	return seq
+}
+
+func scans(line string, seq *uint64) bool {
+	_, err := fmt.Sscanf(line, "%d", seq)
+	return err == nil
+}
+
+// databases runs a test in each database.
+func databases(t *testing.T, test func(t *testing.T, j job)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, inSQLite(t)) })
+	t.Run("Postgres", func(t *testing.T) { test(t, inPostgres(t)) })
+}
+
+func inSQLite(t testing.TB) job {
+	return job{Driver: "sqlite", DSN: inFile(t), Dialect: sqlstore.SQLite}
+}
+
+func inPostgres(t testing.TB) job {
+	return job{Driver: "pgx", DSN: server.dsn(t), Dialect: sqlstore.Postgres}
+}
+
+// TestStoppedProcess stops a process that holds a run, takes the run over, and wakes the
+// process up.
+func TestStoppedProcess(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+		d, _ := create(t, store, key)
+		j.Hold = 200 * time.Millisecond
+		p := begun(t, j)
+		p.seq(t)
+		if _, err := io.WriteString(p.in, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+		d.next("by the child", 3)
+		if got := p.seq(t); got != d.state.Seq {
+			t.Fatalf("got record %d, want %d", got, d.state.Seq)
+		}
+		signal(t, p, syscall.SIGSTOP)
+		lease, err := store.Acquire(t.Context(), key, run.Holder{Name: "parent", TTL: time.Hour})
+		for errors.Is(err, run.ErrHeld) {
+			lease, err = store.Acquire(t.Context(), key, run.Holder{Name: "parent", TTL: time.Hour})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(p.in, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+		signal(t, p, syscall.SIGCONT)
+		if got := p.line(t); !strings.HasPrefix(got, "error true") {
+			t.Errorf("got %q, want a conflict", got)
+		}
+		if err := d.append(t.Context(), store, lease, "by the parent", 1); err != nil {
+			t.Fatal(err)
+		}
+		log, err := store.Load(t.Context(), key)
+		if err != nil || log.Head.Seq != d.state.Seq {
+			t.Errorf("got %+v, %v, want %d records", log, err, d.state.Seq)
+		}
+	})
+}
+
+func signal(t *testing.T, p *process, s os.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestProcessesAtOnce has two stores in one database write at one time, each with its
+// own connections.
+func TestProcessesAtOnce(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		var wg sync.WaitGroup
+		for id := range 2 {
+			store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+			d, lease := create(t, store, run.Key{ID: fmt.Sprint(id)})
+			wg.Go(func() {
+				for i := range 50 {
+					ask := fmt.Sprint(i)
+					records := d.add(&run.Opened{Ask: run.Ask{ID: ask, Kind: run.AskForm}})
+					if err := store.Append(t.Context(), lease, run.HeadOf(&d.state), records); err != nil {
+						t.Error(err)
+					}
+					if err := store.Answer(t.Context(), lease.Key, []run.Answer{{Ask: ask, Action: run.Decline}}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// TestKilledProcess kills 50 processes while they append: what they have reported is kept,
+// each commit whole.
+func TestKilledProcess(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+		create(t, store, key)
+		for i := range 50 {
+			p := begun(t, j)
+			last := p.seq(t)
+			for range i % 7 {
+				last = p.seq(t)
+			}
+			signal(t, p, os.Kill)
+			for {
+				line, err := p.out.ReadString('\n')
+				if err != nil {
+					break
+				}
+				if !scans(line, &last) {
+					t.Fatal(line)
+				}
+			}
+			_ = p.Wait()
+			log, err := store.Load(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
+				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
+			}
+			if _, err := run.Fold(log.Records); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// never is the column due of a run that no time makes due.
+const never = math.MaxInt64
+
+// due is from when a run is due if it is not held, see [run.Head.Due].
+func due(h run.Head) int64 {
+	switch {
+	case h.Status.Ended():
+		return never
+	case h.Status == run.Running || h.Answers > 0:
+		return math.MinInt64
+	case h.Wake.IsZero():
+		return never
+	}
+	return nanos(h.Wake)
+}
+
+// nanos is a time in a column. A time that is too early or too late for one becomes the
+// earliest or the last.
+func nanos(t time.Time) int64 {
+	switch year := t.Year(); {
+	case year < 1700:
+		return math.MinInt64
+	case year > 2200:
+		return never
+	}
+	return t.UnixNano()
+}
+
+// until is the end of a lease in a column, and 0 if there is none.
+func until(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return nanos(t)
+}
+
+// names are the columns of a key. A key that no run can have, which a database may refuse,
+// becomes one that no run has.
+func names(key run.Key) (tenant, id string) {
+	if key.Check() != nil {
+		return "", ""
+	}
+	return key.Tenant, key.ID
+}
+
+// encodeHead writes what the agent says of a run. What the store says has columns.
+func encodeHead(h run.Head) ([]byte, error) {
+	h.Epoch, h.Held, h.Answers = 0, time.Time{}, 0
+	return json.Marshal(h)
+}
+
+// decodeHead reads a head with the columns of its row.
+func decodeHead(key run.Key, data []byte, epoch, held int64, answers int) (run.Head, error) {
+	var h run.Head
+	if err := json.Unmarshal(data, &h); err != nil {
+		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, run.ErrCorrupt, err)
+	}
+	if h.Key != key {
+		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, run.ErrCorrupt)
+	}
+	h.Epoch, h.Answers = uint64(epoch), answers
+	if held != 0 {
+		h.Held = time.Unix(0, held)
+	}
+	return h, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sum detects bytes that have changed in the database.
+func sum(data []byte) int64 { return int64(crc32.Checksum(data, castagnoli)) }
+
+// item is a record or an answer in its row.
+type item struct {
+	name any // its number, or its question
+	data []byte
+}
+
+// encodeRecords writes records, a row for each.
+func encodeRecords(records []run.Record) ([]item, error) {
+	items := make([]item, len(records))
+	for i, r := range records {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		items[i] = item{int64(r.Seq), data}
+	}
+	return items, nil
+}
+
+func encodeAnswers(answers []run.Answer) ([]item, error) {
+	items := make([]item, len(answers))
+	for i, a := range answers {
+		data, err := a.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		items[i] = item{a.Ask, data}
+	}
+	return items, nil
+}
+
+// decode reads a record or an answer.
+func decode(data []byte, want int64, into json.Unmarshaler) error {
+	if got := sum(data); got != want {
+		return fmt.Errorf("%w: its sum is %x and should be %x", run.ErrCorrupt, got, want)
+	}
+	if err := into.UnmarshalJSON(data); err != nil {
+		return fmt.Errorf("%w: %w", run.ErrCorrupt, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// migrations make the tables, each from the version before it. What is released
+// does not change: a change of the tables is another entry.
+//
+// A run's row has its head as JSON and, in columns, what queries select by. Its records
+// and answers refer to it by num, which no other run ever has.
+var migrations = [][]string{
+	{
+		`CREATE TABLE mcpchain_runs (
+			num     {serial},
+			tenant  {text} NOT NULL,
+			id      {text} NOT NULL,
+			agent   {text} NOT NULL,
+			status  {text} NOT NULL,
+			updated bigint NOT NULL,
+			due     bigint NOT NULL,
+			seq     bigint NOT NULL,
+			head    {blob} NOT NULL,
+			answers bigint NOT NULL,
+			epoch   bigint NOT NULL,
+			held    bigint NOT NULL,
+			holder  {text} NOT NULL,
+			UNIQUE (tenant, id)
+		)`,
+		`CREATE INDEX mcpchain_runs_of_tenant ON mcpchain_runs (tenant, updated DESC, id)`,
+		`CREATE INDEX mcpchain_runs_of_all ON mcpchain_runs (updated DESC, tenant, id)`,
+		`CREATE INDEX mcpchain_runs_due ON mcpchain_runs (due) WHERE due < 9223372036854775807`,
+		`CREATE TABLE mcpchain_records (
+			run  bigint NOT NULL,
+			seq  bigint NOT NULL,
+			sum  bigint NOT NULL,
+			data {blob} NOT NULL,
+			PRIMARY KEY (run, seq)
+		)`,
+		`CREATE TABLE mcpchain_answers (
+			run  bigint NOT NULL,
+			ask  {text} NOT NULL,
+			sum  bigint NOT NULL,
+			data {blob} NOT NULL,
+			PRIMARY KEY (run, ask)
+		)`,
+	},
+}
+
+const version = "SELECT version FROM mcpchain_schema"
+
+// migrate makes the tables, or brings them up to date. It asks for no rights
+// if they are.
+func (s *Store) migrate(ctx context.Context) error {
+	var have int
+	if err := one(ctx, s.db, version, nil, &have); err == nil && have == len(migrations) {
+		return nil
+	}
+	return s.direct(ctx, func(ctx context.Context, t *tx) error {
+		if s.d.alone != "" {
+			if _, err := t.exec(ctx, s.d.alone); err != nil {
+				return err
+			}
+		}
+		return t.migrate(ctx)
+	})
+}
+
+func (t *tx) migrate(ctx context.Context) error {
+	if _, err := t.exec(ctx, `CREATE TABLE IF NOT EXISTS mcpchain_schema (version bigint NOT NULL)`); err != nil {
+		return err
+	}
+	have := 0
+	switch err := one(ctx, t, version, nil, &have); {
+	case isNone(err):
+		if _, err := t.exec(ctx, `INSERT INTO mcpchain_schema (version) VALUES (0)`); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case have > len(migrations):
+		return fmt.Errorf("the tables have version %d, and this program knows versions up to %d; use a newer program", have, len(migrations))
+	}
+	types := strings.NewReplacer("{text}", t.d.text, "{blob}", t.d.blob, "{serial}", t.d.serial)
+	for _, migration := range migrations[have:] {
+		for _, statement := range migration {
+			if _, err := t.exec(ctx, types.Replace(statement)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := t.exec(ctx, `UPDATE mcpchain_schema SET version = ?`, len(migrations))
+	return err
+}

@@ -1,0 +1,90 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"database/sql"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// TestDatabasesThatLose has New refuse what does not keep its commits.
+func TestDatabasesThatLose(t *testing.T) {
+	for name, c := range map[string]struct {
+		job  job
+		want string
+	}{
+		"SQLite in memory":       {job{Driver: "sqlite", DSN: ":memory:", Dialect: sqlstore.SQLite}, `journal mode is "memory"`},
+		"no file":                {job{Driver: "sqlite", DSN: t.TempDir(), Dialect: sqlstore.SQLite}, "unable to open"},
+		"Postgres without syncs": {job{Driver: "pgx", DSN: server.dsn(t) + " synchronous_commit=off", Dialect: sqlstore.Postgres}, "loses the last commits"},
+		"no dialect":             {job{Driver: "sqlite", DSN: inFile(t)}, "no dialect 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := sql.Open(c.job.Driver, c.job.DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			if _, err = sqlstore.New(t.Context(), db, c.job.Dialect); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestSyncs has each commit to SQLite synced, whatever the DSN says.
+func TestSyncs(t *testing.T) {
+	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.SQLite)
+	db.SetMaxOpenConns(1) // so that it is the writer's
+	create(t, store, key)
+	var mode string
+	var level int
+	if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != 2 {
+		t.Errorf("got synchronous = %d, %v, want 2 (FULL)", level, err)
+	}
+	if err := db.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&mode); err != nil || mode != "wal" {
+		t.Errorf("got journal mode %q, %v, want WAL", mode, err)
+	}
+}
+
+// TestTables has processes that start at one time make the tables once, and an older
+// program refuse newer tables.
+func TestTables(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		db, err := sql.Open(j.Driver, j.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if _, err := sqlstore.New(t.Context(), db, j.Dialect); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		var versions int
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM mcpchain_schema").Scan(&versions); err != nil || versions != 1 {
+			t.Errorf("got %d versions, %v, want one", versions, err)
+		}
+		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
+		_, err = sqlstore.New(t.Context(), db, j.Dialect)
+		if err == nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 1") {
+			t.Errorf("got %v, want an error with both versions", err)
+		}
+	})
+}
+
+func execute(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}

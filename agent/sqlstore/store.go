@@ -1,0 +1,102 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Store is a [run.Store] in a database.
+type Store struct {
+	db    *sql.DB
+	d     *dialect
+	group group
+}
+
+var _ run.Store = (*Store)(nil)
+
+// New returns the store in a database, whose tables it makes or brings up to date. The
+// database stays the caller's, who closes it after the last call of the store. The error
+// says what is lost if the settings of the database do not keep what is committed.
+func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
+	d := dialects[dialect]
+	if d == nil {
+		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)
+	}
+	s := &Store{db: db, d: d}
+	s.group.commit = s.commit
+	if err := s.durable(ctx); err != nil {
+		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
+	}
+	if err := s.migrate(ctx); err != nil {
+		return nil, fmt.Errorf("open SQL store in %s: make its tables: %w", d.name, err)
+	}
+	return s, nil
+}
+
+func (s *Store) durable(ctx context.Context) error {
+	return s.reading(ctx, func(q querier) error { return s.d.durable(ctx, q) })
+}
+
+// reading calls read with a connection.
+func (s *Store) reading(ctx context.Context, read func(querier) error) error {
+	if s.d.read == "" {
+		return read(s.db)
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.ExecContext(ctx, s.d.read); err != nil {
+		return err
+	}
+	return read(conn)
+}
+
+// writing has a change made and committed. A change that is refused has changed nothing.
+func (s *Store) writing(ctx context.Context, c change) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var err error
+	if s.d.group {
+		err = s.group.do(ctx, c)
+	} else {
+		err = s.direct(ctx, c)
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.err
+	}
+	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}
+
+// querier is a *sql.DB, a *sql.Conn or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// one reads the columns of the first row. The error matches [sql.ErrNoRows] if there is none.
+func one(ctx context.Context, q querier, query string, args []any, columns ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), sql.ErrNoRows)
+	}
+	if err := rows.Scan(columns...); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+func isNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }
