@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -48,13 +47,13 @@ func (e *engine) openAll(changes []run.Change, asks []*run.Ask) error {
 }
 
 // keysOf are the keys of a round's questions, in a fixed order.
-func keysOf(round *mcpclient.InputRequired) []string {
+func keysOf(round *mcp.InputRequired) []string {
 	return slices.Sorted(maps.Keys(round.Requests))
 }
 
 // questionOf makes a question to a person of one of a round, nil if it is answered or
 // of another kind.
-func questionOf(round *mcpclient.InputRequired, key string) *run.Ask {
+func questionOf(round *mcp.InputRequired, key string) *run.Ask {
 	if _, answered := round.Answers[key]; answered {
 		return nil
 	}
@@ -172,7 +171,7 @@ func valueOf(q *run.Ask, a run.Answer) (json.RawMessage, error) {
 
 // goOn goes on with a call of which all questions are answered.
 func (w *work) goOn(c run.Call) (func(), error) {
-	round := new(mcpclient.InputRequired)
+	round := new(mcp.InputRequired)
 	if err := json.Unmarshal(c.Round, round); err != nil {
 		return nil, fmt.Errorf("read the questions of server %q: %w", c.Server, err)
 	}
@@ -196,7 +195,7 @@ func (w *work) again(c run.Call) (func(), error) {
 	if len(c.Round) == 0 {
 		return w.intend(&c, j, func(ctx context.Context, opts callOptions) *adapter.Result { return j.call.Run(ctx, opts...) })
 	}
-	round := new(mcpclient.InputRequired)
+	round := new(mcp.InputRequired)
 	if err := json.Unmarshal(c.Round, round); err != nil {
 		return nil, fmt.Errorf("read the questions of server %q: %w", c.Server, err)
 	}
