@@ -3,6 +3,7 @@ package run_test
 import (
 	"encoding/json"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -256,5 +257,37 @@ func TestListsInOtherHands(t *testing.T) {
 	}
 	if len(asks) != 2 || asks[0].ID != "b" || asks[1].ID != "c" || len(answers) != 1 || len(history) != 2 {
 		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(asks), len(answers), len(history))
+	}
+}
+
+// TestApplyCopiesNoHistory applies records to a run with many messages. What they
+// allocate does not grow with it.
+func TestApplyCopiesNoHistory(t *testing.T) {
+	history := make([]run.Message, 20_000)
+	s := fold(t, []run.Change{&run.Begun{V: run.Version, ID: "run_1", Messages: history}})
+	ask := &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}}
+	turn := []run.Change{
+		&run.Called{}, &run.Replied{Calls: []run.Call{call("1")}}, ask, &run.Suspended{},
+		&run.Answered{Answer: run.Answer{Ask: "a", Action: run.Allow}}, &run.Woken{}, &run.Decided{Call: "1", Decision: run.Decision{Allow: true}},
+		&run.Intent{Call: "1"}, &run.Outcome{Call: "1", Result: result("1")}, &run.TurnEnded{}, &run.Charged{},
+	}
+	apply := func() {
+		for _, c := range turn {
+			if err := s.Apply(run.Record{Seq: s.Seq + 1, Change: c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 10 {
+		apply() // makes room for more messages, once
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		apply()
+	}
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) / 100; got > 8<<10 {
+		t.Errorf("got %d bytes a turn, want at most 8 KiB", got)
 	}
 }

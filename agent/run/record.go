@@ -47,6 +47,7 @@ var kinds = map[string]func() Change{
 	"suspended":  func() Change { return new(Suspended) },
 	"woken":      func() Change { return new(Woken) },
 	"ended":      func() Change { return new(Ended) },
+	"sealed":     func() Change { return new(sealedChange) },
 }
 
 // Unknown is a change of a later version, which a store keeps and no state takes.

@@ -1,0 +1,173 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Sealed returns a store that keeps runs in another one, and seals what they say: each
+// record, and each answer before it is recorded. A record that was changed, or moved to
+// another place, run or tenant, is [ErrCorrupt]; so is one that is missing.
+//
+// The other store still reads the [Head] of a run (its key, agent, status, times and
+// the ids of its questions), the number, time and size of each record, and which
+// question each answer is to. It can give back an older state of the run as a whole.
+func Sealed(store Store, keys *Keys) Store { return &sealedStore{store, keys} }
+
+type sealedStore struct {
+	Store
+	keys *Keys
+}
+
+func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {
+	sealed, err := s.sealAll(head.Key, records)
+	if err != nil {
+		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	return s.Store.Create(ctx, h, head, sealed)
+}
+
+func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record) error {
+	sealed, err := s.sealAll(lease.Key, records)
+	if err != nil {
+		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
+	}
+	return s.Store.Append(ctx, lease, head, sealed)
+}
+
+func (s *sealedStore) Load(ctx context.Context, key Key) (*Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	opened := *log
+	opened.Records, opened.Answers = make([]Record, len(log.Records)), nil
+	if uint64(len(log.Records)) != log.Head.Seq {
+		return nil, fmt.Errorf("load run %q: it has %d records, want %d: %w", key.ID, len(log.Records), log.Head.Seq, ErrCorrupt)
+	}
+	keys := s.keys.of(key)
+	for i, r := range log.Records {
+		if opened.Records[i], err = keys.openRecord(uint64(i)+1, r); err != nil {
+			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, i+1, damaged(err))
+		}
+	}
+	for _, a := range log.Answers {
+		if a, err = keys.openAnswer(a); err != nil {
+			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Ask, damaged(err))
+		}
+		opened.Answers = append(opened.Answers, a)
+	}
+	return &opened, nil
+}
+
+// damaged says that a run is damaged, unless a key for it is missing.
+func damaged(err error) error {
+	if errors.Is(err, ErrUnknownKey) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// Answer seals equal answers equally, so that the other store finds out whether a
+// question has another answer. One that an older secret has sealed is found by sealing
+// with that.
+func (s *sealedStore) Answer(ctx context.Context, key Key, answers []Answer) error {
+	err := s.answer(ctx, key, answers, s.keys.current)
+	for secret := range s.keys.secrets {
+		if !errors.Is(err, ErrAnswered) {
+			return err
+		}
+		if secret != s.keys.current && s.answer(ctx, key, answers, secret) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *sealedStore) answer(ctx context.Context, key Key, answers []Answer, secret string) error {
+	sealed, keys := make([]Answer, len(answers)), s.keys.of(key)
+	for i, a := range answers {
+		said := a
+		said.At = time.Time{} // an equal answer is one at any time
+		data, err := said.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("answer question %q of run %q: %w", a.Ask, key.ID, err)
+		}
+		content, err := json.Marshal(&sealedChange{keys.seal(secret, "answer", a.Ask, data, "")})
+		if err != nil {
+			return err
+		}
+		sealed[i] = Answer{Ask: a.Ask, Action: actionSealed, Content: content, At: a.At}
+	}
+	return s.Store.Answer(ctx, key, sealed)
+}
+
+// actionSealed is the action of an answer that is sealed.
+const actionSealed Action = "sealed"
+
+var errUnsealed = errors.New("it is not sealed")
+
+func (k *runKeys) openAnswer(a Answer) (Answer, error) {
+	var in sealedChange
+	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
+		return a, errUnsealed
+	}
+	data, err := k.unseal("answer", a.Ask, in.Box)
+	if err != nil {
+		return a, err
+	}
+	said := Answer{}
+	if err := said.UnmarshalJSON(data); err != nil {
+		return a, err
+	}
+	said.At = a.At
+	return said, nil
+}
+
+// sealedChange is a change that is sealed.
+type sealedChange struct {
+	Box []byte `json:"box"`
+}
+
+func (*sealedChange) kind() string { return "sealed" }
+
+func (*sealedChange) apply(*State, time.Time) error {
+	return errors.New("it is sealed: load the run from a sealed store, with its keys")
+}
+
+func (s *sealedStore) sealAll(key Key, records []Record) ([]Record, error) {
+	sealed, keys := make([]Record, len(records)), s.keys.of(key)
+	for i, r := range records {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		box := keys.seal(s.keys.current, "record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
+		sealed[i] = Record{Seq: r.Seq, At: r.At, Change: &sealedChange{box}}
+	}
+	return sealed, nil
+}
+
+func (k *runKeys) openRecord(seq uint64, r Record) (Record, error) {
+	c, ok := r.Change.(*sealedChange)
+	if !ok {
+		return Record{}, errUnsealed
+	}
+	data, err := k.unseal("record", strconv.FormatUint(seq, 10), c.Box)
+	if err != nil {
+		return Record{}, err
+	}
+	var opened Record
+	if err := opened.UnmarshalJSON(data); err != nil {
+		return Record{}, err
+	}
+	if opened.Seq != r.Seq {
+		return Record{}, fmt.Errorf("it has the number %d", r.Seq)
+	}
+	return opened, nil
+}

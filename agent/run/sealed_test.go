@@ -1,0 +1,353 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/storetest"
+)
+
+// secret is a key with that name.
+func secret(name string) run.Secret {
+	key := make([]byte, 32)
+	var seed [32]byte
+	copy(seed[:], name)
+	rand.NewChaCha8(seed).Read(key)
+	return run.Secret{ID: name, Key: key}
+}
+
+func keys(t testing.TB, current string, older ...string) *run.Keys {
+	t.Helper()
+	var more []run.Secret
+	for _, name := range older {
+		more = append(more, secret(name))
+	}
+	k, err := run.NewKeys(secret(current), more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestNewKeys(t *testing.T) {
+	short, zero := secret("short"), secret("zero")
+	short.Key, zero.Key = short.Key[1:], make([]byte, 32)
+	for want, secrets := range map[string][2]run.Secret{
+		"has 0 bytes, want 1 to 255":    {secret("a"), secret("")},
+		"has 256 bytes, want 1 to 255":  {secret(strings.Repeat("a", 256)), secret("b")},
+		`two secrets have the name "a"`: {secret("a"), secret("a")},
+		"has 31 bytes, want 32":         {short, secret("b")},
+		"one byte 32 times":             {secret("a"), zero},
+	} {
+		if _, err := run.NewKeys(secrets[0], secrets[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestSecretsAreNotPrinted formats what has keys.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	s, k := secret("a"), keys(t, "a")
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", s, s, s, k, k, k, data)
+	for _, form := range []string{fmt.Sprint(s.Key), string(s.Key), fmt.Sprintf("%x", s.Key), fmt.Sprintf("%#v", s.Key), base64.StdEncoding.EncodeToString(s.Key)} {
+		if strings.Contains(text, strings.Trim(form, "[]")) {
+			t.Errorf("the key is in %s", text)
+		}
+	}
+}
+
+// TestSealedState opens a state where and how it should be, and nothing else.
+func TestSealedState(t *testing.T) {
+	s := fold(t, everything)
+	sealed, err := keys(t, "a").Seal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := keys(t, "b", "a").Open("acme", "run_1", sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := same(s, opened); err != nil {
+		t.Error(err)
+	}
+	if again, _ := keys(t, "a").Seal(s); again == sealed {
+		t.Error("got the same bytes twice, want others")
+	}
+	if strings.Contains(sealed, base64.RawURLEncoding.EncodeToString([]byte("run_1"))) {
+		t.Error("got the run in the clear")
+	}
+	for n := range sealed {
+		if _, err := keys(t, "a").Open("acme", "run_1", sealed[:n]); !errors.Is(err, run.ErrTruncated) {
+			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, run.ErrTruncated)
+		}
+	}
+	for _, tt := range []struct {
+		name, tenant, id, sealed string
+		want                     error
+	}{
+		{"more", "acme", "run_1", sealed + "AAAA", run.ErrForged},
+		{"no base64", "acme", "run_1", "!" + sealed[1:], run.ErrForged},
+		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`, run.ErrForged},
+		{"another form", "acme", "run_1", "Ag" + sealed[2:], run.ErrForged},
+		{"another tenant", "other", "run_1", sealed, run.ErrForeign},
+		{"another run", "acme", "run_2", sealed, run.ErrForeign},
+		{"tenant and run with another border", "acmer", "un_1", sealed, run.ErrForeign},
+	} {
+		if s, err := keys(t, "a").Open(tt.tenant, tt.id, tt.sealed); s != nil || !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, tt.want)
+		}
+	}
+	if _, err := keys(t, "b").Open("acme", "run_1", sealed); !errors.Is(err, run.ErrUnknownKey) || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("got %v, want the name of the unknown key", err)
+	}
+	impostor := secret("b")
+	impostor.ID = "a"
+	k, err := run.NewKeys(impostor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Open("acme", "run_1", sealed); err == nil {
+		t.Error("got no error with another key of the same name")
+	}
+}
+
+// TestChangedSeal changes each bit of a sealed state.
+func TestChangedSeal(t *testing.T) {
+	k := keys(t, "a", "b")
+	sealed, err := k.Seal(fold(t, begun))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range len(box) * 8 {
+		changed := bytes.Clone(box)
+		changed[i/8] ^= 1 << (i % 8)
+		if s, err := k.Open("", "run_1", base64.RawURLEncoding.EncodeToString(changed)); err == nil {
+			t.Errorf("bit %d: got %v, want an error", i, s)
+		}
+	}
+}
+
+func TestSizeOfASealedState(t *testing.T) {
+	s := fold(t, begun)
+	s.Answer = strings.Repeat("x", 16<<20)
+	want := "want at most 16777216"
+	if _, err := keys(t, "a").Seal(s); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("seal: got %v, want %s", err, want)
+	}
+	if _, err := keys(t, "a").Open("", "run_1", strings.Repeat("A", 24<<20)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("open: got %v, want %s", err, want)
+	}
+	s.Answer = s.Answer[:15<<20]
+	sealed, err := keys(t, "a").Seal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys(t, "a").Open("", "run_1", sealed); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSealedStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) run.Store { return run.Sealed(run.NewMemory(), keys(t, "a")) })
+}
+
+// kept is a run in a sealed store, with an answer that no record has.
+func kept(t *testing.T, store run.Store, key run.Key) run.Lease {
+	t.Helper()
+	changes := with(everything[:0], everything...)
+	first := *changes[0].(*run.Begun)
+	first.Tenant, first.ID = key.Tenant, key.ID
+	changes[0] = &first
+	lease, err := store.Create(t.Context(), run.Holder{Name: "me", TTL: time.Hour}, run.HeadOf(fold(t, changes)), records(changes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Answer(t.Context(), key, []run.Answer{{Ask: "ask_8", Action: run.Accept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// TestSealedStoreHides looks for what a run says in the store below.
+func TestSealedStoreHides(t *testing.T) {
+	below, key := run.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	store := run.Sealed(below, keys(t, "a"))
+	kept(t, store, key)
+	log, err := below.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"requestState", "Book", "alice", "allow", "files__read", "task_1", "secretville", "accept", "said"} {
+		if bytes.Contains(data, []byte(word)) {
+			t.Errorf("%q can be read", word)
+		}
+	}
+	if _, err := run.Fold(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
+		t.Errorf("got %v for the fold of sealed records", err)
+	}
+	opened, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := run.Fold(opened.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := same(fold(t, everything), s); err != nil {
+		t.Error(err)
+	}
+	if len(opened.Answers) != 1 || string(opened.Answers[0].Content) != `{"city":"secretville"}` {
+		t.Errorf("got the answers %v", opened.Answers)
+	}
+}
+
+// swapped is a store in which a run was tampered with.
+type swapped struct {
+	run.Store
+	with func(*run.Log)
+}
+
+func (s swapped) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	changed := *log
+	changed.Records, changed.Answers = append([]run.Record(nil), log.Records...), append([]run.Answer(nil), log.Answers...)
+	s.with(&changed)
+	return &changed, nil
+}
+
+// TestTamperedStore moves, changes, adds and removes what a store has.
+func TestTamperedStore(t *testing.T) {
+	below, key := run.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	store := run.Sealed(below, keys(t, "a"))
+	kept(t, store, key)
+	others := map[string]*run.Log{}
+	for name, other := range map[string]run.Key{"run": {Tenant: "acme", ID: "run_2"}, "tenant": {Tenant: "other", ID: "run_1"}, "border": {Tenant: "acmer", ID: "un_1"}} {
+		kept(t, store, other)
+		log, err := below.Load(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others[name] = log
+	}
+	plain := records(everything...)
+	for _, tt := range []struct {
+		name string
+		with func(*run.Log)
+		want error
+	}{
+		{"nothing", func(*run.Log) {}, nil},
+		{"two records change places", func(l *run.Log) { l.Records[2], l.Records[3] = l.Records[3], l.Records[2] }, run.ErrForged},
+		{"two records change places and numbers", func(l *run.Log) {
+			l.Records[2].Change, l.Records[3].Change = l.Records[3].Change, l.Records[2].Change
+		}, run.ErrForged},
+		{"a record twice", func(l *run.Log) { l.Records[3] = l.Records[2] }, run.ErrForged},
+		{"a record has another number", func(l *run.Log) { l.Records[3].Seq = 9 }, run.ErrCorrupt},
+		{"the last record is missing", func(l *run.Log) { l.Records = l.Records[:len(l.Records)-1] }, run.ErrCorrupt},
+		{"a record of another run", func(l *run.Log) { l.Records[2] = others["run"].Records[2] }, run.ErrForeign},
+		{"a record of another tenant", func(l *run.Log) { l.Records[2] = others["tenant"].Records[2] }, run.ErrForeign},
+		{"a record of a name with another border", func(l *run.Log) { l.Records[2] = others["border"].Records[2] }, run.ErrForeign},
+		{"a record that is not sealed", func(l *run.Log) { l.Records[2] = plain[2] }, run.ErrCorrupt},
+		{"an answer of another run", func(l *run.Log) { l.Answers[0] = others["run"].Answers[0] }, run.ErrForeign},
+		{"an answer to another question", func(l *run.Log) { l.Answers[0].Ask = "ask_9" }, run.ErrForged},
+		{"an answer that is not sealed", func(l *run.Log) { l.Answers[0] = run.Answer{Ask: "ask_8", Action: run.Decline} }, run.ErrCorrupt},
+	} {
+		log, err := run.Sealed(swapped{below, tt.with}, keys(t, "a")).Load(t.Context(), key)
+		if tt.want == nil {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		if log != nil || !errors.Is(err, tt.want) || !errors.Is(err, run.ErrCorrupt) {
+			t.Errorf("%s: got %v, %v, want %v", tt.name, log, err, tt.want)
+		}
+	}
+}
+
+// TestRecordAsAnswer takes no record for an answer to a question with its number.
+func TestRecordAsAnswer(t *testing.T) {
+	below, key := run.NewMemory(), run.Key{ID: "run_1"}
+	changes := with(begun, &run.Opened{Ask: run.Ask{ID: "1", Kind: run.AskURL}})
+	if _, err := run.Sealed(below, keys(t, "a")).Create(t.Context(), run.Holder{TTL: time.Hour}, run.HeadOf(fold(t, changes)), records(changes...)); err != nil {
+		t.Fatal(err)
+	}
+	moved := swapped{below, func(l *run.Log) {
+		data, err := l.Records[0].MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r struct{ Data json.RawMessage }
+		if err := json.Unmarshal(data, &r); err != nil {
+			t.Fatal(err)
+		}
+		l.Answers = append(l.Answers, run.Answer{Ask: "1", Action: "sealed", Content: r.Data})
+	}}
+	if _, err := run.Sealed(moved, keys(t, "a")).Load(t.Context(), key); !errors.Is(err, run.ErrForged) {
+		t.Errorf("got %v, want %v", err, run.ErrForged)
+	}
+}
+
+// TestKeyRotation reads and goes on with a run under a new key, and takes an answer that
+// was given under the old one for the same.
+func TestKeyRotation(t *testing.T) {
+	below, key := run.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	lease := kept(t, run.Sealed(below, keys(t, "old")), key)
+
+	both := run.Sealed(below, keys(t, "new", "older", "old"))
+	answer := run.Answer{Ask: "ask_8", Action: run.Accept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
+	if err := both.Answer(t.Context(), key, []run.Answer{answer}); err != nil {
+		t.Errorf("an equal answer: %v", err)
+	}
+	answer.Action = run.Decline
+	if err := both.Answer(t.Context(), key, []run.Answer{answer}); !errors.Is(err, run.ErrAnswered) {
+		t.Errorf("another answer: got %v, want %v", err, run.ErrAnswered)
+	}
+	log, err := both.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := run.Record{Seq: s.Seq + 1, At: start, Change: &run.Woken{}}
+	if err := s.Apply(next); err != nil {
+		t.Fatal(err)
+	}
+	if err := both.Append(t.Context(), lease, run.HeadOf(s), []run.Record{next}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := both.Load(t.Context(), key); err != nil {
+		t.Error(err)
+	}
+	for _, only := range []string{"old", "new"} {
+		_, err := run.Sealed(below, keys(t, only)).Load(t.Context(), key)
+		if !errors.Is(err, run.ErrUnknownKey) || errors.Is(err, run.ErrCorrupt) {
+			t.Errorf("with the %s key only: got %v, want %v", only, err, run.ErrUnknownKey)
+		}
+	}
+}
