@@ -30,8 +30,10 @@ type answerer struct {
 	roots atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 }
 
-// handle answers one question of the server. Both eras come here: id is nil in
-// the modern one. A panic of a handler becomes an error.
+// handleFunc answers a question of the server. id is nil in the modern era.
+type handleFunc func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
+
+// handle is the [handleFunc] of both eras. A panic of a handler becomes an error.
 func (a *answerer) handle(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (result json.RawMessage, err error) {
 	defer caught(a.log, method, errPanicked, &err)
 	var meta struct {

@@ -95,13 +95,6 @@ func (c *Client) call(ctx context.Context, by sender, r *request, result any, op
 	return nil
 }
 
-// number gives a request the id of a call of its own, unless it has one.
-func (w *wire) number(r *request) {
-	if r.call.ID == 0 {
-		r.call.ID = w.calls.Add(1)
-	}
-}
-
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	o := c.opts.Timeouts.forCall()
 	o.logLevel = c.levels.wanted()

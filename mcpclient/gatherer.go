@@ -18,7 +18,7 @@ type gatherer struct {
 	*peer
 	life   *lifecycle.Lifecycle
 	slots  lifecycle.Slots // for handlers, also those of the server's requests
-	handle func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
+	handle handleFunc
 	limit  int // of questions at once
 }
 
@@ -33,9 +33,8 @@ type reply struct {
 // first failure ends it. With [mcp.ErrAnswerLater] there are the answers of the other
 // handlers. Handlers that go on then run on goroutines of the lifecycle.
 func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(g.life.Context(), func() { cancel(ErrClosed) })()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	defer idle.From(ctx).Hold()()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
@@ -54,14 +53,16 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 			case errors.Is(r.err, mcp.ErrAnswerLater):
 				later = mcp.ErrAnswerLater
 			case ctx.Err() != nil:
-				return nil, gathering(ctx)
+				return nil, ended(ctx)
+			case !g.life.IsOpen():
+				return nil, g.life.Cause()
 			default:
 				return nil, abandoned(questions[r.key].Method, r.err)
 			}
 		case <-g.life.Closing():
 			return nil, g.life.Cause()
 		case <-ctx.Done():
-			return nil, gathering(ctx)
+			return nil, ended(ctx)
 		}
 	}
 	return answers, later
@@ -79,7 +80,7 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 		if ctx.Err() == nil {
 			return g.life.Cause()
 		}
-		return gathering(ctx)
+		return ended(ctx)
 	}
 	leave := func() {
 		if !nested {
@@ -93,17 +94,9 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 	})
 	if !started {
 		leave()
-		return ErrClosed
+		return g.life.Cause()
 	}
 	return nil
-}
-
-// gathering is the error of a round whose context ended.
-func gathering(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), ErrClosed) {
-		return ErrClosed
-	}
-	return ended(ctx)
 }
 
 // abandoned is the error of a call whose question has no answer: "no error

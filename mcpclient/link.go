@@ -1,8 +1,6 @@
 package mcpclient
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +25,7 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	client  linkClient
-	handle  func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error) // answers a request
+	handle  handleFunc
 	life    *lifecycle.Lifecycle
 	log     *slog.Logger
 	async   *lifecycle.SendQueue

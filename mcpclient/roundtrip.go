@@ -70,6 +70,13 @@ func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (respo
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
 
+// number gives a request the id of a call of its own, unless it has one.
+func (w *wire) number(r *request) {
+	if r.call.ID == 0 {
+		r.call.ID = w.calls.Add(1)
+	}
+}
+
 // start enters a request among those that await their responses.
 func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
