@@ -31,7 +31,7 @@ func ExampleClient_RegisterTools() {
 	})
 	fmt.Println(err)
 	// Output:
-	// tool "report": mcpclient: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has "[\"string\",\"null\"]"
+	// tool "report": mcp: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has "[\"string\",\"null\"]"
 }
 
 // A host renews its token when the server refuses it, and looks at each HTTP request.

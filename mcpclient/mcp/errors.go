@@ -12,19 +12,19 @@ import (
 // ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
 // the person or a policy refused. A legacy server is told code -1 and no more; a
 // modern one is not told, and the call that asked fails with this error.
-var ErrRejected = errors.New("mcpclient: rejected by the user")
+var ErrRejected = errors.New("mcp: rejected by the user")
 
 // ErrAnswerLater is what a handler returns, possibly wrapped, to leave the answer to
 // the caller of the call in which a modern server asks: the call ends with an
 // [InputRequired], which has the answers of the other handlers and can be
 // continued later, also in another process. A legacy server waits for its answer, and so
 // it gets an error; in a task of a modern server the call fails.
-var ErrAnswerLater = errors.New("mcpclient: the question is answered later")
+var ErrAnswerLater = errors.New("mcp: the question is answered later")
 
 // ErrInvalidResult marks an answer that breaks the protocol: not JSON, not
 // of the shape its method demands, or of a result type that is not allowed
 // there.
-var ErrInvalidResult = errors.New("mcpclient: invalid result")
+var ErrInvalidResult = errors.New("mcp: invalid result")
 
 // Error codes of JSON-RPC and of the protocol.
 const (

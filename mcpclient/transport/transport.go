@@ -58,10 +58,10 @@ const DefaultMaxMessage = 32 << 20
 
 var (
 	// ErrClosed is the error of a connection that was closed.
-	ErrClosed = errors.New("mcpclient: connection closed")
+	ErrClosed = errors.New("transport: connection closed")
 
 	// ErrMessageTooLarge marks a message over the transport's bound.
-	ErrMessageTooLarge = errors.New("mcpclient: message too large")
+	ErrMessageTooLarge = errors.New("transport: message too large")
 
 	// ErrDialedOnce marks the second Dial of a transport that has one connection.
 	ErrDialedOnce = errors.New("it can be dialed once")
