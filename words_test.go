@@ -17,9 +17,8 @@ import (
 var hardPhrase = regexp.MustCompile(`(?i)\b((of|from|in|with|by|for|to|than|are|is) those|those of|nobody|that which|of which|of whom|hand(s|ed|ing)? on|says whether|the one (that|of|whose|which))\b`)
 
 // The folders that keep the rule.
-var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "agent/openaimodel", "agent/filestore", "agent/sqlstore", "agent/storetest",
-	"mcpclient/config", "mcpclient/mcp", "mcpclient/oauth", "mcpclient/otelmcp", "mcpclient/schemacheck", "mcpclient/skills",
-	"mcpclient/transport"}
+var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "mcpclient",
+	"agent/openaimodel", "agent/filestore", "agent/sqlstore", "agent/storetest"}
 
 // TestPlainWords looks for hard phrases in documents and comments, and in the strings of programs.
 func TestPlainWords(t *testing.T) {

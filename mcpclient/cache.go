@@ -228,7 +228,7 @@ func (k *cache) invalidate(change mcp.Change) {
 		k.drop(func(key cacheKey, e *cached) bool {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
 		})
-	case mcp.TaskUpdated: // of which nothing is kept
+	case mcp.TaskUpdated: // nothing is kept of tasks
 	default:
 		k.dropMethods("resources/read")
 	}

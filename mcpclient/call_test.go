@@ -140,7 +140,7 @@ func TestModernRefusals(t *testing.T) {
 		for code, data := range map[int]string{
 			mcp.CodeUnsupportedRevision: `{"supported":["2027-01-01"],"requested":"2026-07-28"}`,
 			mcp.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
-			mcp.CodeHeaderMismatch:      `{}`, // of which a connection without headers has no remedy
+			mcp.CodeHeaderMismatch:      `{}`, // a connection without headers has no remedy
 		} {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, code, data)

@@ -47,7 +47,7 @@ type Client struct {
 	life *lifecycle.Lifecycle
 }
 
-// silent is the logger of those who want none.
+// silent is the logger of a client without Options.Logger.
 var silent = slog.New(slog.DiscardHandler)
 
 // Server tells what is known of the server, nothing before Connect has learnt it.
@@ -74,14 +74,15 @@ func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 
 // Call sends any request and returns its result as received. params is nil, a
 // [json.RawMessage] or a value that marshals to a JSON object. Entries of its
-// _meta are sent as those of [WithMeta], which win, and are refused like them.
+// _meta are sent like entries of [WithMeta], which win, and are refused for the same
+// reasons.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	r, meta, err := customRequest(method, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	way := c.calls
-	if method == "skills/get" { // whose result says how long it holds, as those of lists do
+	if method == "skills/get" { // its result says how long it holds, like a list
 		way = c.reads
 	}
 	var raw json.RawMessage

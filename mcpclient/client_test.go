@@ -229,7 +229,7 @@ func TestConnectGivesUp(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport, _ := mcpclient.Pipe() // nobody is at the other end
+				transport, _ := mcpclient.Pipe() // without a server at the other end
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
 				start := time.Now()

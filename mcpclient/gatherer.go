@@ -17,7 +17,7 @@ import (
 type gatherer struct {
 	*peer
 	life   *lifecycle.Lifecycle
-	slots  lifecycle.Slots // for handlers, also those of the server's requests
+	slots  lifecycle.Slots // for handlers, also of the server's requests
 	handle handleFunc
 	limit  int // of questions at once
 }

@@ -54,7 +54,7 @@ func (k *toolRegistry) paramHeaders(tool string) []paramheader.Param {
 	return k.of(tool).headers
 }
 
-// relearn lists the tools up to the one that is wanted.
+// relearn lists the tools up to this one.
 func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.Param, error) {
 	for t, err := range list[mcp.Tool](ctx, k.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {

@@ -24,7 +24,7 @@ import (
 type hostility struct {
 	name   string
 	lasts  time.Duration // by the clock of the bubble
-	memory uint64        // bytes that are allocated, those of the peer included
+	memory uint64        // bytes that are allocated, also by the peer
 	meet   func(t *testing.T)
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pingedConn is a connection of which a test says how it is.
+// pingedConn is a connection whose state a test decides.
 type pingedConn struct {
 	busyAt int           // the look at which it is not idle, counted from 1; 0 for none
 	wait   time.Duration // before a ping returns

@@ -18,8 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
-// firstEra is the era to begin with: the forced era, the server's last known
-// era, or the modern era.
+// negotiator finds out which revision the server speaks.
 type negotiator struct {
 	*peer
 	transport    Transport // the recipe in use
@@ -32,8 +31,8 @@ type negotiator struct {
 	notify       func(ctx context.Context, l *link, method string, params []byte) error
 }
 
-// firstEra is the one that the client begins with: the one that was asked for,
-// the one that the server was last found to speak, or the modern one.
+// firstEra is the era to begin with: the forced era, the server's last known era, or the
+// modern era.
 func (n *negotiator) firstEra() era {
 	revision := cmp.Or(n.protocol.Revision, n.remembered())
 	if isLegacy(revision) {

@@ -170,7 +170,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	t.Run("session", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &sessionServer{streams: make(chan struct{})}
-			var cursors []string // of which session
+			var cursors []string // with the session of each
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				raw, _ := io.ReadAll(r.Body)
 				switch session := r.Header.Get("Mcp-Session-Id"); {

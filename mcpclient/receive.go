@@ -125,7 +125,7 @@ func (l *link) respond(m jsonrpc.Message, from source) bool {
 		l.tolerated("response with the id of another request", "id", l.quote(m.ID), "want", from.call.ID)
 		return false
 	case !ok || !l.calls.Resolve(id, m.Response()):
-		l.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
+		l.log.Debug("response without a waiting request", "id", l.quote(m.ID))
 		return false
 	case quoted:
 		l.tolerated("the server turned the number of an id into a string", "id", l.quote(m.ID))

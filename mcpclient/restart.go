@@ -49,11 +49,10 @@ type Restart struct {
 	// forgotten. Default 1 min.
 	Reset time.Duration
 
-	// Notify, when set, is told before each attempt and after the one that
-	// succeeds, in turn with Options.OnNotification and from the same goroutine.
-	// What is told waits where notifications do: when more than
-	// Options.Limits.Notifications have come since, because an observer is slow, it is
-	// dropped like the oldest of them.
+	// Notify, when set, is told before each attempt and after its success, in turn with
+	// Options.OnNotification and from the same goroutine. Events wait with the
+	// notifications: if more than Options.Limits.Notifications wait, as an observer is
+	// slow, the oldest is dropped.
 	Notify func(RestartEvent)
 }
 
@@ -178,7 +177,7 @@ func (s *restarts) exhausted(reason, last error) error {
 	case n > 0 && last == reason:
 		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, n)
 	case n > 0:
-		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), the last of which: %w", reason, n, last)
+		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, n, last)
 	}
 	s.giveUp(err)
 	return err

@@ -184,7 +184,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		if n := running.Load(); n != 0 {
 			t.Errorf("got %d handlers after the call, want none", n)
 		}
-		if n := most.Load(); n > 500 { // those of 33 connections at both ends among them
+		if n := most.Load(); n > 500 { // 33 connections have theirs at both ends
 			t.Errorf("got %d more goroutines", n)
 		}
 		if refused.Load() == 0 {

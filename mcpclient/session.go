@@ -162,8 +162,8 @@ func (l *link) loseSession() (restore func()) {
 	}
 }
 
-// abandon gives up what is being answered in a session, nil for all: nobody waits
-// for it any more.
+// abandon gives up what is being answered in a session, nil for all: the
+// server does not wait for it any more.
 func (l *link) abandon(s transport.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 // WithTask has [Client.CallTool], [CallToolAs] or [Continue] call the tool
 // as a task where the server and the tool allow that, and return the result that the
 // task comes to. Elsewhere the call is like any other, and other methods ignore the
-// option. In revision 2025-11-25 tool, as the server lists it, says whether it may be
-// a task or has to be one; in the modern era the server decides at each call, whatever
-// tool says. [Client.StartTask] begins a task that goes on while nobody waits for it.
+// option. In revision 2025-11-25 tool, as the server lists it, tells if it may or must be
+// a task; in the modern era the server decides at each call, whatever tool says.
+// [Client.StartTask] begins a task that goes on without a caller.
 //
 // It is one call. A limit of its time bounds the whole, [WithProgress] hears of the
 // task until it has ended, and [WithOutputCheck] holds its result. To [WithIdleTimeout]
@@ -87,7 +87,7 @@ func (t *Task) tell(started func(mcp.TaskState) error) error {
 type waiting struct {
 	*Task
 	opts     []CallOption       // of each request
-	progress func(mcp.Progress) // of those to come
+	progress func(mcp.Progress) // told of later progress
 }
 
 // waitingFor prepares a wait that has these limits as a whole.

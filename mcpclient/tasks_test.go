@@ -290,7 +290,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			t.Errorf("a question without an answer: got %v", err)
 		}
 		var waits sync.WaitGroup
-		for range 2 { // one of which answers, and the other goes on polling
+		for range 2 { // one answers, and the other goes on polling
 			waits.Go(func() {
 				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

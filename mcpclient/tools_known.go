@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxKnownTools bounds the tools of which something is remembered, and maxKnownSchemas
-// the bytes of their output schemas. What is forgotten of headers is found again when
-// the server misses it, and a result whose schema is forgotten is not checked.
+// maxKnownTools bounds the tools that are remembered, and maxKnownSchemas the bytes of
+// their output schemas. Forgotten headers are found again when the server misses them,
+// and a result whose schema is forgotten is not checked.
 const (
 	maxKnownTools   = 1024
 	maxKnownSchemas = 32 << 20

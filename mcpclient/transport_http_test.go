@@ -357,7 +357,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 					t.Errorf("got progress %v, want %d before the answer", got, i)
 				}
 			}
-			for i := 7; i <= 9; i++ { // which nobody waits for
+			for i := 7; i <= 9; i++ { // after the call has all that it waits for
 				say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i))
 			}
 			say(answerTo(m))
