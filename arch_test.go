@@ -64,7 +64,7 @@ var layers = []struct {
 	{"agent", []string{"internal/guard", "internal/parallel", "internal/price", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/run", []string{"mcpclient/mcp", "github.com/go-json-experiment/json"}},
-	{"agent/filestore", []string{"agent/run", "internal/private"}},
+	{"agent/filestore", []string{"agent/run", "internal/private", "github.com/go-json-experiment/json"}},
 	{"agent/sqlstore", []string{"internal/backoff", "agent/run"}},
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},

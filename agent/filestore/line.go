@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -153,16 +155,18 @@ func number(text []byte) int64 {
 // headOf reads the head of a line.
 func headOf(raw []byte, e end) (h head, err error) {
 	stop := len(raw) - endSize
-	err = json.Unmarshal(raw[stop-e.head:stop], &h)
+	err = jsonv2.Unmarshal(raw[stop-e.head:stop], &h)
 	return h, err
 }
 
 // decode reads a line.
 func decode(raw []byte) (*line, error) {
 	var l line
-	if err := json.Unmarshal(raw, &l); err != nil {
-		var v struct{ V int }
-		if json.Unmarshal(raw, &v) == nil && v.V > version {
+	if err := jsonv2.Unmarshal(raw, &l); err != nil {
+		var v struct {
+			V int `json:"v"`
+		}
+		if jsonv2.Unmarshal(raw, &v) == nil && v.V > version {
 			return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", v.V, version)
 		}
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) run.Store { return run.NewMemory() })
+	storetest.Run(t, func(*testing.T) run.Store { return fault(run.NewMemory()) })
 }
 
 // TestReopen takes a store in memory for one that outlives its process.

@@ -1,0 +1,104 @@
+package filestore_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// BenchmarkAppend appends a record of 600 bytes. The store of each sync level is on the disk of the
+// temporary directory.
+func BenchmarkAppend(b *testing.B) {
+	for name, sync := range map[string]filestore.Sync{"EveryEffect": filestore.EveryEffect, "Never": filestore.Never} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, b.TempDir(), &filestore.Options{Sync: sync})
+			d, lease := create(b, s, key)
+			change := note(strings.Repeat("x", 500))
+			b.ReportAllocs()
+			for b.Loop() {
+				add(b, s, lease, d, change)
+			}
+		})
+	}
+}
+
+// BenchmarkLoad loads a run of 8 kB in 15 records.
+func BenchmarkLoad(b *testing.B) {
+	s := open(b, b.TempDir(), nil)
+	suspended(b, s, key)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Load(ctx, key); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// suspended makes a run of about 8 kB that waits for a person.
+func suspended(t testing.TB, s run.Store, key run.Key) {
+	var changes []run.Change
+	for range 12 {
+		changes = append(changes, note(strings.Repeat("x", 500)))
+	}
+	_, lease := create(t, s, key, append(changes, ask("a"), &run.Suspended{})...)
+	if err := s.Release(ctx, lease); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of docs/durability.md.
+func BenchmarkSuspended(b *testing.B) {
+	const runs = 10_000
+	dir := b.TempDir()
+	s := open(b, dir, nil)
+	id := func(i int) run.Key { return run.Key{Tenant: "acme", ID: fmt.Sprint("run_", i)} }
+	start := time.Now()
+	for i := range runs {
+		suspended(b, s, id(i))
+	}
+	written := time.Since(start)
+	var last time.Duration
+	for b.Loop() {
+		start := time.Now()
+		for _, err := range s.List(ctx, run.Query{AllTenants: true, DueAt: start}) {
+			b.Fatal("got a run that is due", err)
+		}
+		last = time.Since(start)
+	}
+	b.ReportMetric(written.Seconds(), "s/write")
+	b.ReportMetric(float64(sizeOf(b, dir))/runs, "B/run")
+	b.ReportMetric(last.Seconds()*1000, "ms/list")
+	loads := make([]time.Duration, runs)
+	for i := range loads {
+		start := time.Now()
+		if _, err := s.Load(ctx, id(i*7919%runs)); err != nil {
+			b.Fatal(err)
+		}
+		loads[i] = time.Since(start)
+	}
+	slices.Sort(loads)
+	b.ReportMetric(float64(loads[runs/2].Microseconds()), "µs/load-p50")
+	b.ReportMetric(float64(loads[runs*99/100].Microseconds()), "µs/load-p99")
+}
+
+func sizeOf(b *testing.B, dir string) (size int64) {
+	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, path := range all {
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size += info.Size()
+	}
+	return size
+}

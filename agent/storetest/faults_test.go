@@ -1,0 +1,326 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// faulty is a store with the methods that are set in the place of its own.
+type faulty struct {
+	run.Store
+	create  func(context.Context, run.Holder, run.Head, []run.Record) (run.Lease, error)
+	load    func(context.Context, run.Key) (*run.Log, error)
+	append  func(context.Context, run.Lease, run.Head, []run.Record) error
+	answer  func(context.Context, run.Key, []run.Answer) error
+	acquire func(context.Context, run.Key, run.Holder) (run.Lease, error)
+	renew   func(context.Context, run.Lease, time.Duration) error
+	release func(context.Context, run.Lease) error
+	list    func(context.Context, run.Query) iter.Seq2[run.Head, error]
+	delete  func(context.Context, run.Key) error
+}
+
+func (f *faulty) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+	return f.create(ctx, h, head, records)
+}
+func (f *faulty) Load(ctx context.Context, key run.Key) (*run.Log, error) { return f.load(ctx, key) }
+func (f *faulty) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+	return f.append(ctx, l, head, records)
+}
+func (f *faulty) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+	return f.answer(ctx, key, answers)
+}
+func (f *faulty) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+	return f.acquire(ctx, key, h)
+}
+func (f *faulty) Renew(ctx context.Context, l run.Lease, ttl time.Duration) error {
+	return f.renew(ctx, l, ttl)
+}
+func (f *faulty) Release(ctx context.Context, l run.Lease) error { return f.release(ctx, l) }
+func (f *faulty) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+	return f.list(ctx, q)
+}
+func (f *faulty) Delete(ctx context.Context, key run.Key) error { return f.delete(ctx, key) }
+
+// present is the lease of whoever holds a run.
+func (f *faulty) present(key run.Key) run.Lease {
+	log, err := f.Store.Load(context.Background(), key)
+	if err != nil {
+		return run.Lease{Key: key}
+	}
+	return run.Lease{Key: key, Epoch: log.Head.Epoch}
+}
+
+// faults break one promise each. The tests that they name notice it.
+var faults = []struct {
+	name, test string
+	set        func(*faulty)
+}{
+	{"creates over a run", "create/exists", func(f *faulty) {
+		f.create = func(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+			_ = f.Store.Delete(ctx, head.Key)
+			return f.Store.Create(ctx, h, head, records)
+		}
+	}},
+	{"shares its log", "load", func(f *faulty) {
+		var once sync.Once
+		var log *run.Log
+		f.load = func(ctx context.Context, key run.Key) (_ *run.Log, err error) {
+			l, err := f.Store.Load(ctx, key)
+			if err == nil {
+				once.Do(func() { log = l })
+			}
+			return log, err
+		}
+	}},
+	{"appends in parts", "append/all_or_nothing", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+			for i := range records {
+				part := head
+				part.Seq = records[i].Seq
+				if err := f.Store.Append(ctx, l, part, records[i:i+1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}},
+	{"appends at any place", "append/conflict", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+			if err := f.Store.Append(ctx, l, head, records); l.Epoch == 0 || !errors.Is(err, run.ErrConflict) {
+				return err
+			}
+			return nil
+		}
+	}},
+	{"takes any epoch", "lease/holder_that_wakes_up", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+			return f.Store.Append(ctx, f.present(l.Key), head, records)
+		}
+	}},
+	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {
+				return run.ErrConflict
+			}
+			return f.Store.Append(ctx, l, head, records)
+		}
+	}},
+	{"gives a run that is held", "lease", func(f *faulty) {
+		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+			_ = f.Store.Release(ctx, f.present(key))
+			return f.Store.Acquire(ctx, key, h)
+		}
+	}},
+	{"gives one epoch twice", "lease/expiry", func(f *faulty) {
+		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+			l := f.present(key)
+			return l, f.Store.Renew(ctx, l, h.TTL)
+		}
+	}},
+	{"renews any lease", "lease/renew", func(f *faulty) {
+		f.renew = func(ctx context.Context, l run.Lease, ttl time.Duration) error {
+			return f.Store.Renew(ctx, f.present(l.Key), ttl)
+		}
+	}},
+	{"releases any lease", "lease/release", func(f *faulty) {
+		f.release = func(ctx context.Context, l run.Lease) error { return f.Store.Release(ctx, f.present(l.Key)) }
+	}},
+	{"takes any answer", "answer/first_wins", func(f *faulty) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+			if err := f.Store.Answer(ctx, key, answers); !errors.Is(err, run.ErrAnswered) {
+				return err
+			}
+			return nil
+		}
+	}},
+	{"takes an answer without a question", "answer/not_asked", func(f *faulty) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+			if err := f.Store.Answer(ctx, key, answers); !errors.Is(err, run.ErrNotAsked) {
+				return err
+			}
+			return nil
+		}
+	}},
+	{"keeps some of the answers", "answer/all_or_none", func(f *faulty) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+			for i := range answers {
+				if err := f.Store.Answer(ctx, key, answers[i:i+1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}},
+	{"gives the answers to closed questions", "answer/closed_question", func(f *faulty) {
+		var all []run.Answer
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+			all = answers
+			return f.Store.Answer(ctx, key, answers)
+		}
+		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+			log, err := f.Store.Load(ctx, key)
+			if err == nil {
+				log.Answers = all
+			}
+			return log, err
+		}
+	}},
+	{"lists all tenants", "list", func(f *faulty) {
+		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+			q.AllTenants = true
+			return f.Store.List(ctx, q)
+		}
+	}},
+	{"lists without a limit", "list/order", func(f *faulty) {
+		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+			q.Limit = 0
+			return f.Store.List(ctx, q)
+		}
+	}},
+	{"lists what is not due", "list/due", func(f *faulty) {
+		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+			q.DueAt = time.Time{}
+			return f.Store.List(ctx, q)
+		}
+	}},
+	{"lists with a lock", "list/body_calls_the_store", func(f *faulty) {
+		var mu sync.Mutex
+		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+			return func(yield func(run.Head, error) bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				f.Store.List(ctx, q)(yield)
+			}
+		}
+		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+			if !mu.TryLock() {
+				return nil, errors.New("another goroutine has the lock")
+			}
+			defer mu.Unlock()
+			return f.Store.Load(ctx, key)
+		}
+	}},
+	{"lists once", "list/body_calls_the_store", func(f *faulty) {
+		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+			var heads []run.Head
+			for h, err := range f.Store.List(ctx, q) {
+				if err == nil {
+					heads = append(heads, h)
+				}
+			}
+			return func(yield func(run.Head, error) bool) {
+				for _, h := range heads {
+					if !yield(h, nil) {
+						return
+					}
+				}
+			}
+		}
+	}},
+	{"deletes nothing", "delete", func(f *faulty) {
+		f.delete = func(context.Context, run.Key) error { return nil }
+	}},
+	{"counts epochs from 1", "delete/created_again", func(f *faulty) {
+		base := map[run.Key]uint64{}
+		f.create = func(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+			l, err := f.Store.Create(ctx, h, head, records)
+			base[l.Key] = l.Epoch
+			l.Epoch -= base[l.Key]
+			return l, err
+		}
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+			l.Epoch += base[l.Key]
+			return f.Store.Append(ctx, l, head, records)
+		}
+		f.renew = func(ctx context.Context, l run.Lease, ttl time.Duration) error {
+			l.Epoch += base[l.Key]
+			return f.Store.Renew(ctx, l, ttl)
+		}
+	}},
+	{"folds the case of keys", "keys", func(f *faulty) {
+		f.create = func(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+			for other := range f.Store.List(ctx, run.Query{Tenant: head.Key.Tenant}) {
+				if strings.EqualFold(other.Key.ID, head.Key.ID) {
+					return run.Lease{}, run.ErrExists
+				}
+			}
+			return f.Store.Create(ctx, h, head, records)
+		}
+	}},
+	{"mixes tenants", "tenants", func(f *faulty) {
+		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+			log, err := f.Store.Load(ctx, key)
+			if errors.Is(err, run.ErrNotFound) {
+				key.Tenant = "mine"
+				return f.Store.Load(ctx, key)
+			}
+			return log, err
+		}
+	}},
+	{"loses what it does not know", "records/later_version", func(f *faulty) {
+		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+			log, err := f.Store.Load(ctx, key)
+			if err == nil {
+				log.Records = slices.DeleteFunc(log.Records, func(r run.Record) bool {
+					_, unknown := r.Change.(*run.Unknown)
+					return unknown
+				})
+			}
+			return log, err
+		}
+	}},
+	{"appends without a lock", "at_once/append", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
+				return run.ErrConflict
+			}
+			return nil // as if the last one to write won
+		}
+	}},
+	{"heeds no context", "context_has_ended", func(f *faulty) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+			return f.Store.Answer(context.WithoutCancel(ctx), key, answers)
+		}
+	}},
+}
+
+// fault is the store of [TestMemory] in a process of [TestFaults], s itself in another.
+func fault(s run.Store) run.Store {
+	for _, c := range faults {
+		if c.name == os.Getenv("STORETEST_FAULT") {
+			f := &faulty{
+				s, s.Create, s.Load, s.Append, s.Answer, s.Acquire, s.Renew, s.Release, s.List, s.Delete,
+			}
+			c.set(f)
+			return f
+		}
+	}
+	return s
+}
+
+// TestFaults has tests that notice each fault of a store.
+func TestFaults(t *testing.T) {
+	if os.Getenv("STORETEST_FAULT") != "" {
+		t.Fatal("a process with a fault runs the tests of one store")
+	}
+	for _, c := range faults {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestMemory$/^"+strings.ReplaceAll(c.test, "/", "$/^")+"$", "-test.timeout=1m")
+			cmd.Env = append(os.Environ(), "STORETEST_FAULT="+c.name)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: TestMemory/"+c.test) {
+				t.Errorf("got %v, %s, want the test %s to fail", err, out, c.test)
+			}
+		})
+	}
+}
