@@ -1,0 +1,206 @@
+package compact
+
+import (
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// unit is a stretch of the history that stays or goes as a whole: one message, or a
+// message of the model with the results of its calls.
+type unit struct {
+	from, to int
+	turn     bool
+	summary  bool
+	fixed    bool  // it never goes
+	tokens   int64 // estimated
+}
+
+// plan is how a history becomes shorter.
+type plan struct {
+	Options
+	messages      []run.Message
+	scale         scale
+	start, target int64 // tokens
+	units         []unit
+	absorb        bool // a summary goes with what is left out
+
+	// What make decides:
+	trimmed map[int]run.Message // by index
+	gone    []bool              // by unit
+}
+
+// newPlan returns nil if the history is short enough.
+func newPlan(messages []run.Message, b Budget, o Options) *plan {
+	window := o.Window
+	if b.Window > 0 {
+		window = b.Window
+	}
+	p := &plan{Options: o, messages: messages}
+	p.start, p.target = int64(o.Start*float64(window)), int64(o.Target*float64(window))
+	told := b.Messages
+	if b.Tokens <= 0 || told <= 0 || told > len(messages) {
+		told, b.Tokens = 0, 0
+	}
+	rest := tokensOfAll(messages[told:])
+	if b.Tokens+rest <= p.start {
+		return nil // the estimate of the whole cannot be more
+	}
+	before := tokensOfAll(messages[:told])
+	p.scale = newScale(b.Tokens, before)
+	if p.scale.tokens(before+rest) <= p.start {
+		return nil
+	}
+	p.units = split(messages)
+	return p
+}
+
+// split parts a history into units.
+func split(messages []run.Message) []unit {
+	var units []unit
+	first, last := -1, -1 // units of the user's messages
+	for i := 0; i < len(messages); {
+		u := unit{from: i, to: i + 1}
+		switch role := messages[i].Role; {
+		case role == run.Assistant || role == run.Tool:
+			u.turn = true
+			for u.to < len(messages) && messages[u.to].Role == run.Tool {
+				u.to++
+			}
+			u.fixed = hasOpenCalls(messages[u.from:u.to])
+		case isSummary(&messages[i]):
+			u.summary = true
+		case role == run.User:
+			last = len(units)
+			if first < 0 {
+				first = last
+			}
+		default:
+			u.fixed = true // system, and roles of a later version
+		}
+		u.tokens = tokensOfAll(messages[u.from:u.to])
+		units = append(units, u)
+		i = u.to
+	}
+	if first >= 0 {
+		units[first].fixed, units[last].fixed = true, true
+	}
+	return units
+}
+
+func isSummary(m *run.Message) bool {
+	return m.Role == run.User && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.SummaryPart })
+}
+
+// hasOpenCalls reports whether a turn has a call without a result.
+func hasOpenCalls(turn []run.Message) bool {
+	open := map[string]bool{}
+	for _, m := range turn {
+		for _, p := range m.Parts {
+			switch p.Type {
+			case run.CallPart:
+				open[p.ID] = true
+			case run.ResultPart:
+				delete(open, p.ID)
+			}
+		}
+	}
+	return len(open) > 0
+}
+
+// make decides what is trimmed and what goes. inPlace are the tokens of what is put in the
+// place of what goes.
+func (p *plan) make(inPlace int64) {
+	for keep := p.Keep; ; keep /= 2 {
+		if p.try(keep, inPlace) <= p.start || keep == 0 {
+			return
+		}
+	}
+}
+
+// try trims all but the last turns, then leaves out the oldest units until the target is
+// reached, and returns the tokens of the rest. The last turn is never left out.
+func (p *plan) try(keep int, inPlace int64) int64 {
+	var sum int64
+	p.trimmed, p.gone = map[int]run.Message{}, make([]bool, len(p.units))
+	old := p.older(keep)
+	tokens := make([]int64, len(p.units))
+	for i := range p.units {
+		tokens[i] = p.units[i].tokens
+		if i < old && p.units[i].turn {
+			tokens[i] -= p.trim(p.units[i])
+		}
+		sum += tokens[i]
+	}
+	for i := range p.units[:p.older(max(keep, 1))] {
+		if p.scale.tokens(sum) <= p.target {
+			break
+		}
+		if u := p.units[i]; u.fixed || u.summary && !p.absorb {
+			continue
+		}
+		p.gone[i] = true
+		sum -= tokens[i]
+		if i == 0 || !p.gone[i-1] {
+			sum += inPlace
+		}
+	}
+	return p.scale.tokens(sum)
+}
+
+// older returns the number of units before the last turns.
+func (p *plan) older(keep int) int {
+	n := len(p.units)
+	for i := n - 1; i >= 0 && keep > 0; i-- {
+		if p.units[i].turn {
+			n, keep = i, keep-1
+		}
+	}
+	if keep > 0 {
+		return 0
+	}
+	return n
+}
+
+// trim trims the results of a turn and returns the estimated tokens that this saves.
+func (p *plan) trim(u unit) (saved int64) {
+	for i := u.from; i < u.to; i++ {
+		if m, ok := trimMessage(p.messages[i], p.Result); ok {
+			p.trimmed[i] = m
+			saved += tokensOf(p.messages[i]) - tokensOf(m)
+		}
+	}
+	return saved
+}
+
+// compacted carries the plan out. inPlace makes the message for each gap, if any, unless a
+// summary stands before it.
+func (p *plan) compacted(inPlace func() (run.Message, bool)) *run.Compacted {
+	var out []run.Message
+	replaced, length := 0, 0 // of the history and of out, through the last change
+	for i, u := range p.units {
+		if p.gone[i] {
+			if len(out) == 0 || !isSummary(&out[len(out)-1]) {
+				if m, ok := inPlace(); ok {
+					out = append(out, m)
+				}
+			}
+			replaced, length = u.to, len(out)
+			continue
+		}
+		for j := u.from; j < u.to; j++ {
+			m, changed := p.trimmed[j]
+			if !changed {
+				m = p.messages[j]
+			}
+			out = append(out, m)
+			if changed {
+				replaced, length = j+1, len(out)
+			}
+		}
+	}
+	if replaced == 0 {
+		return nil
+	}
+	return &run.Compacted{Replaced: replaced, Messages: out[:length:length]}
+}

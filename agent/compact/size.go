@@ -1,0 +1,69 @@
+package compact
+
+import "github.com/mcpchain/mcpchain/agent/run"
+
+// Tokens, as an estimate: hosts count 85 to some thousand for an image, and about ten for a
+// second of sound (8 to 192 KiB).
+const (
+	tokenBytes      = 4
+	messageTokens   = 4
+	imageTokens     = 2000
+	audioTokenBytes = 256
+)
+
+// tokensOf estimates the tokens of a message. Reasoning counts for nothing: the history that
+// goes to the model does not have it.
+func tokensOf(m run.Message) int64 {
+	tokens, bytes := int64(messageTokens), 0
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		tokens += mediaTokens(p)
+		for j := range p.Media {
+			if p.Media[j].Data != nil { // the model does not get what is kept elsewhere
+				tokens += mediaTokens(&p.Media[j])
+			}
+		}
+		if p.Type != run.ReasoningPart {
+			bytes += len(p.Text) + len(p.ID) + len(p.Name) + len(p.Arguments)
+		}
+	}
+	return tokens + int64(bytes+tokenBytes-1)/tokenBytes
+}
+
+func mediaTokens(p *run.Part) int64 {
+	switch {
+	case p.Type == run.ImagePart && (p.Data != nil || p.URL != ""):
+		return imageTokens
+	case p.Type == run.AudioPart:
+		return int64(len(p.Data) / audioTokenBytes)
+	}
+	return int64(len(p.Data) / tokenBytes)
+}
+
+func tokensOfAll(messages []run.Message) int64 {
+	var sum int64
+	for i := range messages {
+		sum += tokensOf(messages[i])
+	}
+	return sum
+}
+
+// scale turns estimates into the provider's tokens. What the provider counts beyond the
+// estimate comes with every call; if it counts less, its tokens are longer.
+type scale struct {
+	beside    int64 // tokens of what comes with every call
+	told, est int64 // the provider's tokens for so many estimated ones
+}
+
+// newScale holds a report against the estimate of the same messages.
+func newScale(told, est int64) scale {
+	if told <= 0 || est <= 0 || told >= est {
+		return scale{beside: max(told-est, 0), told: 1, est: 1}
+	}
+	return scale{told: told, est: est}
+}
+
+// tokens are the provider's tokens for estimated ones.
+func (s scale) tokens(est int64) int64 {
+	return s.beside + int64(float64(est)*(float64(s.told)/float64(s.est)))
+}

@@ -1,0 +1,118 @@
+package compact
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// trimMessage trims the results of a message. It makes a copy where it changes something.
+func trimMessage(m run.Message, limit int) (run.Message, bool) {
+	changed := false
+	for i := range m.Parts {
+		p, ok := trimResult(m.Parts[i], limit)
+		if !ok {
+			continue
+		}
+		if !changed {
+			m.Parts, changed = slices.Clone(m.Parts), true
+		}
+		m.Parts[i] = p
+	}
+	return m, changed
+}
+
+// trimResult drops the media of a result, and cuts its text to so many bytes, the words
+// about the media included.
+func trimResult(p run.Part, limit int) (run.Part, bool) {
+	if p.Type != run.ResultPart {
+		return p, false
+	}
+	kept := slices.DeleteFunc(slices.Clone(p.Media), func(m run.Part) bool { return m.Data != nil })
+	dropped := len(p.Media) - len(kept)
+	if dropped == 0 && len(p.Text) <= limit {
+		return p, false
+	}
+	about := ""
+	if dropped > 0 {
+		p.Media = slices.Clip(kept)
+		about = fmt.Sprintf("\n[%d media of this result were left out to save room.]", dropped)
+	}
+	p.Text = shorten(p.Text, limit-len(about)) + about
+	return p, true
+}
+
+// cutMark is what package adapter writes where it has cut a result.
+var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them)? …\]\n`)
+
+// cutText is a text with a gap.
+type cutText struct {
+	head, tail string
+	total      int    // bytes of the whole
+	reader     string // the tool that reads the whole, "" if there is none
+	handle     string
+}
+
+// parse finds the gap of a text that was cut before. A text that only looks like it, for
+// its numbers do not fit, has its gap in the middle and nothing missing.
+func parse(text string) cutText {
+	for _, m := range cutMark.FindAllStringSubmatchIndex(text, -1) {
+		c := cutText{head: text[:m[0]], tail: text[m[1]:]}
+		missing, _ := strconv.Atoi(text[m[2]:m[3]])
+		c.total, _ = strconv.Atoi(text[m[4]:m[5]])
+		offset := len(c.head)
+		if m[6] >= 0 {
+			c.reader, c.handle = text[m[6]:m[7]], text[m[8]:m[9]]
+			offset, _ = strconv.Atoi(text[m[10]:m[11]])
+		}
+		if offset == len(c.head) && len(c.head)+missing+len(c.tail) == c.total {
+			return c
+		}
+	}
+	return cutText{head: text, tail: text, total: len(text)}
+}
+
+// mark says what is missing after a head of so many bytes.
+func (c *cutText) mark(head, missing int) string {
+	if c.handle == "" {
+		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, c.total)
+	}
+	return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
+		missing, c.total, c.reader, c.handle, head)
+}
+
+// shorten keeps the head and the tail of a text over limit bytes, three to one, and the
+// handle for the rest.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	c := parse(text)
+	if len(c.mark(c.total, c.total)) > limit {
+		c = cutText{head: text, tail: text, total: len(text)} // a mark that a server has forged
+	}
+	room := max(limit-len(c.mark(c.total, c.total)), 0)
+	head := c.head[:boundary(c.head, min(len(c.head), room*3/4))]
+	tail := c.tail[boundaryAfter(c.tail, max(0, len(c.tail)-(room-len(head)))):]
+	return head + c.mark(len(head), c.total-len(head)-len(tail)) + tail
+}
+
+// boundary is the last start of a rune at or before i.
+func boundary(text string, i int) int {
+	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
+		i--
+	}
+	return i
+}
+
+// boundaryAfter is the first start of a rune at or after i.
+func boundaryAfter(text string, i int) int {
+	for i < len(text) && !utf8.RuneStart(text[i]) {
+		i++
+	}
+	return i
+}
