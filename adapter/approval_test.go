@@ -86,7 +86,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 		return Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
-	const sent = `{"city":"Oslo","days":2}`
+	const sent = `{"days":2,"city":"Oslo"}`
 	if want := "[the user changed the arguments to " + sent + "]\n" + sent; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
 	}

@@ -21,6 +21,7 @@ type Schema struct {
 	compiled *jsonschema.Schema
 	ignored  []string
 	sizes    map[string]int // of patterns, in instructions
+	plain    *plain         // nil if the rules are not plain
 
 	mu sync.Mutex // for the validator, which compiles patterns while it validates
 }
@@ -59,7 +60,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{root: root, compiled: compiled, ignored: doc.ignored, sizes: doc.sizes}, nil
+	return &Schema{root: root, compiled: compiled, ignored: doc.ignored, sizes: doc.sizes, plain: newPlain(root)}, nil
 }
 
 func compile(doc any) (_ *jsonschema.Schema, err error) {

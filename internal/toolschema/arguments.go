@@ -29,6 +29,11 @@ const wrapper = "__arg1"
 // Arguments that do not fit are repaired if the schema tells their meaning. If
 // they still do not fit, the error is a [*schema.Violation].
 func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) {
+	if !wrapped && len(s.odd) == 0 && len(input) <= maxArguments {
+		if args, ok := s.compiled.Plainly([]byte(input)); ok {
+			return args, nil
+		}
+	}
 	r := reading{s, wrapped}
 	candidates, err := r.candidates(input)
 	if err != nil {

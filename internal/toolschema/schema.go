@@ -81,6 +81,9 @@ func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
 	if len(arguments) > maxArguments {
 		return nil, errTooLong(len(arguments))
 	}
+	if args, ok := s.compiled.Plainly(arguments); ok {
+		return bytes.Clone(args), nil
+	}
 	v, err := schema.Decode(arguments)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,317 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// plain is the rules of a subschema of few, plain keywords, in a form that checks JSON
+// text in one pass. It accepts only what the validator accepts, too, and knows nothing of
+// the rest: of objects, it takes those whose members are all described.
+type plain struct {
+	types    kinds           // 0 for any
+	values   map[string]bool // the JSON of the enumerated values, nil for any
+	low      *int64          // bounds of integers
+	high     *int64
+	length   extent // of strings, in characters
+	count    extent // of arrays
+	items    *plain // nil for none, if anything is false
+	anything bool   // the items have no rules
+	members  map[string]member
+	required uint64 // by the bits of members
+}
+
+// member is a property of an object.
+type member struct {
+	bit   uint64
+	rules *plain // nil for rules that are not plain
+}
+
+// extent bounds a number of parts.
+type extent struct{ min, max int }
+
+func (e extent) has(n int) bool { return n >= e.min && (e.max < 0 || n <= e.max) }
+
+// kinds is a set of types.
+type kinds uint8
+
+const (
+	aString kinds = 1 << iota
+	anInteger
+	aNumber
+	aBoolean
+	anObject
+	anArray
+	aNull
+)
+
+var kindOf = map[string]kinds{
+	"string": aString, "integer": anInteger, "number": anInteger | aNumber, "boolean": aBoolean,
+	"object": anObject, "array": anArray, "null": aNull,
+}
+
+// maxMembers bounds the properties of a plain object.
+const maxMembers = 64
+
+// newPlain returns the rules of a schema that [Decode] returned, nil if they are not
+// plain.
+func newPlain(schema any) *plain {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return nil
+	}
+	p := &plain{anything: true, length: extent{max: -1}, count: extent{max: -1}}
+	for keyword, value := range s {
+		if !p.take(keyword, value) {
+			return nil
+		}
+	}
+	if !p.demand(s["required"]) {
+		return nil
+	}
+	return p
+}
+
+// take notes a keyword. It returns false for one that is not plain.
+func (p *plain) take(keyword string, value any) (ok bool) {
+	switch keyword {
+	case "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$schema", "$comment",
+		"format", "contentEncoding", "contentMediaType", "$defs", "definitions", "required":
+		return true
+	case "additionalProperties": // other members are not taken
+		_, isSchema := value.(map[string]any)
+		_, isBool := value.(bool)
+		return isSchema || isBool
+	case "type":
+		names := typeNames(value)
+		for _, name := range names {
+			p.types |= kindOf[name]
+		}
+		return len(names) > 0
+	case "enum", "const":
+		values, isList := value.([]any)
+		if keyword == "const" {
+			values, isList = []any{value}, true
+		}
+		return isList && p.enumerate(values)
+	case "minimum":
+		p.low, ok = wholeNumber(value)
+	case "maximum":
+		p.high, ok = wholeNumber(value)
+	case "minLength":
+		p.length.min, ok = small(value)
+	case "maxLength":
+		p.length.max, ok = small(value)
+	case "minItems":
+		p.count.min, ok = small(value)
+	case "maxItems":
+		p.count.max, ok = small(value)
+	case "items":
+		p.items, p.anything = newPlain(value), false
+		return true
+	case "properties":
+		return p.describe(value)
+	}
+	return ok
+}
+
+// enumerate notes the JSON of values. Numbers may be written in other ways, which are not
+// recognized.
+func (p *plain) enumerate(values []any) bool {
+	if p.values != nil {
+		return false
+	}
+	p.values = make(map[string]bool, len(values))
+	for _, v := range values {
+		switch v.(type) {
+		case []any, map[string]any:
+			return false
+		}
+		text, err := jsonrpc.Marshal(v)
+		if err != nil {
+			return false
+		}
+		p.values[string(text)] = true
+	}
+	return true
+}
+
+func (p *plain) describe(value any) bool {
+	properties, ok := value.(map[string]any)
+	if !ok || len(properties) > maxMembers {
+		return false
+	}
+	p.members = make(map[string]member, len(properties))
+	for name, rules := range properties {
+		p.members[name] = member{bit: 1 << len(p.members), rules: newPlain(rules)}
+	}
+	return true
+}
+
+// demand notes the required properties.
+func (p *plain) demand(value any) bool {
+	if value == nil {
+		return true
+	}
+	names, ok := value.([]any)
+	for _, name := range names {
+		text, _ := name.(string)
+		m, described := p.members[text]
+		if !described {
+			return false
+		}
+		p.required |= m.bit
+	}
+	return ok
+}
+
+func wholeNumber(value any) (*int64, bool) {
+	n, ok := value.(json.Number)
+	if !ok {
+		return nil, false
+	}
+	i, err := strconv.ParseInt(string(n), 10, 64)
+	return &i, err == nil
+}
+
+func small(value any) (int, bool) {
+	n, ok := wholeNumber(value)
+	if !ok || *n < 0 || *n > MaxSize {
+		return 0, false
+	}
+	return int(*n), true
+}
+
+// Plainly returns raw on one line if it certainly is an object that fits: its schema has
+// plain rules for all of its members. Otherwise it says nothing, and [Decode] and
+// [Schema.ValidateValue] tell. It is for the many arguments of few, plain values.
+func (s *Schema) Plainly(raw []byte) (json.RawMessage, bool) {
+	raw = bytes.TrimSpace(raw)
+	// Escapes of characters may be halves of pairs.
+	if s.plain == nil || !utf8.Valid(raw) || bytes.Contains(raw, []byte(`\u`)) {
+		return nil, false
+	}
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	if d.Kind() != '{' || !s.plain.fits(&d) || d.Err() != nil || d.Offset() != len(raw) {
+		return nil, false
+	}
+	if bytes.ContainsAny(raw, " \t\r\n") {
+		var line bytes.Buffer
+		line.Grow(len(raw))
+		if json.Compact(&line, raw) != nil {
+			return nil, false
+		}
+		raw = line.Bytes()
+	}
+	return raw, true
+}
+
+// fits reads the next value and reports whether it certainly fits.
+func (p *plain) fits(d *jsonrpc.Decoder) bool {
+	if p == nil {
+		return false
+	}
+	switch d.Kind() {
+	case '{':
+		return p.allows(anObject) && p.values == nil && p.object(d)
+	case '[':
+		return p.allows(anArray) && p.values == nil && p.array(d)
+	}
+	raw := d.Raw()
+	return raw != nil && p.scalar(raw) && (p.values == nil || p.values[string(raw)])
+}
+
+func (p *plain) allows(k kinds) bool { return p.types == 0 || p.types&k != 0 }
+
+func (p *plain) object(d *jsonrpc.Decoder) bool {
+	if p.members == nil {
+		return false
+	}
+	var seen uint64
+	ok := true
+	for name := range d.Members {
+		m, described := p.members[string(name)]
+		if !described || seen&m.bit != 0 || !m.rules.fits(d) {
+			ok = false
+			break
+		}
+		seen |= m.bit
+	}
+	return ok && seen&p.required == p.required
+}
+
+func (p *plain) array(d *jsonrpc.Decoder) bool {
+	n, ok := 0, true
+	for range d.Elements {
+		n++
+		if p.anything {
+			ok = scalarOf(d)
+		} else {
+			ok = p.items.fits(d)
+		}
+		if !ok {
+			break
+		}
+	}
+	return ok && p.count.has(n)
+}
+
+// scalarOf reads a value without rules, which is certainly within the bounds of values if
+// it has no parts and is short.
+func scalarOf(d *jsonrpc.Decoder) bool {
+	switch d.Kind() {
+	case '{', '[':
+		return false
+	}
+	raw := d.Raw()
+	return raw != nil && (raw[0] == '"' || len(raw) <= maxPlainDigits)
+}
+
+// maxPlainDigits bounds the digits of a number: an int64 has as many.
+const maxPlainDigits = 18
+
+// scalar reports whether a value without parts certainly has a type of p and is within
+// its bounds.
+func (p *plain) scalar(raw []byte) bool {
+	switch raw[0] {
+	case '"':
+		return p.allows(aString) && p.text(raw)
+	case 't', 'f':
+		return p.allows(aBoolean)
+	case 'n':
+		return p.allows(aNull)
+	}
+	return p.number(raw)
+}
+
+// text checks the length of a string. The length of one with escapes is not known.
+func (p *plain) text(raw []byte) bool {
+	if p.length == (extent{max: -1}) {
+		return true
+	}
+	return bytes.IndexByte(raw, '\\') < 0 && p.length.has(utf8.RuneCount(raw)-2)
+}
+
+// number checks an integer that is written as such, or another number without bounds.
+func (p *plain) number(raw []byte) bool {
+	if len(raw) > maxPlainDigits {
+		return false
+	}
+	n, negative := int64(0), raw[0] == '-'
+	for i, c := range raw {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + int64(c-'0')
+		case i > 0 || !negative:
+			return p.allows(aNumber) && p.low == nil && p.high == nil && !bytes.ContainsAny(raw, "eE")
+		}
+	}
+	if negative {
+		n = -n
+	}
+	return p.allows(anInteger) && (p.low == nil || n >= *p.low) && (p.high == nil || n <= *p.high)
+}
