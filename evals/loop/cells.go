@@ -42,7 +42,7 @@ func cells() (all []cell) {
 	}
 	for _, history := range []int{1000, 10000} {
 		for _, turns := range []int{turns, 0} {
-			all = append(all, cell{kind: static, calls: 1, turns: turns, history: history})
+			all = append(all, cell{kind: native, calls: 1, turns: turns, history: history})
 		}
 	}
 	return all

@@ -4,7 +4,7 @@
 //	go run .                  # everything, about a minute
 //	go run . -quick           # a first look, in seconds
 //	go run . -check           # fails if a target is missed
-//	go run . -run 'native/' -frameworks 'ours,eino' -cpuprofile cpu.out
+//	go run . -run 'native/' -frameworks ours,eino -cpuprofile cpu.out
 //
 // It is a module of its own: programs with our agent do not need the other
 // frameworks.
@@ -19,7 +19,9 @@
 // is a new session, in memory, without tracing. After each sample a check counts
 // the calls of the tool, so that failures are not measured.
 //
-// "ours, fresh" is our agent without the history of the cell.
+// "ours-stored" is our agent with the store of [run.NewMemory], from which each
+// run is deleted at its end. "ours-fresh" is our agent without the history of the
+// cell.
 //
 // # Cells
 //
@@ -31,11 +33,11 @@
 //     2025-11-25. eino has the MCP component of eino-ext, with the newest mcp-go;
 //     adk-go has its mcptoolset, a client of go-sdk; ours is mcpclient.
 //   - go-sdk: a server of the official SDK at a pipe. All clients agree on
-//     2026-07-28 with it. "server alone" sends the same requests as prepared
+//     2026-07-28 with it. "server-alone" sends the same requests as prepared
 //     lines: its figure is the server's own work, a lower bound, as the calls of
 //     a turn arrive together.
 //   - history: a run of ten turns, one call in each, behind so many messages:
-//     text, calls and results in turn. The tool is the static one.
+//     text, calls and results in turn. The tool is native.
 //   - answer: a run that is one model call behind so many messages.
 //
 // # What is counted
@@ -58,10 +60,11 @@
 //
 // The frameworks do different things in a turn, and each has its own defaults:
 //
-//   - ours reads the arguments of each call once, repairs and validates them by
-//     the tool's schema, asks whether the call is allowed, bounds its time, its
-//     silence and its result, and takes a panic for an error. It emits an event
-//     for each step. Results are in the order of the calls.
+//   - ours repairs and validates the arguments of each call by the tool's schema,
+//     decides whether the call is allowed, bounds its time, its silence and its
+//     result, and takes a panic for an error. Each step of the run is a record,
+//     from which its state is folded, also without a store. It emits an event for
+//     each step. Calls run side by side, results are in their order.
 //   - eino decodes the arguments into the Go type, or passes them on to the MCP
 //     server as they are, and validates neither. It makes the JSON of a whole MCP
 //     result the tool message. It has no bound on a call. An error of a tool ends
@@ -85,5 +88,9 @@
 // the best peer's with a native tool, and at most 0.7 of it with an MCP tool, in
 // go-sdk cells without the server's own work. The share of a model call, which
 // is how much it costs more because of a history, is at most 30 µs with 1,000
-// messages and 200 µs with 10,000.
+// messages and 200 µs with 10,000: the mean of the eleven calls of a run. Its
+// first call takes in the whole history. With a store CPU time is at most 1.5 times
+// what it is without. A turn makes at most three commits to the store, at any
+// number of parallel calls: what a store counts in a run of ten turns more than in
+// a run of none. A store of files syncs once for each.
 package main

@@ -2,46 +2,62 @@ package main
 
 import (
 	"context"
-	"errors"
-
-	"github.com/tmc/langchaingo/llms"
+	"fmt"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // ourVariants are our agent in several settings.
 var ourVariants = []framework{
-	{oursName, func(c cell) bool { return c.kind != native }, openOurs},
-	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, openOursFresh},
+	{oursName, everywhere, func(ctx context.Context, p *place) (loop, error) {
+		return openOurs(ctx, p, p.history, nil)
+	}},
+	{storedName, withoutHistory, func(ctx context.Context, p *place) (loop, error) {
+		return openOurs(ctx, p, 0, run.NewMemory())
+	}},
+	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, p *place) (loop, error) {
+		return openOurs(ctx, p, 0, nil)
+	}},
 }
 
 // ours is this module's agent.
 type ours struct {
 	agent *agent.Agent
-	tools *adapter.Toolset
+	store run.Store        // may be nil
+	tools *adapter.Toolset // nil if the tool is native
 	says  agent.Input
 }
 
-func openOurs(ctx context.Context, p *place) (loop, error) {
-	tools, err := adapter.Open(ctx, []adapter.Server{
-		{Name: "server", Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer}},
-	}, nil)
+func openOurs(ctx context.Context, p *place, history int, store run.Store) (_ *ours, err error) {
+	o := &ours{store: store, says: append(agent.FromLLMS(lcHistory(history)...), agent.Text(question)...)}
+	defer func() {
+		if err != nil {
+			_ = o.close()
+		}
+	}()
+	tool, err := o.tool(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	a, err := agent.New(lcModel{newScript(p.turns, p.calls)}, &agent.Options{Tools: []adapter.Source{tools}})
-	if err != nil {
-		return nil, errors.Join(err, tools.Close())
-	}
-	return &ours{a, tools, agent.FromLLMS(append(lcHistory(p.history), llms.TextParts(llms.ChatMessageTypeHuman, question))...)}, nil
+	o.agent, err = agent.New(lcModel{newScript(p.turns, p.calls)}, &agent.Options{
+		Tools: []adapter.Source{tool}, Store: store,
+		Limits: run.Limits{Calls: -1, Parallel: p.calls},
+	})
+	return o, err
 }
 
-// openOursFresh opens our agent without the history of the place.
-func openOursFresh(ctx context.Context, p *place) (loop, error) {
-	p.history = 0
-	return openOurs(ctx, p)
+// tool makes the tool of the place.
+func (o *ours) tool(ctx context.Context, p *place) (_ adapter.Source, err error) {
+	if p.kind == native {
+		return adapter.Func(toolName, toolPurpose, func(context.Context, input) (string, error) { return p.tool(), nil }, nil), nil
+	}
+	o.tools, err = adapter.Open(ctx, []adapter.Server{
+		{Name: "server", Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer}},
+	}, nil)
+	return o.tools, err
 }
 
 func (o *ours) run(ctx context.Context) (string, error) {
@@ -49,7 +65,18 @@ func (o *ours) run(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return result.Answer, nil
+	if result.Status != run.Finished {
+		return "", fmt.Errorf("the run is %s", result.Status)
+	}
+	if o.store != nil { // runs would pile up in memory
+		err = o.store.Delete(ctx, run.Key{ID: result.State.ID})
+	}
+	return result.Answer, err
 }
 
-func (o *ours) close() error { return o.tools.Close() }
+func (o *ours) close() error {
+	if o.tools == nil {
+		return nil
+	}
+	return o.tools.Close()
+}

@@ -25,8 +25,9 @@ type loop interface {
 // The names of what is no peer.
 const (
 	oursName   = "ours"
-	freshName  = "ours, fresh"
-	serverName = "server alone"
+	storedName = "ours-stored"
+	freshName  = "ours-fresh"
+	serverName = "server-alone"
 )
 
 var peers = []string{"eino", "adk-go", "langchaingo"}

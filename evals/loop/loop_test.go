@@ -98,13 +98,24 @@ type fake string
 func (f fake) run(context.Context) (string, error) { return string(f), nil }
 func (fake) close() error                          { return nil }
 
+// TestCommits: a store is asked to commit for each turn, at any number of calls no
+// more often than the target allows.
+func TestCommits(t *testing.T) {
+	for _, calls := range fanOuts {
+		n, err := commitsOfTurn(t.Context(), native, calls)
+		if err != nil || n < 1 || n > mostCommits {
+			t.Errorf("%d calls: got %v commits of a turn, %v, want 1 to %d", calls, n, err, mostCommits)
+		}
+	}
+}
+
 func TestComparePrints(t *testing.T) {
 	var out strings.Builder
-	args := []string{"-run", "^static/1$", "-frameworks", "ours,eino", "-samples", "1", "-time", "1ns", "-ballast", "0"}
+	args := []string{"-run", "^(static|commits/native)/1$", "-frameworks", "ours,ours-stored,eino", "-samples", "1", "-time", "1ns", "-ballast", "0"}
 	if err := compare(t.Context(), args, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| ours | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's"} {
+	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| ours | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's", "  commits/native/1 "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got no %q in\n%s", want, &out)
 		}

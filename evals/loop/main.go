@@ -112,16 +112,21 @@ func compare(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := stop(); err != nil {
 		return err
 	}
-	printSummary(out, all, s.frameworks)
-	return conclude(out, s, all)
+	if len(all) > 0 {
+		printSummary(out, all, s.frameworks)
+	}
+	return conclude(ctx, out, s, all)
 }
 
 // conclude prints the targets. With -check it fails if one is missed.
-func conclude(out io.Writer, s settings, all []*measured) error {
+func conclude(ctx context.Context, out io.Writer, s settings, all []*measured) error {
 	fmt.Fprintln(out, "targets")
 	v := &verdicts{out: out}
 	for _, m := range all {
 		v.cell(m)
+	}
+	if err := v.commits(ctx, s); err != nil {
+		return err
 	}
 	switch {
 	case !s.check:

@@ -21,6 +21,7 @@ var targets = []target{
 	{regexp.MustCompile(`^native/`), "CPU ÷ the best peer's", beside, 0.5, ratio},
 	{regexp.MustCompile(`^static/`), "CPU ÷ the best peer's", beside, withMCP, ratio},
 	{regexp.MustCompile(`^go-sdk/`), "CPU ÷ (0.7 peer + 0.3 server)", besideServer, 1, ratio},
+	{regexp.MustCompile(`^(native|static|go-sdk)/`), "CPU with a store ÷ without", stored, 1.5, ratio},
 	{regexp.MustCompile(`^history/1000$`), "share of a model call", share, 30e3, duration},
 	{regexp.MustCompile(`^history/10000$`), "share of a model call", share, 200e3, duration},
 }
@@ -50,6 +51,8 @@ func besideServer(m *measured) []float64 {
 	})
 	return byRound(m.cpu(oursName), bound, over)
 }
+
+func stored(m *measured) []float64 { return byRound(m.cpu(storedName), m.cpu(oursName), over) }
 
 // share is how much a model call costs more because of the history.
 func share(m *measured) []float64 {
@@ -91,7 +94,7 @@ func (v *verdicts) say(cell, what, got, want string, ok bool) {
 		verdict = "MISSED"
 		v.missed++
 	}
-	fmt.Fprintf(v.out, "  %-16s %-28s %14s ≤ %-10s %s\n", cell, what, got, want, verdict)
+	fmt.Fprintf(v.out, "  %-17s %-29s %14s ≤ %-10s %s\n", cell, what, got, want, verdict)
 }
 
 // cell prints the targets of one cell.

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// counted is a store that counts its commits.
+type counted struct {
+	run.Store
+	commits atomic.Int64
+}
+
+func (c *counted) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+	c.commits.Add(1)
+	return c.Store.Create(ctx, h, head, records)
+}
+
+func (c *counted) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+	c.commits.Add(1)
+	return c.Store.Append(ctx, l, head, records)
+}
+
+// mostCommits is the target for the commits of a turn.
+const mostCommits = 3
+
+// fanOuts are the calls of a turn for which commits are counted.
+var fanOuts = []int{1, 8, 64}
+
+// commits counts the commits of a turn, once for each tool and fan-out.
+func (v *verdicts) commits(ctx context.Context, s settings) error {
+	if !slices.ContainsFunc(s.frameworks, func(f framework) bool { return f.name == storedName }) {
+		return nil
+	}
+	for _, k := range []kind{native, static} {
+		for _, calls := range fanOuts {
+			name := fmt.Sprintf("commits/%s/%d", k, calls)
+			if !s.run.MatchString(name) {
+				continue
+			}
+			n, err := commitsOfTurn(ctx, k, calls)
+			if err != nil {
+				return err
+			}
+			v.say(name, "commits of a turn", fmt.Sprintf("%.1f", n), fmt.Sprint(mostCommits), n <= mostCommits)
+		}
+	}
+	return nil
+}
+
+// commitsOfTurn is a tenth of what a run of ten turns commits more than a run of
+// none.
+func commitsOfTurn(ctx context.Context, k kind, calls int) (float64, error) {
+	all, err := commitsOf(ctx, cell{kind: k, calls: calls, turns: turns})
+	if err != nil {
+		return 0, err
+	}
+	none, err := commitsOf(ctx, cell{kind: k, calls: calls})
+	return float64(all-none) / turns, err
+}
+
+// commitsOf counts the commits of a run.
+func commitsOf(ctx context.Context, at cell) (n int64, err error) {
+	store := &counted{Store: run.NewMemory()}
+	s, err := newSubject(ctx, framework{name: storedName, open: func(ctx context.Context, p *place) (loop, error) {
+		return openOurs(ctx, p, 0, store)
+	}}, at)
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.sample(ctx, 1)
+	return store.commits.Load(), errors.Join(err, s.close())
+}
