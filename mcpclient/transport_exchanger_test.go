@@ -1,0 +1,201 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// courier is a transport of a host and its one connection, on which every request has a
+// response of its own. At its other end is a legacy server, which can forget a session.
+type courier struct {
+	transport.Conn // nil: the client uses none of its methods
+	notices        chan string
+	answers        chan string // of the client
+
+	mu        sync.Mutex
+	seen      []string // messages and their sessions
+	sessions  int
+	current   *errand
+	forgetful bool // the next message finds its session forgotten
+}
+
+// errand is a session.
+type errand struct {
+	id   string
+	over atomic.Bool
+}
+
+func (e *errand) ID() string        { return e.id }
+func (e *errand) Over() bool        { return e.over.Load() }
+func (e *errand) SetOver(over bool) { e.over.Store(over) }
+
+// lostErrand is the error of a request whose session the server has forgotten.
+type lostErrand struct{ id string }
+
+func (e *lostErrand) Error() string       { return "no such errand" }
+func (e *lostErrand) LostSession() string { return e.id }
+
+func (c *courier) Dial(context.Context) (transport.Conn, error) { return c, nil }
+func (c *courier) Close() error                                 { return nil }
+func (c *courier) EndCalls()                                    {}
+func (c *courier) EndSessions(context.Context)                  { c.note("end", c.Session().ID()) }
+func (c *courier) HasSessions() bool                            { return c.Session() != nil }
+func (c *courier) Owner(context.Context) (string, error)        { return "", nil }
+
+func (c *courier) Session() transport.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil {
+		return nil
+	}
+	return c.current
+}
+
+func (c *courier) note(what, session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, what+" "+session)
+}
+
+// letter is what a message of the client says.
+type letter struct {
+	ID     json.RawMessage
+	Method string
+	Params struct{ Name string }
+	Result json.RawMessage
+}
+
+// take brings a message to the server, in its session.
+func (c *courier) take(m *transport.Message) (r letter, err error) {
+	if err := json.Unmarshal(m.Body, &r); err != nil {
+		return r, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.Opens {
+		c.sessions++
+		c.current = &errand{id: fmt.Sprint("s-", c.sessions)}
+	}
+	s := c.current
+	if m.In != nil {
+		s = m.In.(*errand)
+	}
+	if s.Over() {
+		return r, transport.ErrSessionOver
+	}
+	m.SetSession(s)
+	c.seen = append(c.seen, r.Method+r.Params.Name+" "+s.id)
+	if c.forgetful && !m.Opens {
+		c.forgetful = false
+		return r, &lostErrand{s.id}
+	}
+	return r, nil
+}
+
+func (c *courier) Post(_ context.Context, m *transport.Message) error {
+	r, err := c.take(m)
+	if err == nil && r.Result != nil {
+		c.answers <- string(r.Result)
+	}
+	return err
+}
+
+func (c *courier) Exchange(ctx context.Context, m *transport.Message, deliver func([]byte) bool) error {
+	r, err := c.take(m)
+	if err != nil {
+		return err
+	}
+	result := `{"tools":[],"content":[]}`
+	switch r.Method + r.Params.Name {
+	case "initialize":
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`
+	case "tools/callask":
+		deliver([]byte(`{"jsonrpc":"2.0","id":"q","method":"roots/list"}`))
+		result = `{"content":[],"structuredContent":` + <-c.answers + `}`
+	case "tools/callcut":
+		return &transport.BrokenError{Err: errors.New("the van broke down")}
+	case "tools/callhang":
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	deliver(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result))
+	return nil
+}
+
+func (c *courier) Listen(ctx context.Context, m *transport.Message, open func(resumed bool), deliver func([]byte)) error {
+	m.SetSession(c.Session())
+	open(false)
+	for {
+		select {
+		case method := <-c.notices:
+			deliver(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q}`, method))
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// A client uses a host's own Exchanger as it uses HTTP: questions are answered in their
+// session, a lost session is begun anew, only what is safe is sent again, and Close ends
+// the session.
+func TestExchangerOfAHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &courier{notices: make(chan string), answers: make(chan string, 1)}
+		noticed := make(chan string, 1)
+		o := legacy()
+		o.Roots = []mcp.Root{{URI: "file:///a"}}
+		o.OnNotification = func(n *mcp.Notification) { noticed <- n.Method }
+		c, err := mcpclient.Connect(t.Context(), server, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.CallTool(t.Context(), "ask", nil); err != nil || string(r.StructuredContent) != `{"roots":[{"uri":"file:///a"}]}` {
+			t.Errorf("ask: got %+v, %v, want the roots", r, err)
+		}
+		server.notices <- "notifications/acme"
+		if got := <-noticed; got != "notifications/acme" {
+			t.Errorf("got notification %q", got)
+		}
+		var broken *transport.BrokenError
+		if _, err := c.CallTool(t.Context(), "cut", nil); !errors.As(err, &broken) {
+			t.Errorf("cut: got %v, want a BrokenError", err)
+		}
+		server.mu.Lock()
+		server.forgetful = true
+		server.mu.Unlock()
+		if _, err := listTools(t.Context(), c); err != nil || c.SessionID() != "s-2" {
+			t.Errorf("got session %q, %v, want s-2", c.SessionID(), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.CallTool(ctx, "hang", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("hang: got %v, want the deadline", err)
+		}
+		synctest.Wait()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		<-c.Done()
+		want := []string{
+			"initialize s-1", "notifications/initialized s-1", "tools/callask s-1", " s-1", "tools/callcut s-1",
+			"tools/list s-1", "initialize s-2", "notifications/initialized s-2", "tools/list s-2",
+			"tools/callhang s-2", "notifications/cancelled s-2", "end s-2",
+		}
+		if diff := cmp.Diff(want, server.seen); diff != "" {
+			t.Errorf("got +, want -:\n%s", diff)
+		}
+	})
+}
