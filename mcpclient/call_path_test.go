@@ -130,7 +130,6 @@ func pathOverPipe(t *testing.T, o mcpclient.Options) (got []function) {
 	return got
 }
 
-// pathOverHTTP leaves out what the connection itself does.
 func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []function) {
 	server := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 		_, _ = io.WriteString(jsonWriter(w), emptyAnswer(m))
@@ -138,7 +137,7 @@ func pathOverHTTP(t *testing.T, o mcpclient.Options) (got []function) {
 	defer server.Close()
 	callSum(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "tools/call" {
-			got = slices.DeleteFunc(callers(), func(f function) bool { return strings.HasPrefix(f.file, "transport_http") })
+			got = callers()
 		}
 	})}, o)
 	return got
