@@ -71,7 +71,7 @@ var layers = []struct {
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "github.com", "golang.org"}},
-	{"evals", []string{"", "github.com", "golang.org"}},
+	{"evals", []string{"", "github.com", "golang.org", "modernc.org"}},
 	{"evals/loop", []string{"", "github.com", "google.golang.org"}},
 	{".", nil},
 }

@@ -185,6 +185,8 @@ func (w *work) next(c run.Call) (func(), error) {
 		return w.resolve(c)
 	case run.Round:
 		return w.goOn(c)
+	case run.Tasked:
+		return w.await(c)
 	}
 	return nil, nil
 }
@@ -254,7 +256,8 @@ func (w *work) intend(c *run.Call, j *job, send func(context.Context, callOption
 // perform sends a call and records what comes of it.
 func (w *work) perform(c *run.Call, j *job, send func(context.Context, callOptions) *adapter.Result) error {
 	start := time.Now()
-	ctx := context.WithValue(w.ctx, callKey{}, &j.about)
+	ctx, end := w.callContext(j)
+	defer end()
 	result := send(ctx, w.options(c, j))
 	switch {
 	case w.engine.ctx.Err() != nil:
@@ -265,7 +268,7 @@ func (w *work) perform(c *run.Call, j *job, send func(context.Context, callOptio
 		return w.pause(c, j, result)
 	}
 	w.noteLost(j, result)
-	if result.Interrupted() && c.Tries+1 < maxTries && j.repeatable() {
+	if result.Interrupted() && c.Tries+1 < maxResends && j.repeatable() {
 		return nil // it is sent again, see doubt
 	}
 	return w.outcome(j, result, time.Since(start))

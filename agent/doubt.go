@@ -22,8 +22,12 @@ const (
 	FailOnDoubt DoubtPolicy = "fail"
 )
 
-// maxTries bounds how often a call is sent, with the same key.
-const maxTries = 5
+// How often a call is sent, with the same key: by one process whose connection breaks,
+// and by all that end while it is under way.
+const (
+	maxResends = 5
+	maxTries   = 32
+)
 
 // doubt resolves a call that was sent and has no outcome: it was under way when its
 // process ended, or its connection did. It is sent again only if that does no harm.

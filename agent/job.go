@@ -98,7 +98,11 @@ func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, err
 func (w *work) options(c *run.Call, j *job) callOptions {
 	progress := func(p mcp.Progress) { w.show(&ToolProgress{Call: j.about, Progress: p}) }
 	opts := adapter.CallLimits(w.agent.opts.IdleTimeout, w.agent.opts.CallTimeout)
-	return append(opts, mcpclient.WithProgress(progress))
+	opts = append(opts, mcpclient.WithProgress(progress))
+	if w.ledger.journal != nil {
+		opts = append(opts, mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return w.detached(c, t) }))
+	}
+	return opts
 }
 
 // part is a result as a part of the history.

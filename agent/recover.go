@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// RecoverOptions configure [Recover]. Nil and the zero value are valid.
+type RecoverOptions struct {
+	// Parallel bounds the runs that are driven at the same time. Default 64.
+	Parallel int
+
+	// Every is how often the store is asked what is due. Default 1 s.
+	Every time.Duration
+
+	// Once has Recover return when nothing is due any more.
+	Once bool
+
+	// Tenant selects the runs of one tenant; nil selects all.
+	Tenant *string
+
+	// OnEvent gets the events of all runs, on several goroutines. Default: none.
+	OnEvent func(key run.Key, e Event)
+
+	// Logger gets what fails. Default: [slog.Default].
+	Logger *slog.Logger
+}
+
+// Recover drives, in this process, the runs of a store that are due: whose process has
+// ended, that have an answer, or that have waited long enough. It returns when the context
+// has ended and its runs have stopped, with the context's error. The agents are those of the
+// store, by their names; runs of other agents are left alone. A run that fails stays as it is
+// recorded; one that cannot be driven, because its store or its lease fails, is tried
+// again after a wait that doubles up to a minute.
+func Recover(ctx context.Context, store run.Store, agents []*Agent, o *RecoverOptions) error {
+	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, retry: map[run.Key]wait{}}
+	if o != nil {
+		r.opts = *o
+	}
+	r.opts.Parallel, r.opts.Every = cmp.Or(r.opts.Parallel, 64), cmp.Or(r.opts.Every, time.Second)
+	r.opts.Logger = cmp.Or(r.opts.Logger, slog.Default())
+	for _, a := range agents {
+		if a.opts.Store != store {
+			return fmt.Errorf("recover: agent %q has another Options.Store", a.opts.Name)
+		}
+		if r.agents[a.opts.Name] != nil {
+			return fmt.Errorf("recover: two agents have the name %q", a.opts.Name)
+		}
+		r.agents[a.opts.Name] = a
+	}
+	r.room = make(chan struct{}, max(r.opts.Parallel, 1))
+	defer r.runs.Wait()
+	return r.loop(ctx)
+}
+
+// recovery drives the runs of a store.
+type recovery struct {
+	store  run.Store
+	agents map[string]*Agent
+	opts   RecoverOptions
+	room   chan struct{}
+	runs   sync.WaitGroup
+
+	mu    sync.Mutex // guards the fields below
+	busy  map[run.Key]bool
+	retry map[run.Key]wait
+}
+
+// wait is how long a run that could not be driven is left alone.
+type wait struct {
+	until time.Time
+	last  time.Duration
+}
+
+// The waits for a run that cannot be driven.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+)
+
+func (r *recovery) loop(ctx context.Context) error {
+	for {
+		started, err := r.pass(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
+		case r.opts.Once && started == 0:
+			r.runs.Wait()
+			if n, err := r.pass(ctx); n == 0 {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(r.opts.Every):
+		}
+	}
+}
+
+// pass starts what is due.
+func (r *recovery) pass(ctx context.Context) (started int, err error) {
+	q := run.Query{AllTenants: r.opts.Tenant == nil, DueAt: time.Now()}
+	if r.opts.Tenant != nil {
+		q.Tenant = *r.opts.Tenant
+	}
+	for head, err := range r.store.List(ctx, q) {
+		if err != nil {
+			return started, err
+		}
+		a := r.agents[head.Agent]
+		if a == nil || !r.take(head.Key) {
+			continue
+		}
+		select {
+		case r.room <- struct{}{}:
+		case <-ctx.Done():
+			return started, ctx.Err()
+		}
+		started++
+		r.runs.Go(func() {
+			defer func() { <-r.room }()
+			r.settle(head.Key, r.drive(ctx, a, head.Key))
+		})
+	}
+	return started, nil
+}
+
+// take reports whether nobody here drives the run, and it has not failed just now.
+func (r *recovery) take(key run.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy[key] || time.Now().Before(r.retry[key].until) {
+		return false
+	}
+	r.busy[key] = true
+	return true
+}
+
+func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
+	for e, err := range a.Resume(ctx, key) {
+		if err != nil {
+			return err
+		}
+		if r.opts.OnEvent != nil {
+			r.opts.OnEvent(key, e)
+		}
+	}
+	return nil
+}
+
+// settle frees a run, and leaves it alone for a while if it could not be driven.
+func (r *recovery) settle(key run.Key, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, key)
+	if err == nil || errors.Is(err, run.ErrHeld) || errors.Is(err, run.ErrNotFound) {
+		delete(r.retry, key)
+		return
+	}
+	last := r.retry[key].last
+	next := min(max(2*last, firstRetry), lastRetry)
+	r.retry[key] = wait{time.Now().Add(next), next}
+	r.opts.Logger.Warn("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
+}

@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// detached records that a call has become a task, before it is asked how far it is.
+func (w *work) detached(c *run.Call, t mcp.TaskState) error {
+	task := run.Task{ID: t.ID}
+	if t.TTL != nil {
+		task.Expires = time.Now().Add(*t.TTL).UTC().Truncate(time.Millisecond)
+	}
+	if err := w.record(nil, &run.Detached{Call: c.ID, Task: task}); err != nil {
+		return err
+	}
+	return w.commit()
+}
+
+// await goes on with a task that another process has begun.
+func (w *work) await(c run.Call) (func(), error) {
+	if !w.room() {
+		return nil, nil
+	}
+	j := w.job(&c)
+	if j.err != nil {
+		return nil, w.refuse(j, j.err)
+	}
+	w.busy[c.ID] = true
+	w.running++
+	return func() {
+		w.goDo(report{key: c.ID, call: true}, func() error {
+			return w.perform(&c, j, func(ctx context.Context, opts callOptions) *adapter.Result {
+				return j.call.Resume(ctx, c.Task.ID, opts...)
+			})
+		})
+	}, nil
+}
+
+// callContext is the context of a call. If the run is kept, its end in this process
+// leaves tasks to the next one.
+func (w *work) callContext(j *job) (context.Context, func()) {
+	ctx := context.WithValue(w.ctx, callKey{}, &j.about)
+	if w.ledger.journal == nil {
+		return ctx, func() {}
+	}
+	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(errors.Join(mcpclient.ErrDetach, context.Cause(ctx))) })
+	return kept, func() {
+		stop()
+		cancel(nil)
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain makes the test binary a worker.
+func TestMain(m *testing.M) {
+	if os.Getenv(asWorker) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A few kills for each store that needs no server: what the tools did and what the
+// model was told agree.
+func TestChaos(t *testing.T) {
+	for _, store := range []string{"file", "sqlite"} {
+		t.Run(store, func(t *testing.T) {
+			var out strings.Builder
+			o := options{runs: 6, kills: 15, store: store, slow: 15 * time.Millisecond}
+			v, err := o.play(t.Context(), &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(out.String())
+			if !v.clean() || sum(v.calls) < 6*turns*fan {
+				t.Errorf("got\n%s", out.String())
+			}
+		})
+	}
+}
+
+// The judge finds what is wrong.
+func TestJudge(t *testing.T) {
+	w := newWorld(time.Millisecond)
+	w.effects["two"], w.effects["one"] = 2, 1
+	v := &verdict{map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, nil}
+	v.call("plain", "two", did+"two", w)
+	v.call("plain", "none", did+"none", w)
+	v.call("plain", "one", "Error: nothing was done", w)
+	v.call("plain", "one", "", w)
+	v.call("plain", "one", "It is unknown whether the call ran", w)
+	if v.clean() || v.doubled["plain"] != 1 || v.lost["plain"] != 1 || v.silent["plain"] != 2 || v.doubts["plain"] != 1 {
+		t.Errorf("got %+v", v)
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"time"
+)
+
+func main() {
+	log.SetFlags(0)
+	var o options
+	flag.IntVar(&o.runs, "runs", 50, "runs to begin with; more begin if they are over before the kills are")
+	flag.IntVar(&o.kills, "kills", 500, "how often the worker is killed")
+	flag.StringVar(&o.store, "store", "file", "`name` of the store: file, sqlite or postgres")
+	flag.StringVar(&o.dsn, "dsn", "", "database of -store postgres, which must be empty")
+	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
+	worker := flag.String("worker", "", "be a worker on the servers at this `URL`")
+	flag.StringVar(&o.dir, "dir", "", "of the worker's store")
+	flag.Parse()
+	ctx := context.Background()
+	if *worker != "" {
+		store, err := openStore(ctx, o.store, o.dir, o.dsn)
+		if err == nil {
+			err = work(ctx, store, *worker, o.runs)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	v, err := o.play(ctx, os.Stdout)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !v.clean() {
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	runs, kills     int
+	store, dsn, dir string
+	slow            time.Duration
+}
+
+// play kills workers until all runs are over, and judges the runs.
+func (o *options) play(ctx context.Context, out io.Writer) (*verdict, error) {
+	dir, err := os.MkdirTemp("", "chaos")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	o.dir = dir
+	w := newWorld(o.slow)
+	server := httptest.NewServer(w)
+	defer server.Close()
+	store, err := openStore(ctx, o.store, dir, o.dsn)
+	if err != nil {
+		return nil, err
+	}
+	kills := 0
+	for {
+		killed, err := o.worker(ctx, server.URL, kills < o.kills)
+		if err != nil {
+			return nil, err
+		}
+		if killed {
+			kills++
+		} else if kills < o.kills {
+			o.runs += 10 // all are over, and there are kills to go
+		} else {
+			break
+		}
+	}
+	v, err := judge(ctx, store, w, o.runs)
+	if err == nil {
+		fmt.Fprintf(out, "store %s: %d runs, %d kills\n", o.store, o.runs, kills)
+		v.print(out)
+	}
+	return v, err
+}
+
+// worker runs a worker until it is killed, or its runs are over.
+func (o *options) worker(ctx context.Context, url string, kill bool) (killed bool, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return false, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-worker", url, "-dir", o.dir, "-store", o.store, "-dsn", o.dsn, "-runs", fmt.Sprint(o.runs))
+	cmd.Env = append(os.Environ(), asWorker+"=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	if kill {
+		timer := time.AfterFunc(30*time.Millisecond+rand.N(400*time.Millisecond), func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+	}
+	err = cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == -1 {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("the worker failed: %w\n%s", err, stderr.Bytes())
+	}
+	return false, nil
+}
+
+// asWorker marks the environment of a worker, for the test binary.
+const asWorker = "CHAOS_WORKER"

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+)
+
+// The kinds of servers.
+var kinds = []string{"keys", "tasks", "plain"}
+
+// world is what the tools change. It outlives the workers.
+type world struct {
+	slow time.Duration // a call takes up to twice as long
+
+	mu      sync.Mutex
+	effects map[string]int    // by call
+	results map[string]string // of server "keys", by key
+	tasks   map[string]string // by id: the result, "" while the task works
+}
+
+func newWorld(slow time.Duration) *world {
+	return &world{slow: slow, effects: map[string]int{}, results: map[string]string{}, tasks: map[string]string{}}
+}
+
+// request is a request of a client.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Arguments struct {
+			Call string `json:"call"`
+		} `json:"arguments"`
+		TaskID string                     `json:"taskId"`
+		Meta   map[string]json.RawMessage `json:"_meta"`
+	} `json:"params"`
+}
+
+// ServeHTTP serves the servers, each at its kind. It does not notice that a client dies.
+func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	var q request
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || q.ID == nil {
+		out.WriteHeader(http.StatusAccepted)
+		return
+	}
+	out.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`, q.ID, w.answer(r.URL.Path[1:], &q))
+}
+
+const tool = `{"name":"effect","description":"Has an effect.","inputSchema":{"type":"object","properties":{"call":{"type":"string"}},"required":["call"]}}`
+
+func (w *world) answer(kind string, q *request) string {
+	switch q.Method {
+	case "server/discover":
+		extensions := ""
+		if kind == "tasks" {
+			extensions = `,"extensions":{"io.modelcontextprotocol/tasks":{}}`
+		}
+		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"serverInfo":{"name":"world","version":"1"},"capabilities":{"tools":{}` + extensions + `}}`
+	case "tools/list":
+		return `"result":{"resultType":"complete","ttlMs":600000,"cacheScope":"private","tools":[` + tool + `]}`
+	case "tools/call":
+		return `"result":` + w.call(kind, q)
+	case "tasks/get":
+		return `"result":` + w.task(q.Params.TaskID)
+	case "tasks/cancel":
+		return `"result":{"resultType":"complete"}`
+	}
+	return `"error":{"code":-32601,"message":"no such method"}`
+}
+
+// call has the effect of a call, some time after it came and some time before its answer.
+func (w *world) call(kind string, q *request) string {
+	call := q.Params.Arguments.Call
+	if kind == "tasks" {
+		return w.begin(call)
+	}
+	key := string(q.Params.Meta[adapter.KeyMeta])
+	w.wait()
+	w.mu.Lock()
+	known, again := w.results[key]
+	if kind != "keys" || !again {
+		w.effects[call]++
+		known = result(call)
+		w.results[key] = known
+	}
+	w.mu.Unlock()
+	w.wait()
+	return known
+}
+
+func (w *world) wait() { time.Sleep(rand.N(w.slow)) }
+
+func result(call string) string {
+	return fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%q}]}`, did+call)
+}
+
+// did begins the text of a call that had its effect.
+const did = "did "
+
+// begin makes a task of a call.
+func (w *world) begin(call string) string {
+	w.mu.Lock()
+	id := fmt.Sprint("task ", len(w.tasks))
+	w.tasks[id] = ""
+	w.mu.Unlock()
+	go func() {
+		w.wait()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.effects[call]++
+		w.tasks[id] = result(call)
+	}()
+	w.wait()
+	return `{"resultType":"task",` + state(id, "working") + `}`
+}
+
+func (w *world) task(id string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch result, ok := w.tasks[id]; {
+	case !ok:
+		return `{"resultType":"complete",` + state(id, "failed") + `,"error":{"code":-32602,"message":"no such task"}}`
+	case result == "":
+		return `{"resultType":"complete",` + state(id, "working") + `}`
+	default:
+		return `{"resultType":"complete",` + state(id, "completed") + `,"result":` + result + `}`
+	}
+}
+
+func state(id, status string) string {
+	const at = "2026-01-01T00:00:00Z"
+	return fmt.Sprintf(`"taskId":%q,"status":%q,"createdAt":%q,"lastUpdatedAt":%q,"ttlMs":null,"pollIntervalMs":10`, id, status, at, at)
+}
+
+// count is how often a call had its effect.
+func (w *world) count(call string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.effects[call]
+}
