@@ -103,10 +103,10 @@ func TestDecided(t *testing.T) {
 		want bool
 	}{
 		{"clearly below", "json/64/legacy", 15, []time.Duration{95, 100}, true},
-		{"clearly above", "json/64/legacy", 15, []time.Duration{130, 135}, true},
-		{"close to 1.15", "json/64/legacy", 15, []time.Duration{108, 114, 120}, false},
-		{"close to another target", "json/64/legacy", 15, []time.Duration{98, 104, 110}, true},
-		{"close, by many samples", "json/64/legacy", 1500, []time.Duration{108, 114, 120}, true},
+		{"clearly above", "json/64/legacy", 15, []time.Duration{140, 145}, true},
+		{"close to 1.25", "json/64/legacy", 15, []time.Duration{118, 124, 130}, false},
+		{"close to another target", "json/64/legacy", 15, []time.Duration{108, 114, 120}, true},
+		{"close, by many samples", "json/64/legacy", 1500, []time.Duration{118, 124, 130}, true},
 		{"no target", "json/idle/legacy", 15, []time.Duration{98, 104, 110}, true},
 	} {
 		if got := decided(test.cell, samples(test.n, test.ours...), samples(test.n, 100)); got != test.want {
