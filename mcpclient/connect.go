@@ -169,7 +169,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		number:    c.connections.Add(1),
 		transport: t,
 		client:    c,
-		handle:    c.answerer.handle,
+		handle:    c.gatherer.handle,
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,

@@ -48,8 +48,8 @@ type retries struct {
 // session, and up to Options.Limits.Retries times after a temporary status or a
 // lost answer.
 func withRetry(next sender, p retries, sessions resender) sender {
-	policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
+		policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 		resends := 0
 		err = backoff.Loop(ctx, policy, func() (err error) {
 			if err = sessions.settle(ctx); err == nil {
