@@ -26,6 +26,16 @@
 // that declares change notifications. A [Catalog] and a [Tool] never change: if the
 // server changes the tool, its call is not sent, see [StaleToolError].
 //
+// Functions of the program are tools as well ([Func]), and so are langchaingo's
+// ([Langchain]); [Merge] makes one source of several.
+//
+// # Calls that outlive their process
+//
+// [Catalog.Find], [Tool.Prepare] and [Tool.Restore] take what was kept of a call,
+// [Prepared.Continue] and [Prepared.Resume] go on with one that waits for input or has
+// become a task. [Result.Unsent] and [Result.Interrupted] tell what is known of a call
+// that failed, [Prepared.WithKey] makes one recognizable that is made again.
+//
 // # What reaches the server
 //
 // Models write arguments carelessly, and some of langchaingo's agents wrap them

@@ -120,13 +120,18 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	}
 	tool.calls, tool.local, tool.honoursKeys = c, run, o.HonoursKeys
 	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, PrefixNever)[0])
+	return sourceOf(tool, common), nil
+}
+
+// sourceOf makes the source of one tool.
+func sourceOf(tool *Tool, o *Options) *FuncTool {
 	f := &FuncTool{tool: tool, catalogs: map[Profile]func() *Catalog{}}
 	for _, p := range Profiles() {
 		f.catalogs[p] = sync.OnceValue(func() *Catalog {
-			return newCatalog([]*Tool{tool}, p, common.Parallelism, common.MaxResult)
+			return newCatalog([]*Tool{tool}, p, o.Parallelism, o.MaxResult)
 		})
 	}
-	return f, nil
+	return f
 }
 
 // server is what stands for the server of a function.

@@ -10,6 +10,7 @@ import (
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/tools"
 )
 
 // script is a model that says what is written and keeps what it was told.
@@ -108,5 +109,54 @@ func TestDescription(t *testing.T) {
 	long.def.Description, long.def.Title = "", "A title"
 	if got := long.Description(); !strings.HasPrefix(got, "A title\n") {
 		t.Errorf("got %q, want the title where there is no description", got)
+	}
+}
+
+// calculator is a tool of langchaingo.
+type calculator struct{ name string }
+
+func (c calculator) Name() string        { return c.name }
+func (c calculator) Description() string { return "Adds up." }
+func (c calculator) Call(_ context.Context, input string) (string, error) {
+	if input != "1+2" {
+		return "", fmt.Errorf("cannot read %q", input)
+	}
+	return "3", nil
+}
+
+// langchaingo's tools are offered with one text, and ours as themselves.
+func TestLangchain(t *testing.T) {
+	ts := open(t, nil, Server{Name: "p", Transport: newPeer().tool("forecast", weather, echo).transport(t)})
+	ours, _ := ts.Catalog(Plain).Lookup("forecast")
+	source := Langchain(calculator{"my calculator"}, ours, calculator{"other"})
+	catalog := source.Catalog(Plain)
+	if got, ok := catalog.Lookup("forecast"); !ok || got != ours {
+		t.Errorf("got %v, want our tool itself", got)
+	}
+	if got := catalog.Definitions()[0].Function; got.Name != "my_calculator" || got.Description != "Adds up." || fmt.Sprintf("%s", got.Parameters) != langchainSchema {
+		t.Errorf("got %+v", got)
+	}
+	for _, tt := range []struct{ name, input, want string }{
+		{"my_calculator", `{"input":"1+2"}`, "3"},
+		{"other", "1+2", "3"},
+		{"other", `{"input":"1-2"}`, `Error: cannot read "1-2"`},
+		{"forecast", `{"city":"Rome"}`, `{"city":"Rome"}`},
+	} {
+		if r := catalog.Call(t.Context(), call("1", tt.name, tt.input)); r.Text != tt.want || r.Fatal() != nil {
+			t.Errorf("%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
+		}
+	}
+	if tool, err := catalog.Find("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
+		t.Errorf("got %v, %v, want the tool by its label", tool, err)
+	}
+	for want, tool := range map[string]tools.Tool{"adapter: tool 0 is nil": nil, "adapter: a function has no name": calculator{}} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("got %v, want %q", got, want)
+				}
+			}()
+			Langchain(tool)
+		}()
 	}
 }
