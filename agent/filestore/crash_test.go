@@ -88,13 +88,13 @@ func content(t *testing.T, s run.Store, key run.Key) string {
 	return string(text)
 }
 
-// play takes the steps until the power is cut. It returns how many were made, and of each run how many
-// of them were made with the last one that was synced.
-func play(s run.Store, sync filestore.Sync) (made int, synced map[run.Key]int) {
+// play takes the steps until the power is cut. It returns how many were made, of each run how many
+// of them were made with the last one that was synced, and the last lease.
+func play(s run.Store, sync filestore.Sync) (made int, synced map[run.Key]int, last run.Lease) {
 	c, synced := new(cast), map[run.Key]int{}
 	for i, step := range steps {
 		if err := step.do(c, s); err != nil {
-			return i, synced
+			return i, synced, c.lease
 		}
 		if slices.Contains(step.synced, sync) {
 			k := key
@@ -104,7 +104,7 @@ func play(s run.Store, sync filestore.Sync) (made int, synced map[run.Key]int) {
 			synced[k] = i + 1
 		}
 	}
-	return len(steps), synced
+	return len(steps), synced, c.lease
 }
 
 // TestPowerCut cuts the power at every change of the disk, in each way that a disk may lose what was not
@@ -129,7 +129,7 @@ func TestPowerCut(t *testing.T) {
 			for fate := range fates {
 				d := newDisk()
 				d.cut = cut
-				made, synced := play(d.on(t, dir, sync), sync)
+				made, synced, last := play(d.on(t, dir, sync), sync)
 				after := d.reboot(fate)
 				for k, all := range want {
 					got := content(t, after.on(t, dir, sync), k)
@@ -138,14 +138,15 @@ func TestPowerCut(t *testing.T) {
 							sync, cut, steps[made].name, fates[fate].name, k.ID, got, possible)
 					}
 				}
-				goOn(t, after, fate, dir, sync)
+				goOn(t, after, fate, dir, sync, last)
 			}
 		}
 	}
 }
 
-// goOn appends to the run after a power cut, with another one at each change.
-func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync) {
+// goOn appends to the run after a power cut, with another one at each change. Its lease has no
+// epoch of before.
+func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last run.Lease) {
 	t.Helper()
 	before := content(t, d.on(t, dir, sync), key)
 	if before == "" {
@@ -155,6 +156,9 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync) {
 		c := cast{draft: &draft{fold(t, s)}}
 		if err := c.acquire(s); err != nil {
 			return err
+		}
+		if c.lease.Epoch <= last.Epoch {
+			t.Fatalf("got epoch %d after %d", c.lease.Epoch, last.Epoch)
 		}
 		if c.draft.state.Status.Ended() {
 			return c.append(s, &run.Said{})
