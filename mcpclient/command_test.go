@@ -22,19 +22,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-const roleVariable = "MCPCHAIN_SERVER_ROLE"
-
-// patience is for what takes a moment, on a machine that has much else to do.
-const patience = 30 * time.Second
-
 // TestMain makes this program the server process of its own tests.
-func TestMain(m *testing.M) {
-	role := os.Getenv(roleVariable)
-	if role == "" {
-		os.Exit(m.Run())
-	}
-	os.Exit(serverRoles[role]())
-}
+func TestMain(m *testing.M) { proctest.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
 	"tools": serveTools,
@@ -45,7 +34,7 @@ var serverRoles = map[string]func() int{
 	"mulish": func() int { // ends by force only, and says who it is
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
-		return stays()
+		return proctest.Stay()
 	},
 	"frail": func() int { // a legacy server that dies of a tool call
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -68,27 +57,6 @@ var serverRoles = map[string]func() int{
 		}
 		return 0
 	},
-}
-
-func stays() int {
-	<-time.After(time.Hour)
-	return 0
-}
-
-// expectNoGoroutines fails when a goroutine of a process or a stream does not
-// end. One that has done its work may take a moment to.
-func expectNoGoroutines(t *testing.T) {
-	t.Helper()
-	buf := make([]byte, 1<<20)
-	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
-		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "transport.(*writer)") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutines are left:\n%s", stacks)
-		}
-	}
 }
 
 // serveTools is a server whose tools are ways to go wrong.
@@ -119,7 +87,7 @@ func serveTools() int {
 			p, _ := os.FindProcess(os.Getpid())
 			_ = p.Kill()
 		case "stop reading":
-			return stays()
+			return proctest.Stay()
 		case "write to stderr":
 			fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
 		}
@@ -133,7 +101,7 @@ func serveTools() int {
 func connectTools(t *testing.T) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=tools"}, StopTimeout: 200 * time.Millisecond}
+	command := &Command{Path: os.Args[0], Env: []string{proctest.Role("tools")}, StopTimeout: 200 * time.Millisecond}
 	c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}})
 	cancel()
 	if err != nil {
@@ -142,10 +110,10 @@ func connectTools(t *testing.T) *Client {
 	t.Cleanup(func() {
 		began := time.Now()
 		_ = c.Close()
-		if took := time.Since(began); took > patience {
+		if took := time.Since(began); took > proctest.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		expectNoGoroutines(t)
+		proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
 		buf := make([]byte, 1<<20)
 		if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "mcpclient.(*Client)") || strings.Contains(stacks, "mcpclient.(*link)") {
 			t.Errorf("goroutines are left:\n%s", stacks)
@@ -181,7 +149,7 @@ func TestProcessDiesInCall(t *testing.T) {
 			}
 			calls.Wait()
 			<-c.Done()
-			if took := time.Since(began); took > patience {
+			if took := time.Since(began); took > proctest.Patience {
 				t.Errorf("the calls took %v", took)
 			}
 			check(c.Err())
@@ -202,7 +170,7 @@ func TestProcessStopsReading(t *testing.T) {
 		if _, err := c.CallTool(ctx, "hang", args); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("call %d: got %v, want the deadline", i, err)
 		}
-		if took := time.Since(began); took > patience {
+		if took := time.Since(began); took > proctest.Patience {
 			t.Errorf("call %d took %v with a deadline of 200ms", i, took)
 		}
 		cancel()
@@ -235,7 +203,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	command := &Command{
-		Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: 200 * time.Millisecond,
+		Path: os.Args[0], Env: []string{proctest.Role("mulish")}, StopTimeout: 200 * time.Millisecond,
 		Stderr: writerFunc(func(b []byte) (int, error) {
 			pid <- string(b)
 			cancel()
@@ -249,7 +217,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expectNoGoroutines(t)
+	proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
 	if proctest.Runs(n) {
 		t.Errorf("process %d survived", n)
 	}
@@ -257,25 +225,25 @@ func TestConnectToStubbornProcess(t *testing.T) {
 
 // A program that echoes its input, such as cat, is not waited for.
 func TestConnectToEchoingProcess(t *testing.T) {
-	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=echo"}}
+	command := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
 	c, err := Connect(t.Context(), command, &Options{Timeouts: Timeouts{Probe: time.Hour}})
 	if err == nil || !strings.Contains(err.Error(), "echoes its input") {
 		t.Fatalf("got %v, %v, want an error that it echoes", c, err)
 	}
-	expectNoGoroutines(t)
+	proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
 }
 
 // A process that dies says so in the calls that it took with it, and the client
 // goes on with another one.
 func TestCommandRestarts(t *testing.T) {
-	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{roleVariable + "=frail"}}, &Options{
+	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{proctest.Role("frail")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
 		Restart:  &Restart{First: time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer expectNoGoroutines(t)
+	defer proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
 	defer c.Close()
 	for range 2 {
 		before := c.Server().Instructions
@@ -307,7 +275,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 		_, _ = io.Copy(io.Discard, said)
 	}()
 	const step = time.Hour
-	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
+	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{proctest.Role("mulish")}, StopTimeout: step, Stderr: stderr}, nil)
 	server := <-pid
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
 		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
@@ -315,7 +283,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	if server == 0 {
 		t.Fatal("the server did not say who it is")
 	}
-	expectNoGoroutines(t)
+	proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
 	if proctest.Runs(server) {
 		t.Errorf("process %d is left behind", server)
 	}

@@ -22,19 +22,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-const roleVariable = "MCPCHAIN_CHILD_ROLE"
-
-// patience bounds the wait for short actions on a busy machine.
-const patience = 30 * time.Second
-
 // TestMain makes this program the child process of its own tests.
-func TestMain(m *testing.M) {
-	role := os.Getenv(roleVariable)
-	if role == "" {
-		os.Exit(m.Run())
-	}
-	os.Exit(roles[role]())
-}
+func TestMain(m *testing.M) { proctest.Main(m, roles) }
 
 var roles = map[string]func() int{
 	"echo": func() int {
@@ -47,12 +36,12 @@ var roles = map[string]func() int{
 	},
 	"deaf": func() int { // ignores its stdin, ends at SIGTERM
 		fmt.Println("ready")
-		return idle()
+		return proctest.Stay()
 	},
 	"stubborn": func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
-		return idle()
+		return proctest.Stay()
 	},
 	"chatty": func() int { // writes all that before it reads its stdin
 		fmt.Println("ready")
@@ -87,7 +76,7 @@ var roles = map[string]func() int{
 	},
 	"abandon": func() int { // leaves a child that keeps the pipes, and exits
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), roleVariable+"=stubborn")
+		cmd.Env = append(os.Environ(), proctest.Role("stubborn"))
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -99,14 +88,14 @@ var roles = map[string]func() int{
 	"parent": func() int { // its child keeps the pipes, and both are stubborn
 		signal.Ignore(syscall.SIGTERM)
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), roleVariable+"=stubborn")
+		cmd.Env = append(os.Environ(), proctest.Role("stubborn"))
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		fmt.Println(cmd.Process.Pid)
-		return idle()
+		return proctest.Stay()
 	},
 }
 
@@ -118,16 +107,11 @@ func burst() int {
 	return 32 << 10
 }
 
-func idle() int {
-	<-time.After(time.Hour)
-	return 0
-}
-
 // start runs this program in a role, and checks at the end that no process is
 // left.
 func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	t.Helper()
-	s := Spec{Path: os.Args[0], Env: append(os.Environ(), roleVariable+"="+role), StopTimeout: 5 * time.Second}
+	s := Spec{Path: os.Args[0], Env: append(os.Environ(), proctest.Role(role)), StopTimeout: 5 * time.Second}
 	for _, f := range change {
 		f(&s)
 	}
@@ -176,7 +160,7 @@ func TestStopByClosingInput(t *testing.T) {
 	if got := p.Status(); got != "" {
 		t.Errorf("status while running: got %q, want none", got)
 	}
-	within(t, patience, "Stop", func() {
+	within(t, proctest.Patience, "Stop", func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -241,7 +225,7 @@ func TestKill(t *testing.T) {
 			p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 			readLine(t, p.Stdout())
 			kill(p)
-			within(t, patience, "Stop", func() {
+			within(t, proctest.Patience, "Stop", func() {
 				if err := p.Stop(); err != nil {
 					t.Error(err)
 				}
@@ -257,7 +241,7 @@ func TestKillWithoutStop(t *testing.T) {
 	p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 	readLine(t, p.Stdout())
 	p.Kill()
-	within(t, patience, "the end of the process", func() { <-p.Done() })
+	within(t, proctest.Patience, "the end of the process", func() { <-p.Done() })
 }
 
 func TestStopConcurrently(t *testing.T) {
@@ -296,19 +280,19 @@ func TestDescendantHoldsPipes(t *testing.T) {
 	t.Run("head exits", func(t *testing.T) {
 		p := start(t, "abandon", func(s *Spec) { s.StopTimeout = 300 * time.Millisecond })
 		var out []byte
-		within(t, patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
+		within(t, proctest.Patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
 		<-p.Done()
 		if got, want := p.Status(), "exit status 7"; got != want {
 			t.Errorf("got status %q, want %q", got, want)
 		}
-		within(t, patience, "Stop", func() { _ = p.Stop() })
+		within(t, proctest.Patience, "Stop", func() { _ = p.Stop() })
 		first, _, _ := strings.Cut(string(out), "\n")
 		expectDead(t, first)
 	})
 	t.Run("head stays", func(t *testing.T) {
 		p := start(t, "parent", func(s *Spec) { s.StopTimeout = 100 * time.Millisecond })
 		pid := readLine(t, p.Stdout())
-		within(t, patience, "Stop", func() { _ = p.Stop() })
+		within(t, proctest.Patience, "Stop", func() { _ = p.Stop() })
 		expectDead(t, pid)
 	})
 }
@@ -424,8 +408,8 @@ func TestStderrWriterStuck(t *testing.T) {
 		s.StopTimeout = 100 * time.Millisecond
 		s.Stderr = writerFunc(func(b []byte) (int, error) { <-release; return len(b), nil })
 	})
-	within(t, patience, "the end of the process", func() { <-p.exited })
-	within(t, patience, "Stop", func() {
+	within(t, proctest.Patience, "the end of the process", func() { <-p.exited })
+	within(t, proctest.Patience, "Stop", func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}

@@ -4,12 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // A job knows when its last member has ended.
 func TestJobEnds(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=echo")
+	cmd.Env = append(os.Environ(), proctest.Role("echo"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

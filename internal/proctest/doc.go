@@ -1,2 +1,2 @@
-// Package proctest inspects processes, for tests that end them.
+// Package proctest starts and inspects processes, for tests that end them.
 package proctest

@@ -7,18 +7,16 @@ import (
 	"testing"
 )
 
-// TestMain makes the test binary a process that waits for the end of its input.
 func TestMain(m *testing.M) {
-	if os.Getenv("PROCTEST_WAIT") != "" {
+	Main(m, map[string]func() int{"waits": func() int { // for the end of its input
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+		return 0
+	}})
 }
 
 func TestRuns(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PROCTEST_WAIT=1")
+	cmd.Env = append(os.Environ(), Role("waits"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

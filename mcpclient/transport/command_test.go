@@ -20,19 +20,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-const roleVariable = "MCPCHAIN_SERVER_ROLE"
-
-// patience is for what takes a moment, on a machine that has much else to do.
-const patience = 30 * time.Second
-
 // TestMain makes this program the server process of its own tests.
-func TestMain(m *testing.M) {
-	role := os.Getenv(roleVariable)
-	if role == "" {
-		os.Exit(m.Run())
-	}
-	os.Exit(serverRoles[role]())
-}
+func TestMain(m *testing.M) { proctest.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
 	"echo": func() int {
@@ -55,25 +44,25 @@ var serverRoles = map[string]func() int{
 	},
 	"deaf": func() int { // never reads
 		fmt.Println("{}")
-		return stays()
+		return proctest.Stay()
 	},
 	"hides": func() int { // closes its input and goes on
 		_ = os.Stdin.Close()
 		fmt.Println("{}")
-		return stays()
+		return proctest.Stay()
 	},
 	"silent": func() int { // closes its output and goes on
 		_ = os.Stdout.Close()
-		return stays()
+		return proctest.Stay()
 	},
 	"stubborn": func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("{}")
-		return stays()
+		return proctest.Stay()
 	},
 	"holder": func() int {
 		signal.Ignore(syscall.SIGTERM)
-		return stays()
+		return proctest.Stay()
 	},
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
 		pid, err := spawnHolder()
@@ -92,7 +81,7 @@ var serverRoles = map[string]func() int{
 			return 1
 		}
 		fmt.Printf("[%d]\n", pid)
-		return stays()
+		return proctest.Stay()
 	},
 	"noisy": func() int { // on stderr, then echoes
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
@@ -112,14 +101,9 @@ var serverRoles = map[string]func() int{
 	},
 }
 
-func stays() int {
-	<-time.After(time.Hour)
-	return 0
-}
-
 func spawnHolder() (int, error) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=holder")
+	cmd.Env = append(os.Environ(), proctest.Role("holder"))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -131,7 +115,7 @@ func spawnHolder() (int, error) {
 // goroutine of the connection is left.
 func dialCommand(t *testing.T, role string, change ...func(*Command)) Conn {
 	t.Helper()
-	c := &Command{Path: os.Args[0], Env: []string{roleVariable + "=" + role}, StopTimeout: 200 * time.Millisecond}
+	c := &Command{Path: os.Args[0], Env: []string{proctest.Role(role)}, StopTimeout: 200 * time.Millisecond}
 	for _, f := range change {
 		f(c)
 	}
@@ -146,28 +130,12 @@ func dialCommand(t *testing.T, role string, change ...func(*Command)) Conn {
 		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if took := time.Since(began); took > patience {
+		if took := time.Since(began); took > proctest.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		expectNoGoroutines(t)
+		proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
 	})
 	return conn
-}
-
-// expectNoGoroutines fails when a goroutine of a process or a stream does not
-// end. One that has done its work may take a moment to.
-func expectNoGoroutines(t *testing.T) {
-	t.Helper()
-	buf := make([]byte, 1<<20)
-	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
-		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "transport.(*writer)") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutines are left:\n%s", stacks)
-		}
-	}
 }
 
 func recv(t *testing.T, conn Conn, want string) {
@@ -189,7 +157,7 @@ func recvEnd(t *testing.T, conn Conn, status string) *ProcessError {
 	t.Helper()
 	began := time.Now()
 	_, err := conn.Recv()
-	if took := time.Since(began); took > patience {
+	if took := time.Since(began); took > proctest.Patience {
 		t.Errorf("the end of the process was reported after %v", took)
 	}
 	e, ok := errors.AsType[*ProcessError](err)
@@ -229,7 +197,7 @@ func TestCommandIdentity(t *testing.T) {
 }
 
 func TestCommandRedial(t *testing.T) {
-	c := &Command{Path: os.Args[0], Env: []string{roleVariable + "=echo"}}
+	c := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
 	for range 2 {
 		conn, err := c.Dial(t.Context())
 		if err != nil {
@@ -323,7 +291,7 @@ func TestCommandDeaf(t *testing.T) {
 	if err := conn.Send(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
 	}
-	if took := time.Since(began); took > patience {
+	if took := time.Since(began); took > proctest.Patience {
 		t.Errorf("Send took %v with a deadline of 200ms", took)
 	}
 }

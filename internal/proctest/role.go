@@ -1,0 +1,50 @@
+package proctest
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Patience is for what takes a moment, on a machine that has much else to do.
+const Patience = 30 * time.Second
+
+const roleVariable = "MCPCHAIN_TEST_ROLE"
+
+// Main is the TestMain of a package whose tests start processes: its own program, which
+// plays one of these roles. The role returns the exit status.
+func Main(m *testing.M, roles map[string]func() (status int)) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(roles[role]())
+}
+
+// Role is the environment variable for a process of os.Args[0] that is to play a role.
+func Role(name string) string { return roleVariable + "=" + name }
+
+// Stay is a role that waits to be killed, for an hour.
+func Stay() (status int) {
+	<-time.After(time.Hour)
+	return 0
+}
+
+// NoGoroutines fails if a goroutine with one of these functions does not end. A goroutine
+// that has done its work may take a moment to end.
+func NoGoroutines(t testing.TB, functions ...string) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	for deadline := time.Now().Add(Patience); ; runtime.Gosched() {
+		stacks := string(buf[:runtime.Stack(buf, true)])
+		if !slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(stacks, f) }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", stacks)
+		}
+	}
+}
