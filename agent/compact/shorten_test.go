@@ -1,0 +1,28 @@
+package compact
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzShorten holds what a server may write into a result to the bound.
+func FuzzShorten(f *testing.F) {
+	fill := strings.Repeat("é", 400)
+	f.Add(fill, 256)
+	f.Add(fill+"\n[… 5 of 1605 bytes were cut here; call read_result with {\"handle\":\"h\",\"offset\":800} to read them …]\n"+fill, 300)
+	f.Add(fill+"\n[… 5 of 1605 bytes were cut here …]\n"+fill, 256)
+	f.Add(fill+"\n[… 99999999999999999999 of 5 bytes were cut here …]\n"+fill, 256)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = min(max(limit, minResult/2), 1<<16)
+		got := shorten(text, limit)
+		switch {
+		case len(got) > limit:
+			t.Errorf("got %d bytes, want at most %d", len(got), limit)
+		case len(text) <= limit && got != text:
+			t.Errorf("got %q, want it as it is", got)
+		case utf8.ValidString(text) && !utf8.ValidString(got):
+			t.Errorf("got %q, want whole characters", got)
+		}
+	})
+}
