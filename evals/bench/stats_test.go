@@ -104,9 +104,9 @@ func TestDecided(t *testing.T) {
 	}{
 		{"clearly below", "json/64/legacy", 15, []time.Duration{95, 100}, true},
 		{"clearly above", "json/64/legacy", 15, []time.Duration{140, 145}, true},
-		{"close to 1.25", "json/64/legacy", 15, []time.Duration{118, 124, 130}, false},
+		{"close to 1.3", "json/64/legacy", 15, []time.Duration{123, 129, 135}, false},
 		{"close to another target", "json/64/legacy", 15, []time.Duration{108, 114, 120}, true},
-		{"close, by many samples", "json/64/legacy", 1500, []time.Duration{118, 124, 130}, true},
+		{"close, by many samples", "json/64/legacy", 1500, []time.Duration{123, 129, 135}, true},
 		{"no target", "json/idle/legacy", 15, []time.Duration{98, 104, 110}, true},
 	} {
 		if got := decided(test.cell, samples(test.n, test.ours...), samples(test.n, 100)); got != test.want {
