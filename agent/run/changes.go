@@ -218,7 +218,7 @@ func (c *Intent) apply(s *State, _ time.Time) error {
 type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`
-	Answers map[string]json.RawMessage `json:"answers,omitempty"` // that need nobody
+	Answers map[string]json.RawMessage `json:"answers,omitempty"` // that need no person
 
 	Unknown jsontext.Value `json:",embed"`
 }

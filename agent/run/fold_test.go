@@ -13,10 +13,6 @@ import (
 // TestFold makes random runs. After each record the state is the same if the records
 // come from JSON, and if the state itself does. No record is changed by a fold.
 func TestFold(t *testing.T) {
-	seeds := uint64(10_000)
-	if testing.Short() {
-		seeds = 500
-	}
 	kinds := map[string]int{}
 	for seed := range seeds {
 		if err := foldBothWays(seed, kinds); err != nil {

@@ -46,7 +46,7 @@ func FuzzRecord(f *testing.F) {
 // FuzzState reads a state and does all with it that takes one from elsewhere.
 func FuzzState(f *testing.F) {
 	all := append(readLog(f, "testdata/v1/members.log"), readLog(f, "testdata/v1/run.log")...)
-	for i := range all {
+	for i := 0; i < len(all); i += 7 {
 		for _, name := range []string{"run", "members"} {
 			f.Add(read(f, "testdata/v1/"+name+".state"), []byte(`{"ask":"ask_8","action":"accept","content":{"city":"x"}}`), uint(i))
 		}
@@ -121,12 +121,22 @@ func foldLines(log []byte) (*run.State, error) {
 // TestFlippedBytes changes each byte of a log, and leaves each out. It is an error, or
 // the log of another run.
 func TestFlippedBytes(t *testing.T) {
-	log := read(t, "testdata/v1/run.log")
-	for at := range log {
-		for _, changed := range [][]byte{flip(log, at), append(bytes.Clone(log[:at]), log[at+1:]...)} {
-			if s, err := foldLines(changed); err == nil {
-				if _, err := reread(s); err != nil {
-					t.Errorf("byte %d: %v", at, err)
+	good := readLog(t, "testdata/v1/run.log")
+	for i, line := range bytes.Split(bytes.TrimSpace(read(t, "testdata/v1/run.log")), []byte("\n")) {
+		for at := range line {
+			for _, changed := range [][]byte{flip(line, at), append(bytes.Clone(line[:at]), line[at+1:]...)} {
+				var r run.Record
+				if json.Unmarshal(changed, &r) != nil {
+					continue
+				}
+				records := append([]run.Record(nil), good...)
+				records[i] = r
+				s, err := run.Fold(records)
+				if err != nil {
+					continue
+				}
+				if _, err := s.MarshalJSON(); err != nil {
+					t.Errorf("record %d, byte %d: %v", i+1, at, err)
 				}
 			}
 		}

@@ -137,8 +137,8 @@ func frame(texts ...string) []byte {
 
 // A box is: its form; the length of the secret's name, and the name; a mark of the run;
 // the length of what follows; a nonce; the text with its tag. It proves all of that, and
-// where it stands: of what kind it is ("state", "record", "answer"), of which run, and
-// its place there (the number of a record, the id of a question).
+// where it stands: its kind ("state", "record", "answer"), its run, and its place there
+// (the number of a record, the id of a question).
 const (
 	boxForm   = 1
 	markSize  = 8

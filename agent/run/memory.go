@@ -24,7 +24,7 @@ type memory struct {
 type kept struct {
 	head    Head
 	records []Record
-	answers map[string]Answer // by question, those of closed questions too
+	answers map[string]Answer // by question, closed ones too
 }
 
 func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {

@@ -16,7 +16,7 @@ const Version = 1
 // MaxDepth is how deep sub-agents may be nested in a run.
 const MaxDepth = 32
 
-// Status says whether a run goes on.
+// Status tells if a run goes on.
 type Status string
 
 // A run is running, or waiting for a person, a task or a time, until it is done (it has

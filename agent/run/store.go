@@ -103,7 +103,7 @@ type Head struct {
 	Answers int `json:"answers,omitzero"`
 }
 
-// Due reports whether the run can go on: nobody holds it, it is not over, and it runs,
+// Due reports whether the run can go on: it is not held, it is not over, and it runs,
 // has an answer, or has waited long enough.
 func (h Head) Due(now time.Time) bool {
 	if h.Status.Ended() || now.Before(h.Held) {

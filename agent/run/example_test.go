@@ -1,0 +1,96 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// A run waits for a person as rows of a store. Any process shows its questions and keeps
+// the answers; the process that goes on with the run takes them.
+func Example() {
+	ctx, store, key := context.Background(), run.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	if err := suspended(ctx, store, key); err != nil { // what an agent does
+		log.Fatal(err)
+	}
+
+	kept, err := store.Load(ctx, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	state, err := run.Fold(kept.Records)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, q := range run.Open(state) {
+		fmt.Printf("%s: may %s run with %s?\n", state.Status, q.Tool, q.Arguments)
+		answer := q.AllowWith(json.RawMessage(`{"path":"notes.txt"}`))
+		answer.By = "alice"
+		if err := run.CheckAnswer(state, answer, time.Now()); err != nil {
+			log.Fatal(err)
+		}
+		if err := store.Answer(ctx, key, []run.Answer{answer}); err != nil {
+			log.Fatal(err)
+		}
+		other := q.Deny("too late")
+		fmt.Println("another answer is refused:", errors.Is(store.Answer(ctx, key, []run.Answer{other}), run.ErrAnswered))
+	}
+	// Output:
+	// waiting: may write run with {"path":"/etc/passwd"}?
+	// another answer is refused: true
+}
+
+// suspended keeps a run that asks whether a call may run.
+func suspended(ctx context.Context, store run.Store, key run.Key) error {
+	changes := []run.Change{
+		&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.User, "Note it.")}},
+		&run.Called{},
+		&run.Replied{Calls: []run.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: run.Proposed}}},
+		&run.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
+		&run.Suspended{},
+	}
+	state, records := new(run.State), []run.Record{}
+	for _, c := range changes {
+		r := run.Record{Seq: state.Seq + 1, At: time.Now(), Change: c}
+		if err := state.Apply(r); err != nil {
+			return err
+		}
+		records = append(records, r)
+	}
+	lease, err := store.Create(ctx, run.Holder{Name: "worker 1", TTL: time.Minute}, run.HeadOf(state), records)
+	if err != nil {
+		return err
+	}
+	return store.Release(ctx, lease)
+}
+
+func ExampleKeys() {
+	// Secrets come from where the program keeps its others, 32 random bytes each.
+	now := run.Secret{ID: "2026-11", Key: bytes.Repeat([]byte("november"), 4)}
+	last := run.Secret{ID: "2026-10", Key: bytes.Repeat([]byte("-october"), 4)}
+	keys, err := run.NewKeys(now, last)
+	if err != nil {
+		log.Fatal(err)
+	}
+	state, err := run.Fold([]run.Record{{Seq: 1, Change: &run.Begun{V: run.Version, ID: "run_1", Tenant: "acme"}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	sealed, err := keys.Seal(state) // for a browser to keep
+	if err != nil {
+		log.Fatal(err)
+	}
+	state, err = keys.Open("acme", "run_1", sealed)
+	fmt.Println(state.ID, state.Status, err)
+	_, err = keys.Open("other", "run_1", sealed)
+	fmt.Println(err)
+	// Output:
+	// run_1 running <nil>
+	// open run "run_1": run: it was sealed for another run
+}
