@@ -3,9 +3,11 @@ package filestore_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -241,5 +243,28 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 	d.syncs = 0
 	if err := s.Answer(ctx, key, answer); err != nil || d.syncs != 1 {
 		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
+	}
+}
+
+// TestUnfinishedFile has Open remove what a Create has left that did not end.
+func TestUnfinishedFile(t *testing.T) {
+	d, dir := newDisk(), t.TempDir()
+	d.cut = 2
+	if _, err := begin(d.on(t, dir, filestore.EveryEffect), key); !errors.Is(err, errCut) {
+		t.Fatalf("got %v, want %v", err, errCut)
+	}
+	path, _ := d.file(t)
+	for age, left := range map[time.Duration]bool{0: true, 2 * time.Hour: false} {
+		write(t, path, nil)
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir, nil)
+		if _, err := os.Stat(path); (err == nil) != left {
+			t.Errorf("%s old: got %v, want it left: %t", age, err, left)
+		}
+		for head, err := range s.List(ctx, run.Query{AllTenants: true}) {
+			t.Errorf("got %+v, %v, want no run", head, err)
+		}
 	}
 }

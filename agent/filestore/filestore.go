@@ -8,7 +8,7 @@
 // A line is one change: new records, answers, or a new holder. It ends with the run's head, so that
 // List reads the ends of the files alone, and with a checksum of itself and its place. If bytes of a file
 // are changed or missing, Load reports [run.ErrCorrupt] with the file and the line. What a crash has left of a
-// line at the end is cut. If a whole number of bytes is missing at the end, that is no different from a crash.
+// line at the end is cut; a file whose end was cut off in another way looks the same.
 //
 // # What a crash loses
 //
@@ -57,8 +57,8 @@ const (
 type Options struct {
 	Sync Sync // default EveryEffect
 
-	MaxLine int64 // bytes of one change; default 64 MiB
-	MaxFile int64 // bytes of the file of one run; default 1 GiB
+	MaxLine int64 // bytes of a change that is written; default 64 MiB
+	MaxFile int64 // bytes of a file that is written or read; default 1 GiB
 
 	// FS is for tests: it counts syncs and loses writes. Nil is the file system of the
 	// operating system. Locks and the check of the directory do not use it.

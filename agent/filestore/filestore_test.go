@@ -66,7 +66,7 @@ func TestStore(t *testing.T) {
 func TestStoreWithFewerSyncs(t *testing.T) {
 	for name, sync := range map[string]filestore.Sync{"every turn": filestore.EveryTurn, "never": filestore.Never} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) run.Store { return open(t, t.TempDir(), &filestore.Options{Sync: sync}) })
+			storetest.Run(t, func(t *testing.T) run.Store { return newDisk().on(t, t.TempDir(), sync) })
 		})
 	}
 }
