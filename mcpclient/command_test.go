@@ -265,6 +265,7 @@ func TestCommandRestarts(t *testing.T) {
 // leaves none behind.
 func TestConnectLeavesNoProcess(t *testing.T) {
 	said, stderr := io.Pipe()
+	defer func() { _ = stderr.Close() }()
 	pid := make(chan int, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

@@ -54,12 +54,13 @@ func TestCompressedAnswers(t *testing.T) {
 
 // Compression hides no size: what is unpacked has the bound of a message.
 func TestCompressedBomb(t *testing.T) {
-	var bomb bytes.Buffer
-	zipped(&bomb, strings.Repeat(" ", 64<<20))
+	var spaces bytes.Buffer
+	zipped(&spaces, strings.Repeat(" ", 1<<20))
+	bomb := bytes.Repeat(spaces.Bytes(), 64)
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
 			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = jsonWriter(w).Write(bomb.Bytes())
+			_, _ = jsonWriter(w).Write(bomb)
 		})
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 		if err != nil {
