@@ -28,6 +28,12 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	deny := func(context.Context, *Approval) (Decision, error) { return Deny("no"), nil }
+	attempts := 0
+	second := func(conn mcpclient.Conn, id []byte) { // answers the second call only
+		if attempts++; attempts == 2 {
+			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"x"}}`, id))
+		}
+	}
 	closes := func(conn mcpclient.Conn, _ []byte) { _ = conn.Close() }
 	says := func(text string) func(mcpclient.Conn, []byte) {
 		return func(conn mcpclient.Conn, id []byte) {
@@ -50,6 +56,7 @@ func TestOutcomes(t *testing.T) {
 		"silence":           {opts: Options{CallTimeout: time.Minute}, peer: func(mcpclient.Conn, []byte) {}, interrupted: true},
 		"lost":              {peer: closes, interrupted: true},
 		"lost and repeated": {opts: Options{Intercept: []Interceptor{again}}, peer: closes, interrupted: true},
+		"silence and error": {opts: Options{CallTimeout: time.Minute, Intercept: []Interceptor{again}}, peer: second, interrupted: true},
 		"denied":            {opts: Options{Approve: deny}, unsent: true},
 		"unknown":           {tool: "y", unsent: true},
 		"connection over":   {before: func(ts *Toolset) { _ = ts.Close() }, unsent: true},

@@ -22,7 +22,12 @@ func TestResume(t *testing.T) {
 			opts := &Options{
 				Approve: func(context.Context, *Approval) (Decision, error) { asked++; return Allow(), nil },
 				Intercept: []Interceptor{func(next Handler) Handler {
-					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { ran++; return next(ctx, r) }
+					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+						if ran++; ran == 2 {
+							r.Arguments = []byte(`{"a":2}`) // of a call that was sent long ago
+						}
+						return next(ctx, r)
+					}
 				}},
 			}
 			p.status, p.polls = "completed", 5
