@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,11 +43,13 @@ func benchmarks(b *testing.B, bench func(b *testing.B, store run.Store)) {
 func BenchmarkAppend(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store run.Store) {
 		d, lease := create(b, store, key)
+		cpu := cpuTime(b)
 		for b.Loop() {
 			if err := d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3); err != nil {
 				b.Fatal(err)
 			}
 		}
+		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/op")
 	})
 }
 
@@ -59,6 +62,7 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 			drafts[i], leases[i] = create(b, store, run.Key{ID: fmt.Sprint(i)})
 		}
 		n := 0
+		cpu := cpuTime(b)
 		for b.Loop() {
 			var wg sync.WaitGroup
 			for i := range runs {
@@ -73,6 +77,7 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 			wg.Wait()
 			n += runs * each
 		}
+		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(n), "cpu-µs/append")
 		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "appends/s")
 	})
 }
@@ -119,6 +124,7 @@ func BenchmarkSuspended(b *testing.B) {
 		wg.Wait()
 		written := time.Since(began)
 		i, times := 0, []time.Duration{}
+		cpu := cpuTime(b)
 		for b.Loop() {
 			began := time.Now()
 			if _, err := store.Load(b.Context(), run.Key{ID: fmt.Sprint(i * 7919 % runs)}); err != nil {
@@ -127,6 +133,7 @@ func BenchmarkSuspended(b *testing.B) {
 			times = append(times, time.Since(began))
 			i++
 		}
+		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(i), "cpu-µs/op")
 		slices.Sort(times)
 		b.ReportMetric(written.Seconds(), "s-to-write")
 		b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "µs-p99")
@@ -154,4 +161,14 @@ func suspended(b *testing.B, store run.Store, key run.Key) {
 	if _, err := store.Create(b.Context(), run.Holder{}, run.HeadOf(&d.state), records); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// cpuTime is what the process has used, without the server of Postgres.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

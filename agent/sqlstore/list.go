@@ -9,16 +9,16 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// pageSize bounds the heads that one query of List reads.
-const pageSize = 1000
+// maxPage bounds the heads that one query of List reads.
+const maxPage = 1000
 
 // List implements [run.Store]. It reads page by page and holds no connection while the
 // loop's body runs. A run that changes during the loop may be left out.
 func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		var last *run.Head
-		for left := q.Limit; ; left -= pageSize {
-			size := pageSize
+		for left := q.Limit; ; left -= s.pageSize {
+			size := s.pageSize
 			if q.Limit > 0 {
 				size = min(size, left)
 			}
@@ -32,7 +32,7 @@ func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 					return
 				}
 			}
-			if len(heads) < pageSize || left == pageSize {
+			if len(heads) < s.pageSize {
 				return
 			}
 			last = &heads[len(heads)-1]

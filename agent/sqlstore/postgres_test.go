@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -183,6 +184,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	_, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
 	execute(t, db, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
 	store, _ := opened(t, "pgx", server.database("words"), sqlstore.Postgres)
+	store.PageBy(2)
 	for _, id := range []string{"a", "B", "C", "b"} {
 		create(t, store, run.Key{ID: id})
 	}
@@ -195,5 +197,29 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	}
 	if want := "B C a b"; strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPostgresClock has a server whose clock is an hour ahead: leases go by it.
+func TestPostgresClock(t *testing.T) {
+	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.Postgres)
+	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
+	d, lease := create(t, store, key)
+	if err := store.Renew(t.Context(), lease, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.Load(t.Context(), key)
+	if err != nil || !log.Head.Held.After(time.Now().Add(time.Hour)) {
+		t.Fatalf("got %+v, %v, want a run that is held for more than an hour", log, err)
+	}
+	if _, err := store.Acquire(t.Context(), key, run.Holder{}); !errors.Is(err, run.ErrHeld) {
+		t.Errorf("got %v, want %v", err, run.ErrHeld)
+	}
+	execute(t, db, `DROP FUNCTION clock_timestamp`, `UPDATE mcpchain_runs SET held = held - 3600000000000 - 60000000000`)
+	if lease, err = store.Acquire(t.Context(), key, run.Holder{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
+		t.Fatal(err)
 	}
 }

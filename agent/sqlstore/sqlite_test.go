@@ -37,11 +37,13 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// TestSQLiteOfOneConnection has no method wait for a connection that its caller holds.
+// TestSQLiteOfOneConnection has no method wait for a connection that its caller holds,
+// and lists of many pages.
 func TestSQLiteOfOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) run.Store {
 		store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
 		db.SetMaxOpenConns(1)
+		store.PageBy(2)
 		return store
 	})
 }

@@ -15,6 +15,8 @@ type Store struct {
 	db    *sql.DB
 	d     *dialect
 	group group
+
+	pageSize int // of List
 }
 
 var _ run.Store = (*Store)(nil)
@@ -27,7 +29,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
 	if d == nil {
 		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)
 	}
-	s := &Store{db: db, d: d}
+	s := &Store{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
 	if err := s.durable(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
