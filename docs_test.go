@@ -2,6 +2,7 @@ package mcpchain
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -297,4 +299,16 @@ var _ = func(ctx context.Context, transport mcpclient.Transport) error {
 	}
 	defer client.Close()
 	return nil
+}
+
+// docs/durability.md
+var _ = func(ctx context.Context) error {
+	db, err := sql.Open("sqlite", "runs.db") // import _ "modernc.org/sqlite"
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	_ = store
+	return err
 }
