@@ -148,3 +148,22 @@ func flip(data []byte, at int) []byte {
 	data[at] ^= 1 << (at % 8)
 	return data
 }
+
+// FuzzOpen opens what was never sealed.
+func FuzzOpen(f *testing.F) {
+	k := keys(f, "a")
+	sealed, err := k.Seal(fold(f, begun))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed[:len(sealed)-1])
+	f.Add("AQFh" + sealed)
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := k.Open("", "run_1", text); (s == nil) != (err != nil) {
+			t.Fatalf("got %v, %v", s, err)
+		} else if err == nil && s.ID != "run_1" {
+			t.Fatalf("got the run %q", s.ID)
+		}
+	})
+}
