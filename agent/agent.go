@@ -64,6 +64,7 @@ type Agent struct {
 	model   llms.Model
 	asked   string // the model that the options ask for, "" for its default
 	tools   adapter.Source
+	subs    []*SubAgent
 	opts    *Options
 	dialect convert.Dialect
 	profile adapter.Profile
@@ -95,6 +96,11 @@ func New(model llms.Model, opts *Options) (*Agent, error) {
 	}
 	if a.tools, err = sources(opts.Tools); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
+	}
+	for _, s := range opts.Tools {
+		if sub, ok := s.(*SubAgent); ok {
+			a.subs = append(a.subs, sub)
+		}
 	}
 	return a, nil
 }

@@ -74,7 +74,7 @@ func kindOf(params *mcp.ElicitParams) run.AskKind {
 
 // questions returns what puts the open questions to Options.Answer, each once.
 func (w *work) questions() (launch []func()) {
-	if w.agent.opts.Answer == nil {
+	if w.atHandFunc() == nil {
 		return nil
 	}
 	var asks []*run.Ask
@@ -121,11 +121,21 @@ func (w *work) giveUp(q *run.Ask, err error) error {
 	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}, 0)
 }
 
+// atHandFunc is Options.Answer of the agent or of one that it works for.
+func (e *engine) atHandFunc() func(context.Context, *run.Ask) (*run.Answer, error) {
+	for ; e != nil; e = e.parent {
+		if e.agent.opts.Answer != nil {
+			return e.agent.opts.Answer
+		}
+	}
+	return nil
+}
+
 // person asks Options.Answer, and completes what it says.
 func (e *engine) person(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
 	err = guarded("answer callback", func() (err error) {
 		asked := *q
-		answer, err = e.agent.opts.Answer(ctx, &asked)
+		answer, err = e.atHandFunc()(ctx, &asked)
 		return err
 	})
 	if err != nil || answer == nil {
@@ -139,17 +149,34 @@ func (e *engine) person(ctx context.Context, q *run.Ask) (answer *run.Answer, er
 	return &a, run.Check(q, a, time.Now())
 }
 
-// answered records an answer to an open question of this run.
+// answered records an answer to an open question of this run or its sub-agents.
 func (e *engine) answered(a run.Answer) error {
 	q := e.question(a.Ask)
 	if q == nil {
-		return nil // it was closed meanwhile
+		return e.answeredBelow(a) // or it was closed meanwhile
 	}
 	value, err := valueOf(q, a)
 	if err != nil {
 		return err
 	}
 	return e.record([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
+}
+
+// answeredBelow records an answer to a question of a sub-agent, which goes on then.
+func (e *engine) answeredBelow(a run.Answer) error {
+	for _, c := range e.state.Calls {
+		sub := e.agent.sub(c)
+		if c.Child == nil || sub == nil || !slices.ContainsFunc(run.Open(c.Child), func(q *run.Ask) bool { return q.ID == a.Ask }) {
+			continue
+		}
+		child := e.child(c.ID, sub)
+		defer child.visits.end()
+		if err := child.answered(a); err != nil || child.state.Status != run.Waiting {
+			return err
+		}
+		return child.record(nil, &run.Woken{})
+	}
+	return nil
 }
 
 func (e *engine) question(id string) (q *run.Ask) {
@@ -211,12 +238,13 @@ func (w *work) again(c run.Call) (func(), error) {
 // suspend records that the run waits.
 func (e *engine) suspend() error {
 	var wake time.Time
-	for _, q := range e.state.Asks {
+	asks := run.Open(e.state)
+	for _, q := range asks {
 		if !q.Expires.IsZero() && (wake.IsZero() || q.Expires.Before(wake)) {
 			wake = q.Expires
 		}
 	}
-	return e.record([]Event{&Suspended{Asks: slices.Clone(e.state.Asks), Wake: wake}}, &run.Suspended{Wake: wake})
+	return e.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &run.Suspended{Wake: wake})
 }
 
 // wake takes answers and the end of questions into a waiting run, which goes on if
@@ -228,7 +256,7 @@ func (e *engine) wake(answers []run.Answer) error {
 			return err
 		}
 	}
-	for _, q := range slices.Clone(e.state.Asks) {
+	for _, q := range run.Open(e.state) {
 		if q.Expires.IsZero() || now.Before(q.Expires) {
 			continue
 		}

@@ -68,14 +68,18 @@ func (e *engine) calls() error {
 	if err := w.loop(); err != nil {
 		return e.failed(fmt.Errorf("turn %d: %w", e.state.Turn, err))
 	}
-	if asks := e.state.Asks; len(asks) > 0 {
+	if len(run.Open(e.state)) > 0 {
 		return e.suspend()
 	}
+	answer, taken := e.takenOver()
 	before := len(e.state.History)
 	if err := e.record(nil, &run.TurnEnded{}); err != nil {
 		return err
 	}
 	e.tell(&TurnEnd{Turn: e.state.Turn - 1, Messages: e.state.History[before-1:]})
+	if taken {
+		return e.finishFor(answer)
+	}
 	return nil
 }
 
@@ -177,7 +181,10 @@ func (w *work) start() error {
 // next returns what moves a call on, nil if nothing does.
 func (w *work) next(c run.Call) (func(), error) {
 	switch c.At {
-	case run.Ready:
+	case run.Ready, run.Child:
+		if sub := w.agent.sub(&c); sub != nil {
+			return w.delegate(c, sub)
+		}
 		return w.send(c)
 	case run.Sent:
 		return w.doubt(c)

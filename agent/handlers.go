@@ -79,7 +79,7 @@ func (e *engine) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.
 
 // atHand asks the person at hand what cannot wait, nil if there is no answer.
 func (e *engine) atHand(ctx context.Context, q *Question) (*mcp.ElicitResult, error) {
-	if e.agent.opts.Answer == nil {
+	if e.atHandFunc() == nil {
 		return nil, nil
 	}
 	ask := &run.Ask{ID: "now", Kind: kindOf(q.Params), Server: q.Server, Path: e.path, Elicit: q.Params}

@@ -73,6 +73,13 @@ func (l *ledger) add(r run.Record, events []Event) error {
 	return nil
 }
 
+// failed is why nothing can be written any more.
+func (l *ledger) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
 // commit returns when all records are durable and their events are out. Records of
 // others that come meanwhile go with the next write.
 func (l *ledger) commit() error {

@@ -58,5 +58,21 @@ func (e *engine) limit() StopReason {
 	case l.Active > 0 && spent.Active >= l.Active:
 		return StopMaxActive
 	}
-	return StopAnswer
+	return e.limitAbove()
+}
+
+// limitAbove names a limit that the run has reached for which a sub-agent works.
+func (e *engine) limitAbove() (stop StopReason) {
+	stop = StopAnswer
+	for p := e.parent; p != nil && stop == StopAnswer; p = p.parent {
+		p.read(func(s *run.State) {
+			switch spent := s.Spent.Since(s.Before); {
+			case s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls:
+				stop = StopMaxToolCalls
+			case s.Limits.Tokens > 0 && spent.Total >= s.Limits.Tokens:
+				stop = StopMaxTokens
+			}
+		})
+	}
+	return stop
 }

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// SubAgent is an agent as a tool of another one, see [Sub].
+type SubAgent struct {
+	*adapter.FuncTool
+	agent *Agent
+	take  bool
+}
+
+// subServer stands for the server of sub-agents.
+const subServer = "agent"
+
+// subSchema is what a model writes for a sub-agent.
+const subSchema = `{"type":"object","properties":{"task":{"type":"string","description":"What to do, with all that is needed to do it."}},"required":["task"],"additionalProperties":false}`
+
+// Sub makes a tool of an agent, for Options.Tools of another one. The model gives it a
+// task, and reads its answer. The sub-agent's run is a part of the run that it works for: it
+// is kept with it, its questions are questions of that run, and what it uses counts there.
+// Its own Options.Store is not used. The name and the description are for the model.
+func Sub(a *Agent, name, description string) (*SubAgent, error) {
+	return newSub(a, name, description, false)
+}
+
+// Handoff is like [Sub], but the other agent takes over: it gets the history, and its
+// answer is the answer of the run.
+func Handoff(a *Agent, name, description string) (*SubAgent, error) {
+	return newSub(a, name, description, true)
+}
+
+func newSub(a *Agent, name, description string, take bool) (*SubAgent, error) {
+	if a == nil {
+		return nil, fmt.Errorf("sub-agent %q: the agent is nil", name)
+	}
+	def := &mcp.Tool{Name: name, Description: description, InputSchema: json.RawMessage(subSchema)}
+	alone := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		return nil, errors.New("a sub-agent runs in the run of an agent alone")
+	}
+	tool, err := adapter.NewFuncTool(def, alone, &adapter.FuncOptions{Server: subServer, Trusted: true})
+	if err != nil {
+		return nil, fmt.Errorf("sub-agent: %w", err)
+	}
+	return &SubAgent{FuncTool: tool, agent: a, take: take}, nil
+}
+
+// sub returns the sub-agent that a call means, nil for another tool.
+func (a *Agent) sub(c *run.Call) *SubAgent {
+	if c.Server != subServer {
+		return nil
+	}
+	i := slices.IndexFunc(a.subs, func(s *SubAgent) bool {
+		t := s.Tool()
+		return t.Definition().Name == c.Tool && t.Fingerprint() == c.Def
+	})
+	if i < 0 {
+		return nil
+	}
+	return a.subs[i]
+}
+
+// delegate has a sub-agent work on a call, or go on with it. One that waits for a person
+// is left alone.
+func (w *work) delegate(c run.Call, sub *SubAgent) (func(), error) {
+	var status run.Status
+	w.read(func(s *run.State) {
+		if child := s.Call(c.ID).Child; child != nil {
+			status = child.Status
+		}
+	})
+	if status == run.Waiting || status != "" && !w.room() || !w.room() {
+		return nil, nil
+	}
+	e := w.child(c.ID, sub)
+	if status == "" {
+		if err := e.begin(&c, sub); err != nil {
+			return nil, err
+		}
+	}
+	w.busy[c.ID] = true
+	w.running++
+	return func() {
+		w.goDo(report{key: c.ID, call: true}, func() error { return w.supervise(&c, e) })
+	}, nil
+}
+
+// child is the engine of the sub-agent that works on a call.
+func (e *engine) child(call string, sub *SubAgent) *engine {
+	child := newEngine(e.ctx, sub.agent, e.ledger)
+	child.parent, child.call, child.state = e, call, nil
+	child.path = append(slices.Clip(e.path), sub.Tool().Definition().Name)
+	child.adopt()
+	return child
+}
+
+// adopt finds the state of the run, which the parent's has.
+func (e *engine) adopt() {
+	e.parent.read(func(s *run.State) { e.state = s.Call(e.call).Child })
+}
+
+// begin begins the run of a sub-agent.
+func (e *engine) begin(c *run.Call, sub *SubAgent) error {
+	var args struct{ Task string }
+	if err := json.Unmarshal(c.Args, &args); err != nil {
+		return err
+	}
+	var messages []run.Message
+	if sub.take {
+		e.parent.read(func(s *run.State) { messages = slices.Clone(s.History[:len(s.History)-1]) })
+	}
+	e.state = new(run.State) // until the parent's has it
+	root := e.ledger.root
+	err := e.record(nil, &run.Begun{
+		V: run.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant, Agent: run.AgentName{Name: sub.agent.opts.Name},
+		Messages: append(messages, run.Text(run.User, args.Task)), Limits: sub.agent.opts.Limits,
+	})
+	e.adopt()
+	return err
+}
+
+// supervise drives the run of a sub-agent, and records what came of it.
+func (w *work) supervise(c *run.Call, e *engine) error {
+	defer e.visits.end()
+	j := w.job(c)
+	var err error
+	if depth := len(e.path); depth > w.root().state.Limits.Depth {
+		err = fmt.Errorf("sub-agents are %d deep, and %d may be (Limits.Depth)", depth, w.root().state.Limits.Depth)
+	}
+	for err == nil && e.goes() {
+		err = e.step()
+	}
+	switch {
+	case w.engine.ctx.Err() != nil:
+		return w.ended()
+	case err != nil && w.ledger.failed() != nil:
+		return err
+	case err != nil || e.state.Status == run.Failed:
+		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
+		return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}, 0)
+	case e.state.Status == run.Waiting:
+		return nil
+	}
+	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.state.Answer}, 0)
+}
+
+// root is the engine of the run itself.
+func (e *engine) root() *engine {
+	for e.parent != nil {
+		e = e.parent
+	}
+	return e
+}
+
+// takenOver returns the answer of an agent that has taken the run over, if one has.
+func (e *engine) takenOver() (answer string, ok bool) {
+	for _, c := range e.state.Calls {
+		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == run.Done && !c.Result.IsError {
+			return c.Result.Text, true
+		}
+	}
+	return "", false
+}
+
+// finishFor ends the run with the answer of another agent.
+func (e *engine) finishFor(answer string) error {
+	e.visits.end()
+	message := run.Text(run.Assistant, answer)
+	message.At = e.state.Updated
+	if err := e.record(nil, &run.Called{}, &run.Replied{Message: message}); err != nil {
+		return err
+	}
+	return e.record([]Event{&Answer{Text: answer, StopReason: StopAnswer}}, &run.Ended{Status: run.Finished, Stop: string(StopAnswer), Answer: answer})
+}

@@ -1,0 +1,161 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// boss is an agent with a sub-agent named "helper".
+func boss(t *testing.T, model *script, helper *agent.SubAgent, opts agent.Options) *agent.Agent {
+	t.Helper()
+	opts.Tools = append(opts.Tools, helper)
+	return newAgent(t, model, &opts)
+}
+
+func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (*agent.SubAgent, error)) *agent.SubAgent {
+	t.Helper()
+	s, err := make(a, "helper", "Helps.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSubAgent(t *testing.T) {
+	toolset, _ := open(t, nil)
+	helper := withTools(t, play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		if len(p.messages) == 1 {
+			return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
+		}
+		return says("helped")(ctx, p)
+	}), toolset, nil)
+	model := play(uses(toolCall("a", "helper", `{"task":"help"}`), toolCall("b", "helper", `{"task":"help"}`)), says("done"))
+	a := boss(t, model, sub(t, helper, agent.Sub), agent.Options{})
+	var paths []string
+	result := &agent.Result{}
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end, ok := e.(*agent.ToolEnd); ok {
+			paths = append(paths, strings.Join(end.Path, "/")+":"+end.Name)
+		}
+		if len(pathOf(e)) == 0 {
+			result.Add(e)
+		}
+	}
+	diff(t, "history", lines(history(result)), []string{
+		`ai: a=helper({"task":"help"}) b=helper({"task":"help"})`, `tool: a/helper→"helped"`, `tool: b/helper→"helped"`, `ai: "done"`,
+	})
+	if n := strings.Count(strings.Join(paths, " "), "helper:echo"); n != 2 {
+		t.Errorf("got the tools %q, want echo in each run of the helper", paths)
+	}
+	if got := mustRun(t, boss(t, play(model.steps...), sub(t, helper, agent.Sub), agent.Options{}), human("go")); got.Spent.Turns < 4 || got.Spent.Calls < 2 {
+		t.Errorf("got %+v, want what the helpers used, too", got.Spent)
+	}
+}
+
+func pathOf(e agent.Event) []string {
+	switch e := e.(type) {
+	case *agent.ModelEnd:
+		return e.Path
+	case *agent.ToolEnd:
+		return e.Path
+	case *agent.TurnEnd:
+		return e.Path
+	case *agent.Answer:
+		return e.Path
+	}
+	return nil
+}
+
+// A question that a sub-agent's server asks is one of the run, and is answered in another
+// process.
+func TestSubAgentAsks(t *testing.T) {
+	store := run.NewMemory()
+	build := func(bossModel, helperModel *script) *agent.Agent {
+		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.Sub), agent.Options{Store: store})
+	}
+	asking := uses(toolCall("1", "ask", `{}`))
+	first := build(play(uses(toolCall("a", "helper", `{"task":"one"}`), toolCall("b", "helper", `{"task":"two"}`))), play(asking))
+	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	if err != nil || len(got.Asks) != 2 || got.Asks[0].Path[0] != "helper" {
+		t.Fatalf("got %+v, %v, want two questions of the helper", got, err)
+	}
+	answer := func(i int, name string) run.Answer {
+		a, err := got.Asks[i].Accept(map[string]any{"name": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	bob, ann := answer(1, "Bob"), answer(0, "Ann")
+	second := build(play(says("done")), play(says("helped")))
+	got, err = second.ResumeRun(t.Context(), theRun, bob)
+	if err != nil || got.Status != run.Waiting || len(got.Asks) != 1 {
+		t.Fatalf("got %+v, %v, want one question left", got, err)
+	}
+	got, err = second.ResumeRun(t.Context(), theRun, ann)
+	if err != nil || got.Answer != "done" {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+}
+
+func TestHandoff(t *testing.T) {
+	expert := play(says("expert's answer"))
+	model := play(uses(toolCall("a", "helper", `{"task":"take it"}`)))
+	a := boss(t, model, sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{})
+	got := mustRun(t, a, human("go"))
+	if got.Answer != "expert's answer" || len(model.prompts()) != 1 {
+		t.Errorf("got %q after %d calls of the first model", got.Answer, len(model.prompts()))
+	}
+	diff(t, "the expert's prompt", lines(expert.prompts()[0].messages), []string{`human: "go"`, `human: "take it"`})
+	diff(t, "history", lines(history(got)), []string{
+		`human: "go"`, `ai: a=helper({"task":"take it"})`, `tool: a/helper→"expert's answer"`, `ai: "expert's answer"`,
+	})
+}
+
+// A sub-agent that fails is a failed call, and its limits are those of the run.
+func TestSubAgentFails(t *testing.T) {
+	broken := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("secret") }), nil)
+	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.Sub), agent.Options{}), human("go"))
+	if text := lines(history(got))[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
+		t.Errorf("the model is told %s", text)
+	}
+	busy := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), &agent.Options{Limits: run.Limits{Failures: -1, Calls: -1, Turns: -1}})
+	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.Sub),
+		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
+	if text := lines(history(got))[2]; !strings.Contains(text, "enough") {
+		t.Errorf("the model is told %s, want the helper's answer at the limit", text)
+	}
+}
+
+// Sub-agents are only so deep.
+func TestSubAgentsAreDeep(t *testing.T) {
+	a := newAgent(t, play(says("bottom")), nil)
+	for range 3 {
+		a = boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("level")), sub(t, a, agent.Sub), agent.Options{Limits: run.Limits{Depth: 2}})
+	}
+	var refused bool
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end, ok := e.(*agent.ToolEnd); ok && end.Part.IsError {
+			refused = strings.Contains(end.Result.Err.Error(), "Limits.Depth") && len(end.Path) == 2
+		}
+	}
+	if !refused {
+		t.Error("the third level was not refused")
+	}
+}
