@@ -65,6 +65,7 @@ type Agent struct {
 	asked   string // the model that the options ask for, "" for its default
 	tools   adapter.Source
 	subs    []*SubAgent
+	output  *adapter.Tool // for a structured answer, see As
 	opts    *Options
 	dialect convert.Dialect
 	profile adapter.Profile

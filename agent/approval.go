@@ -45,6 +45,18 @@ func (w *work) admit(i int, c *run.Call) error {
 	if j.err != nil {
 		return w.refuse(j, j.err)
 	}
+	if c.Answer == nil {
+		err := w.beforeTool(j)
+		if denied, ok := refusal(j, err); ok {
+			return w.outcome(j, denied, 0)
+		}
+		if unfit, ok := errors.AsType[*adapter.ArgumentError](err); ok {
+			return w.refuse(j, unfit)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	var call *adapter.Prepared
 	var err error
 	if c.Answer != nil {

@@ -44,6 +44,7 @@ type job struct {
 	call  *adapter.Prepared // nil: it cannot run, because of err
 	err   error
 	asked llms.ToolCall // as the model wrote it
+	key   string
 }
 
 // proposed makes the calls of a reply those of the turn.
@@ -71,13 +72,17 @@ func (e *engine) calls() error {
 	if len(run.Open(e.state)) > 0 {
 		return e.suspend()
 	}
+	output := e.outputOf()
 	answer, taken := e.takenOver()
 	before := len(e.state.History)
 	if err := e.record(nil, &run.TurnEnded{}); err != nil {
 		return err
 	}
 	e.tell(&TurnEnd{Turn: e.state.Turn - 1, Messages: e.state.History[before-1:]})
-	if taken {
+	switch {
+	case output != nil:
+		return e.finishWith(output)
+	case taken:
 		return e.finishFor(answer)
 	}
 	return nil
@@ -284,6 +289,9 @@ func (w *work) perform(c *run.Call, j *job, send func(context.Context, callOptio
 // outcome records the result of a call.
 func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 	part := w.part(j, result)
+	if err := w.afterTool(j, &part); err != nil {
+		return err
+	}
 	return w.record([]Event{&ToolEnd{Call: j.about, Part: part, Result: result, Duration: d}}, &run.Outcome{Call: j.about.ID, Result: part})
 }
 

@@ -30,6 +30,9 @@ type engine struct {
 	here    bool             // the model call under way is of this engine
 	visits  visits           // of handlers
 
+	counted    int64 // tokens of the last model call
+	countedFor int   // messages of the history that they are for
+
 	mu   sync.Mutex // guards the fields below
 	lost map[string]bool
 }

@@ -13,7 +13,7 @@ import (
 // [*TextDelta], [*ModelEnd], [*ApprovalAsked], [*ApprovalDecided],
 // [*ToolStart], [*ToolProgress], [*ToolEnd], [*Asked], [*AnswerStart], [*AnswerEnd],
 // [*Answered], [*ElicitationStart], [*ElicitationEnd], [*SamplingStart], [*SamplingEnd],
-// [*ServerLost], [*TurnEnd], [*Suspended] and [*Answer]; more may come, so a switch
+// [*ServerLost], [*Compacted], [*Warning], [*TurnEnd], [*Suspended] and [*Answer]; more may come, so a switch
 // needs a default.
 //
 // A turn is one call of the model and the tool calls that it asks for:
@@ -246,6 +246,19 @@ type Suspended struct {
 	Wake time.Time  `json:"wake,omitzero"` // when it goes on without an answer; zero: never
 }
 
+// Compacted says that the oldest messages of the history were replaced.
+type Compacted struct {
+	Meta
+	Replaced int `json:"replaced"` // how many
+	By       int `json:"by"`       // by how many
+}
+
+// Warning says what went wrong and does not end the run.
+type Warning struct {
+	Meta
+	Text string `json:"text"`
+}
+
 // Answer ends a run.
 type Answer struct {
 	Meta
@@ -313,3 +326,9 @@ func (*Suspended) Type() string { return "suspended" }
 
 // Type implements [Event].
 func (*Answer) Type() string { return "answer" }
+
+// Type implements [Event].
+func (*Compacted) Type() string { return "compacted" }
+
+// Type implements [Event].
+func (*Warning) Type() string { return "warning" }

@@ -47,6 +47,7 @@ func (w *work) job(c *run.Call) *job {
 		asked: llms.ToolCall{ID: c.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: c.Name, Arguments: c.Asked}},
 		about: Call{Turn: w.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
 	}
+	j.key = c.Key
 	j.call, j.err = w.prepare(c, j.asked)
 	w.approved(j, j.call)
 	w.mu.Lock()

@@ -31,16 +31,24 @@ func finalOf(stop StopReason) string {
 
 // turn calls the model and records its reply.
 func (e *engine) turn() error {
+	if err := e.compact(); err != nil {
+		return e.failed(err)
+	}
 	stop := e.limit()
 	reply, err := e.ask(stop)
 	if err != nil {
 		return e.failed(fmt.Errorf("turn %d: %w", e.state.Turn, err))
 	}
-	if stop == StopAnswer && len(reply.calls) > 0 {
+	if len(reply.calls) > 0 {
 		return e.calls()
 	}
-	if strings.TrimSpace(reply.text) == "" {
+	switch {
+	case reply.repair:
+		return nil // it is asked again
+	case strings.TrimSpace(reply.text) == "":
 		return e.failed(fmt.Errorf("turn %d: %w (it stopped with %q, the run with %q)", e.state.Turn, ErrNoAnswer, reply.finish, stop))
+	case e.agent.output != nil:
+		return e.failed(e.noOutput(reply.text))
 	}
 	e.visits.end()
 	return e.record([]Event{
@@ -64,16 +72,16 @@ func (e *engine) failed(err error) error {
 func (e *engine) ask(stop StopReason) (*reply, error) {
 	a, final := e.agent, stop != StopAnswer
 	e.catalog = a.tools.Catalog(a.profile)
-	messages := e.encoder.Encode(a.opts.System, e.state.History)
-	tools := e.catalog.Definitions()
-	if final {
-		messages, tools = a.lastTurn(messages, tools)
+	c := &ModelCall{Turn: e.state.Turn, Messages: e.encoder.Encode(a.opts.System, e.state.History), Tools: e.catalog.Definitions()}
+	e.lastTurn(c, final)
+	if err := e.beforeModel(c); err != nil {
+		return nil, err
 	}
 	var stream *streamed
 	if a.streams() {
 		stream = &streamed{engine: e, turn: e.state.Turn}
 	}
-	options := e.callOptions(tools, stream, final)
+	options := e.callOptions(c.Tools, stream, final && a.output == nil)
 	start := &ModelStart{Turn: e.state.Turn, Model: a.asked, Final: final, Messages: len(e.state.History)}
 	if err := e.record([]Event{start}, &run.Called{Final: finalOf(stop), Lost: e.state.Model != nil && !e.here}); err != nil {
 		return nil, err
@@ -82,38 +90,51 @@ func (e *engine) ask(stop StopReason) (*reply, error) {
 		return nil, err
 	}
 	e.here = true
-
 	began := time.Now()
-	var response *llms.ContentResponse
-	err := guarded("model", func() (err error) {
-		response, err = a.model.GenerateContent(e.ctx, messages, options...)
-		return err
-	})
-	switch {
-	case e.ctx.Err() != nil:
-		return nil, e.ended()
-	case err != nil:
-		return nil, fmt.Errorf("call model: %w", err)
+	response, err := e.generate(c.Messages, options, stream)
+	if err != nil {
+		return nil, err
 	}
 	reply := e.reply(response)
-	end := reply.event(e.state.Turn, stream.has(reply.text), time.Since(began))
-	if final {
-		reply.withoutCalls() // that it asks for all the same
+	if err := e.afterModel(reply); err != nil {
+		return nil, err
 	}
-	return reply, e.record([]Event{end}, &run.Replied{
-		Message: reply.message, Calls: e.proposed(reply.calls), Finish: reply.finish, Usage: reply.usage,
-	})
+	return reply, e.replied(reply, reply.event(e.state.Turn, stream.has(reply.text), time.Since(began)), final)
 }
 
-// lastTurn is what a model gets that has to answer without tools.
-func (a *Agent) lastTurn(messages []llms.MessageContent, tools []llms.Tool) ([]llms.MessageContent, []llms.Tool) {
-	if a.dialect.HumanAfterTools() {
-		messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, lastCall))
+// replied records a reply.
+func (e *engine) replied(r *reply, end *ModelEnd, final bool) error {
+	if final {
+		r.keepCalls(e.agent.output) // those that it may not make go
 	}
-	if !a.dialect.ToolsAtEnd() {
-		tools = nil
+	r.repair = !final && e.repairs(r)
+	err := e.record([]Event{end}, &run.Replied{
+		Message: r.message, Calls: e.proposed(r.calls), Finish: r.finish, Usage: r.usage, Repair: r.repair,
+	})
+	e.counted, e.countedFor = r.usage.Input+r.usage.Output-r.usage.Reasoning, len(e.state.History)
+	return err
+}
+
+// lastTurn makes of a call one in which the model has to answer: without tools, or by the
+// tool of a structured answer.
+func (e *engine) lastTurn(c *ModelCall, final bool) {
+	a := e.agent
+	last := ""
+	switch {
+	case a.output != nil && (final || e.state.Repairs > 0):
+		last = askForOutput
+	case final:
+		last = lastCall
 	}
-	return messages, tools
+	if last != "" && a.dialect.HumanAfterTools() {
+		c.Messages = append(c.Messages, llms.TextParts(llms.ChatMessageTypeHuman, last))
+	}
+	switch {
+	case final && a.output != nil:
+		c.Tools = slices.DeleteFunc(c.Tools, func(t llms.Tool) bool { return t.Function.Name != a.output.Name() })
+	case final && !a.dialect.ToolsAtEnd():
+		c.Tools = nil
+	}
 }
 
 // streams reports whether to stream the model's text.

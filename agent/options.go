@@ -8,6 +8,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -76,6 +77,20 @@ type Options struct {
 
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
 	LeaseTTL time.Duration
+
+	// Hooks take part in runs: they may change what the model gets, guard tool calls, and
+	// stop a run.
+	Hooks []Hook
+
+	// Compact makes a history shorter that is too long for the model, before a model
+	// call, see package compact. Default: [compact.Trim] at 0.7 of 128,000 tokens.
+	Compact compact.Compactor
+
+	// ModelRetries is how often a model call that failed is made again: for a limit of
+	// the rate, a timeout or an unavailable provider, as langchaingo classifies errors, and
+	// only if nothing of its reply was shown. Waits grow from 1 s to 30 s. Default 2;
+	// negative: none. The models of package openaimodel try again themselves.
+	ModelRetries int
 
 	// CallOptions go with every model call. The agent itself decides on tools,
 	// streaming, and that there is one candidate.
@@ -169,6 +184,12 @@ func (o *Options) withDefaults() (*Options, error) {
 	}
 	if out.LeaseTTL == 0 {
 		out.LeaseTTL = defaultLease
+	}
+	if out.Compact == nil {
+		out.Compact = compact.Trim(nil)
+	}
+	if out.ModelRetries == 0 {
+		out.ModelRetries = 2
 	}
 	if out.Name == "" {
 		out.Name = "agent"

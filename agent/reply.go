@@ -7,6 +7,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -18,6 +19,7 @@ type reply struct {
 	calls   []run.Part
 	finish  string // the provider's word for why it ended
 	usage   run.Spent
+	repair  bool // it is asked for again in another form
 }
 
 // reply reads a response. A model that it does not name is the one asked for.
@@ -37,10 +39,12 @@ func (e *engine) reply(response *llms.ContentResponse) *reply {
 	return r
 }
 
-// withoutCalls takes the calls out of a reply that may have none.
-func (r *reply) withoutCalls() {
-	r.calls = nil
-	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), func(p run.Part) bool { return p.Type == run.CallPart })
+// keepCalls takes the calls out of a reply that may have none, but of one tool; nil is
+// none.
+func (r *reply) keepCalls(tool *adapter.Tool) {
+	not := func(p run.Part) bool { return p.Type == run.CallPart && (tool == nil || p.Name != tool.Name()) }
+	r.calls = slices.DeleteFunc(slices.Clone(r.calls), not)
+	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), not)
 }
 
 func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {

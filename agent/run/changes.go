@@ -108,6 +108,9 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	if err := proposed(c.Calls); err != nil {
 		return err
 	}
+	if c.Repair {
+		s.Repairs++
+	}
 	s.Model, s.Finish = nil, c.Finish
 	s.History = append(s.History, c.Message)
 	s.Answer = c.Message.Text()

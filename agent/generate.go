@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+)
+
+// retryPolicy is how long a failed model call waits before it is made again.
+var retryPolicy = backoff.Policy{First: time.Second}
+
+// generate calls the model, again if it fails for a passing reason and nothing of its
+// reply was shown.
+func (e *engine) generate(messages []llms.MessageContent, options []llms.CallOption, stream *streamed) (response *llms.ContentResponse, err error) {
+	for n := 0; ; n++ {
+		err = guarded("model", func() (err error) {
+			response, err = e.agent.model.GenerateContent(e.ctx, messages, options...)
+			return err
+		})
+		switch {
+		case e.ctx.Err() != nil:
+			return nil, e.ended()
+		case err == nil:
+			return response, nil
+		case n >= e.agent.opts.ModelRetries || !passing(err) || stream.began():
+			return nil, fmt.Errorf("call model: %w", err)
+		}
+		e.show(&Warning{Text: fmt.Sprintf("the model call failed and is made again: %v", err)})
+		if err := backoff.Sleep(e.ctx, retryPolicy.Delay(n)); err != nil {
+			return nil, e.ended()
+		}
+	}
+}
+
+// passing reports whether a model call may succeed if it is made again.
+func passing(err error) bool {
+	return llms.IsRateLimitError(err) || llms.IsTimeoutError(err) || llms.IsProviderUnavailableError(err)
+}
+
+// began reports whether a part of the reply was shown.
+func (s *streamed) began() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Len() > 0
+}

@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Hook takes part in runs at four points; a nil function takes no part. The hooks of
+// [Options.Hooks] are called in their order. The state is shared with the run: read it in
+// the hook only, and do not change it.
+//
+// A guardrail is a hook that returns an error: [Deny] refuses a tool call, and the model
+// reads the reason; any other error ends the run. BeforeTool runs before approval, and so
+// before the intent of the call is recorded: nothing has happened yet.
+type Hook struct {
+	// BeforeModel may change the messages of one model call. The history stays.
+	BeforeModel func(ctx context.Context, s *run.State, c *ModelCall) error
+
+	// AfterModel may change the reply before it is recorded, but not its calls.
+	AfterModel func(ctx context.Context, s *run.State, reply *run.Message) error
+
+	// BeforeTool may change the arguments, which are checked again. It is called once for
+	// a call, also if an approval is answered in another process.
+	BeforeTool func(ctx context.Context, s *run.State, c *ToolCall) error
+
+	// AfterTool may change the result before it is recorded.
+	AfterTool func(ctx context.Context, s *run.State, c *ToolCall, result *run.Part) error
+}
+
+// ModelCall is a call of the model.
+type ModelCall struct {
+	Turn     int
+	Messages []llms.MessageContent // as the provider gets them
+	Tools    []llms.Tool
+}
+
+// ToolCall is a call of a tool.
+type ToolCall struct {
+	Call
+	Arguments json.RawMessage // as they will be sent
+}
+
+// deniedError is a call that a hook refuses.
+type deniedError struct{ reason string }
+
+func (e *deniedError) Error() string { return "denied: " + e.reason }
+
+// Deny is the error of a BeforeTool hook for a call that must not run. The model reads the
+// reason.
+func Deny(reason string) error { return &deniedError{reason} }
+
+// beforeModel lets the hooks see a model call.
+func (e *engine) beforeModel(c *ModelCall) error {
+	for i, h := range e.agent.opts.Hooks {
+		if h.BeforeModel == nil {
+			continue
+		}
+		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(e.ctx, e.state, c) }); err != nil {
+			return fmt.Errorf("hook %d, before the model: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// afterModel lets the hooks see a reply.
+func (e *engine) afterModel(r *reply) error {
+	for i, h := range e.agent.opts.Hooks {
+		if h.AfterModel == nil {
+			continue
+		}
+		if err := guarded("AfterModel hook", func() error { return h.AfterModel(e.ctx, e.state, &r.message) }); err != nil {
+			return fmt.Errorf("hook %d, after the model: %w", i, err)
+		}
+	}
+	r.text = r.message.Text()
+	return nil
+}
+
+// beforeTool lets the hooks see a call, and returns it with their arguments.
+func (w *work) beforeTool(j *job) error {
+	if len(w.agent.opts.Hooks) == 0 {
+		return nil
+	}
+	c := &ToolCall{Call: j.about, Arguments: j.call.Arguments()}
+	for i, h := range w.agent.opts.Hooks {
+		if h.BeforeTool == nil {
+			continue
+		}
+		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(w.ctx, w.state, c) }); err != nil {
+			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
+		}
+	}
+	call, err := j.call.WithArguments(c.Arguments)
+	if err == nil && string(c.Arguments) != j.about.Arguments {
+		w.approved(j, call.WithKey(j.key))
+	}
+	return err
+}
+
+// afterTool lets the hooks see a result.
+func (w *work) afterTool(j *job, result *run.Part) error {
+	for i, h := range w.agent.opts.Hooks {
+		if h.AfterTool == nil {
+			continue
+		}
+		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
+		if err := guarded("AfterTool hook", func() error { return h.AfterTool(w.ctx, w.state, c, result) }); err != nil {
+			return fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)
+		}
+	}
+	return nil
+}
+
+// refusal is what the model reads of a call that a hook denies.
+func refusal(j *job, err error) (*adapter.Result, bool) {
+	denied, ok := errors.AsType[*deniedError](err)
+	if !ok {
+		return nil, false
+	}
+	text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.about.Name, denied.reason)
+	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}, true
+}

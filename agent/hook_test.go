@@ -1,0 +1,147 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+func TestHooks(t *testing.T) {
+	toolset, s := open(t, nil)
+	model := play(
+		uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "fail", `{}`), toolCall("3", "sleep", `{"seconds":1}`)),
+		says("done, 4111 1111"),
+	)
+	asked := false
+	hook := agent.Hook{
+		BeforeModel: func(_ context.Context, _ *run.State, c *agent.ModelCall) error {
+			c.Messages = append(c.Messages, llms.TextParts(llms.ChatMessageTypeHuman, "(be kind)"))
+			return nil
+		},
+		AfterModel: func(_ context.Context, _ *run.State, reply *run.Message) error {
+			for i := range reply.Parts {
+				reply.Parts[i].Text = strings.ReplaceAll(reply.Parts[i].Text, "4111 1111", "****")
+			}
+			return nil
+		},
+		BeforeTool: func(_ context.Context, _ *run.State, c *agent.ToolCall) error {
+			if c.Name == "sleep" {
+				return agent.Deny("no time")
+			}
+			if c.Name == "echo" {
+				c.Arguments = json.RawMessage(`{"x":2}`)
+			}
+			return nil
+		},
+		AfterTool: func(_ context.Context, _ *run.State, c *agent.ToolCall, result *run.Part) error {
+			result.Text = strings.ReplaceAll(result.Text, "disk", "d***")
+			return nil
+		},
+	}
+	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		asked = asked || a.Name == "sleep"
+		return adapter.Allow(), nil
+	}
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Approve: approve}), human("go"))
+	diff(t, "history", lines(history(got))[2:], []string{
+		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
+	})
+	if got.Answer != "done, ****" || asked || s.most.Load() > 0 {
+		t.Errorf("got %q; asked about the denied call: %v; it ran: %v", got.Answer, asked, s.most.Load() > 0)
+	}
+	for _, p := range model.prompts() {
+		if last := lines(p.messages)[len(p.messages)-1]; last != `human: "(be kind)"` {
+			t.Errorf("the model got %s last", last)
+		}
+	}
+}
+
+// An error of a hook ends the run, before the call has happened.
+func TestHookStopsTheRun(t *testing.T) {
+	stop := errors.New("too risky")
+	for name, hook := range map[string]agent.Hook{
+		"before the model": {BeforeModel: func(context.Context, *run.State, *agent.ModelCall) error { return stop }},
+		"after the model":  {AfterModel: func(context.Context, *run.State, *run.Message) error { return stop }},
+		"before tool":      {BeforeTool: func(context.Context, *run.State, *agent.ToolCall) error { return stop }},
+		"after tool":       {AfterTool: func(context.Context, *run.State, *agent.ToolCall, *run.Part) error { return stop }},
+	} {
+		toolset, _ := open(t, nil)
+		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
+		got, err := a.Run(t.Context(), human("go"))
+		if !errors.Is(err, stop) || !strings.Contains(err.Error(), name) || got.Status != run.Failed {
+			t.Errorf("%s: got %v and %+v, want the hook's error", name, err, got)
+		}
+	}
+}
+
+// A model call that fails for a passing reason is made again, unless something of its
+// reply was shown.
+func TestModelRetries(t *testing.T) {
+	busy := func(context.Context, prompt) (*llms.ContentResponse, error) {
+		return nil, &llms.Error{Code: llms.ErrCodeRateLimit, Message: "busy"}
+	}
+	shown := func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		if err := p.options.StreamingFunc(ctx, []byte("He")); err != nil {
+			return nil, err
+		}
+		return busy(ctx, p)
+	}
+	for name, tt := range map[string]struct {
+		steps   []step
+		retries int
+		calls   int
+		ok      bool
+	}{
+		"passing":     {[]step{busy, busy, says("hi")}, 0, 3, true},
+		"too often":   {[]step{busy}, 0, 3, false},
+		"not wanted":  {[]step{busy, says("hi")}, -1, 1, false},
+		"shown":       {[]step{shown, says("hi")}, 0, 1, false},
+		"not passing": {[]step{func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }}, 0, 1, false},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			model := play(tt.steps...)
+			_, err := newAgent(t, streaming{model}, &agent.Options{ModelRetries: tt.retries}).Run(t.Context(), human("go"))
+			if (err == nil) != tt.ok || len(model.prompts()) != tt.calls {
+				t.Errorf("got %v after %d calls, want ok %v after %d", err, len(model.prompts()), tt.ok, tt.calls)
+			}
+		})
+	}
+}
+
+// A history that is too long for the model is made shorter, and the run says so.
+func TestCompaction(t *testing.T) {
+	long := strings.Repeat("word ", 200)
+	toolset, _ := open(t, nil)
+	steps := make([]step, 6)
+	for i := range 5 {
+		steps[i] = uses(toolCall(string(rune('a'+i)), "echo", `{"x":"`+long+`"}`))
+	}
+	steps[5] = says("done")
+	model := play(steps...)
+	a := withTools(t, model, toolset, &agent.Options{Compact: compact.Trim(&compact.Options{Window: 1000})})
+	shorter := 0
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, ok := e.(*agent.Compacted); ok {
+			shorter++
+			if c.Replaced == 0 {
+				t.Errorf("got %+v", c)
+			}
+		}
+	}
+	prompts := model.prompts()
+	if last := len(prompts[5].messages); shorter == 0 || last >= 11 {
+		t.Errorf("%d compactions, and the last prompt has %d messages", shorter, last)
+	}
+}
