@@ -26,6 +26,7 @@ type work struct {
 	busy    map[string]bool // calls and questions that a goroutine works on
 	settled bool            // all proposed calls are decided on, or a person is being asked
 	jobs    map[string]*job
+	worked  time.Duration // while tool calls were under way
 }
 
 // report is what a goroutine of the work tells: that it has ended, or, with asking, that
@@ -69,6 +70,11 @@ func (e *engine) calls() error {
 	if err := w.loop(); err != nil {
 		return e.failed(fmt.Errorf("turn %d: %w", e.state.Turn, err))
 	}
+	if e.state.Limits.Active > 0 && w.worked > 0 {
+		if err := e.record(nil, &run.Charged{Spent: run.Spent{Active: w.worked}}); err != nil {
+			return err
+		}
+	}
 	if len(run.Open(e.state)) > 0 {
 		return e.suspend()
 	}
@@ -78,7 +84,7 @@ func (e *engine) calls() error {
 	if err := e.record(nil, &run.TurnEnded{}); err != nil {
 		return err
 	}
-	e.tell(&TurnEnd{Turn: e.state.Turn - 1, Messages: e.state.History[before-1:]})
+	e.tell(&TurnEnd{Turn: e.state.Turn - 1, Messages: slices.Clip(e.state.History[before-1:])})
 	switch {
 	case output != nil:
 		return e.finishWith(output)
@@ -91,7 +97,11 @@ func (e *engine) calls() error {
 // loop returns when nobody works on the calls any more.
 func (w *work) loop() (err error) {
 	var flush <-chan time.Time // outcomes wait for others to share one write
+	began, working := time.Now(), false
 	for {
+		if working {
+			w.worked += time.Since(began)
+		}
 		if err == nil {
 			if err = w.start(); err != nil {
 				w.cancel(err)
@@ -100,6 +110,7 @@ func (w *work) loop() (err error) {
 		if w.active == 0 {
 			return w.over(err)
 		}
+		began, working = time.Now(), w.running > 0
 		select {
 		case r := <-w.reports:
 			if r.err != nil && err == nil {

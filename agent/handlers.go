@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -35,7 +36,8 @@ func (onlyInRuns) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult,
 // asCaller returns the context of the tool calls of this turn. What they ask of a
 // person or a model comes to the run.
 func (w *work) asCaller() context.Context {
-	return adapter.WithCaller(w.engine.ctx, &adapter.Caller{
+	ctx := price.WithAccount(w.engine.ctx, &account{engine: w.engine, reserved: map[string]int64{}})
+	return adapter.WithCaller(ctx, &adapter.Caller{
 		Approve: w.approver, Elicit: w.elicit, CreateMessage: w.createMessage,
 	})
 }

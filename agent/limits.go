@@ -55,6 +55,8 @@ func (e *engine) limit() StopReason {
 		return StopMaxTurns
 	case l.Tokens > 0 && spent.Total >= l.Tokens:
 		return StopMaxTokens
+	case overCost(s, spent):
+		return StopMaxCost
 	case l.Active > 0 && spent.Active >= l.Active:
 		return StopMaxActive
 	}
@@ -71,6 +73,8 @@ func (e *engine) limitAbove() (stop StopReason) {
 				stop = StopMaxToolCalls
 			case s.Limits.Tokens > 0 && spent.Total >= s.Limits.Tokens:
 				stop = StopMaxTokens
+			case overCost(s, spent):
+				stop = StopMaxCost
 			}
 		})
 	}

@@ -72,6 +72,9 @@ func (e *engine) failed(err error) error {
 func (e *engine) ask(stop StopReason) (*reply, error) {
 	a, final := e.agent, stop != StopAnswer
 	e.catalog = a.tools.Catalog(a.profile)
+	if err := e.priced(); err != nil {
+		return nil, err
+	}
 	c := &ModelCall{Turn: e.state.Turn, Messages: e.encoder.Encode(a.opts.System, e.state.History), Tools: e.catalog.Definitions()}
 	e.lastTurn(c, final)
 	if err := e.beforeModel(c); err != nil {
@@ -96,6 +99,9 @@ func (e *engine) ask(stop StopReason) (*reply, error) {
 		return nil, err
 	}
 	reply := e.reply(response)
+	if e.state.Limits.Active > 0 {
+		reply.usage.Active = time.Since(began)
+	}
 	if err := e.afterModel(reply); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,10 @@ type Options struct {
 	// an answer without tools.
 	Limits run.Limits
 
+	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them: a model
+	// without a price is refused then. Default: unknown.
+	Prices *Prices
+
 	// MaxDuration bounds the time of a run in this process. A run that takes longer fails
 	// with [context.DeadlineExceeded]. Default 0: the context's own deadline only.
 	MaxDuration time.Duration
@@ -164,6 +168,7 @@ const (
 	StopMaxToolCalls StopReason = "max_tool_calls"
 	StopMaxFailures  StopReason = "max_failures"
 	StopMaxTokens    StopReason = "max_tokens"
+	StopMaxCost      StopReason = "max_cost"
 	StopMaxActive    StopReason = "max_active"
 )
 
@@ -178,6 +183,11 @@ func (o *Options) withDefaults() (*Options, error) {
 	var err error
 	if out.Limits, err = withDefaults(out.Limits); err != nil {
 		return nil, err
+	}
+	if out.Prices != nil {
+		if err := out.Prices.Check(); err != nil {
+			return nil, fmt.Errorf("options: Prices: %w", err)
+		}
 	}
 	if out.MaxDuration < 0 || out.AskTTL < 0 || out.LeaseTTL < 0 {
 		return nil, fmt.Errorf("options: MaxDuration is %v, AskTTL %v and LeaseTTL %v; give positive durations, or 0 for the defaults", out.MaxDuration, out.AskTTL, out.LeaseTTL)

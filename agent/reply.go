@@ -31,6 +31,7 @@ func (e *engine) reply(response *llms.ContentResponse) *reply {
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	r := &reply{message: m, text: m.Text(), finish: convert.Finish(response), usage: convert.Usage(response)}
 	r.usage.Turns = 1
+	r.usage.Cost = e.cost(m.Model, r.usage)
 	for _, p := range m.Parts {
 		if p.Type == run.CallPart {
 			r.calls = append(r.calls, p)

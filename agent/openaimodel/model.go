@@ -193,6 +193,9 @@ func response(r *chat.Reply) *llms.ContentResponse {
 // stay apart and the streaming function gets only text. Package agent calls it.
 func (m *Model) StreamsToolCalls() bool { return true }
 
+// ModelName is the model that is asked for if no option names another.
+func (m *Model) ModelName() string { return m.model }
+
 // ToolProfile names the profile of package adapter for the tools of the model
 // in these options: the profile of the host, or at a host for models of many
 // vendors, of the model's vendor, by its name. Package agent calls it.

@@ -17,7 +17,7 @@ type Limits struct {
 
 	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls; default none
 	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; default none
-	Active time.Duration    `json:"active_ns,omitzero"` // time at work, without waits for a person; default none
+	Active time.Duration    `json:"active_ns,omitzero"` // time in model and tool calls, without waits for a person; default none
 }
 
 // Spent is what a run has used.
@@ -34,7 +34,7 @@ type Spent struct {
 
 	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 	Sampling Sampling         `json:"sampling,omitempty"`
-	Active   time.Duration    `json:"active_ns,omitzero"`
+	Active   time.Duration    `json:"active_ns,omitzero"` // counted if Limits.Active is set
 
 	// Lost counts model calls whose reply was lost with a process. Their tokens are paid
 	// for and in no other count.

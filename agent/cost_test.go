@@ -1,0 +1,99 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+var prices = &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
+
+// costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of
+// the model m-1, which is 200 millionths.
+func costly(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	r, err := untilFinal(toolCall("", "x", "{}"))(ctx, p)
+	r.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 100, "CompletionTokens": 50, "model": "m-1"}
+	return r, err
+}
+
+func TestSpendingLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limits run.Limits
+		want   agent.StopReason
+		turns  int
+	}{
+		"tokens": {run.Limits{Tokens: 300}, agent.StopMaxTokens, 3},
+		"cost":   {run.Limits{Cost: map[string]int64{"USD": 400}}, agent.StopMaxCost, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.limits.Failures = -1
+			opts := &agent.Options{Limits: tt.limits, Prices: prices, CallOptions: []llms.CallOption{llms.WithModel("m-1")}}
+			got := mustRun(t, newAgent(t, play(costly), opts), human("go"))
+			if got.StopReason != tt.want || got.Spent.Turns != tt.turns || got.Spent.Cost["USD"] != int64(200*tt.turns) {
+				t.Errorf("stopped with %q after %d turns, cost %v", got.StopReason, got.Spent.Turns, got.Spent.Cost)
+			}
+		})
+	}
+	synctestRun(t, "active time", func(t *testing.T) {
+		toolset, _ := open(t, nil)
+		model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			return untilFinal(sleep("", 10))(ctx, p)
+		})
+		slow := func(context.Context, *adapter.Approval) (adapter.Decision, error) {
+			time.Sleep(time.Hour) // the time of a person does not count
+			return adapter.Allow(), nil
+		}
+		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Approve: slow}), human("go"))
+		if got.StopReason != agent.StopMaxActive || got.Spent.Active != 30*time.Second {
+			t.Errorf("stopped with %q after %v", got.StopReason, got.Spent.Active)
+		}
+	})
+}
+
+// A model without a price is refused if its cost is limited, before it is called.
+func TestUnpricedModel(t *testing.T) {
+	model := play(says("x"))
+	opts := &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}, Prices: prices, CallOptions: []llms.CallOption{llms.WithModel("other")}}
+	_, err := newAgent(t, model, opts).Run(t.Context(), human("go"))
+	if unpriced, ok := errors.AsType[*price.UnpricedError](err); !ok || unpriced.Model != "other" || len(model.prompts()) > 0 {
+		t.Errorf("got %v after %d calls, want an error that names the model before the first", err, len(model.prompts()))
+	}
+}
+
+// What a server samples during a call is charged to the run, and refused if it is more
+// than the run has left.
+func TestSamplingIsCharged(t *testing.T) {
+	most := price.Charge{Model: "m-1", Tokens: price.Tokens{Input: 40, Output: 10}, Cost: price.Money{Currency: "USD", Micro: 60}}
+	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		settle, err := price.AccountFrom(ctx).Reserve(most)
+		if err != nil {
+			return nil, err
+		}
+		settle(most)
+		return &mcp.CreateMessageResult{Model: "m-1", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
+	})
+	for _, limit := range []int64{0, 40} {
+		eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
+			a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Limits: run.Limits{Tokens: limit}})
+			got := mustRun(t, a, human("go"))
+			text := lines(history(got))[2]
+			if refused := !strings.Contains(text, "roses"); refused != (limit > 0) {
+				t.Errorf("limit %d: the model is told %s", limit, text)
+			}
+			if want := map[int64]int64{0: 50, 40: 0}[limit]; got.Spent.Total != want || got.Spent.Sampling.Tokens != want {
+				t.Errorf("limit %d: got %+v, want %d tokens", limit, got.Spent, want)
+			}
+		})
+	}
+}
