@@ -64,6 +64,7 @@ var layers = []struct {
 	{"agent", []string{"internal/backoff", "internal/guard", "internal/parallel", "internal/price", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/compact", []string{"internal/price", "agent/convert", "agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
+	{"agent/lc", []string{"agent", "github.com/tmc/langchaingo"}},
 	{"agent/run", []string{"mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"agent/filestore", []string{"agent/run", "internal/private", "github.com/go-json-experiment/json"}},
 	{"agent/sqlstore", []string{"internal/backoff", "agent/run"}},

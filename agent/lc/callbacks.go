@@ -1,0 +1,103 @@
+package lc
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/tmc/langchaingo/callbacks"
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+// Callbacks tells a handler what happens in a run, and yields the events as they are:
+//
+//	ModelStart  HandleLLMGenerateContentStart, without the messages: events do not have them
+//	TextDelta   HandleStreamingFunc
+//	ModelEnd    HandleLLMGenerateContentEnd, then HandleAgentAction for each tool call
+//	ToolStart   HandleToolStart, with the arguments
+//	ToolEnd     HandleToolEnd or HandleToolError, with what the model reads
+//	Warning     HandleText
+//	Answer      HandleAgentFinish
+//	an error    HandleLLMError, if a call of the model was under way
+//
+// A call that is not run has a HandleToolEnd or HandleToolError only. Sub-agents are told
+// of in the same way, without HandleStreamingFunc and HandleAgentFinish. The handler's
+// methods are called one after the other, each before its event is yielded.
+func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		t := &teller{handler: h, asked: map[string]bool{}}
+		for event, err := range events {
+			if err != nil {
+				t.failed(ctx, err)
+			} else {
+				t.tell(ctx, event)
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+// teller tells a handler of the events of one run.
+type teller struct {
+	handler callbacks.Handler
+	asked   map[string]bool // the agents whose model is being called, by their paths
+}
+
+func (t *teller) tell(ctx context.Context, event agent.Event) {
+	switch e := event.(type) {
+	case *agent.ModelStart:
+		t.asked[path(&e.Meta)] = true
+		t.handler.HandleLLMGenerateContentStart(ctx, nil)
+	case *agent.TextDelta:
+		if len(e.Path) == 0 {
+			t.handler.HandleStreamingFunc(ctx, []byte(e.Text))
+		}
+	case *agent.ModelEnd:
+		delete(t.asked, path(&e.Meta))
+		t.replied(ctx, e)
+	case *agent.ToolStart:
+		t.handler.HandleToolStart(ctx, e.Arguments)
+	case *agent.ToolEnd:
+		if e.Part.IsError {
+			t.handler.HandleToolError(ctx, errors.New(e.Part.Text))
+		} else {
+			t.handler.HandleToolEnd(ctx, e.Part.Text)
+		}
+	case *agent.Warning:
+		t.handler.HandleText(ctx, e.Text)
+	case *agent.Answer:
+		if len(e.Path) == 0 {
+			t.handler.HandleAgentFinish(ctx, schema.AgentFinish{ReturnValues: map[string]any{OutputKey: e.Text}, Log: e.Text})
+		}
+	}
+}
+
+// replied tells of a reply and of the tools that it asks for.
+func (t *teller) replied(ctx context.Context, e *agent.ModelEnd) {
+	t.handler.HandleLLMGenerateContentEnd(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{
+		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.StopReason, ToolCalls: toolCalls(e.ToolCalls),
+		GenerationInfo: map[string]any{
+			"PromptTokens": int(e.Usage.Input), "CompletionTokens": int(e.Usage.Output),
+		},
+	}}})
+	for _, call := range e.ToolCalls {
+		t.handler.HandleAgentAction(ctx, schema.AgentAction{
+			Tool: call.Name, ToolInput: call.Arguments, ToolID: call.ID, Log: e.Text,
+		})
+	}
+}
+
+// failed tells of an error that ends a run.
+func (t *teller) failed(ctx context.Context, err error) {
+	if len(t.asked) > 0 {
+		t.handler.HandleLLMError(ctx, err)
+	}
+}
+
+func path(m *agent.Meta) string { return strings.Join(m.Path, "\x00") }

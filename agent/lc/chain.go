@@ -1,0 +1,139 @@
+package lc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/tmc/langchaingo/callbacks"
+	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/memory"
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// The keys of a chain.
+const (
+	InputKey  = "input"
+	OutputKey = "output"
+)
+
+// ChainOptions are the options of [Chain].
+type ChainOptions struct {
+	// Run are the options of each run. With [agent.In] the calls of the chain are one
+	// conversation, kept in [agent.Options.Store].
+	Run []agent.RunOption
+
+	// Handler is told what happens in the runs, see [Callbacks], and when the chain starts
+	// and ends.
+	Handler callbacks.Handler
+}
+
+// Chain returns a chain that gives the text "input" to the agent and returns its answer as
+// "output". The chain has no memory: the agent's store keeps conversations. opts may be nil.
+//
+// [chains.WithStreamingFunc] gets the text of the agent's model, if the model streams, and
+// not the text of sub-agents. Options for the model are refused: they belong to
+// [agent.Options.CallOptions]. If the run waits for a person, the error is a [*WaitingError].
+func Chain(a *agent.Agent, opts *ChainOptions) chains.Chain {
+	if opts == nil {
+		opts = &ChainOptions{}
+	}
+	return &chain{agent: a, opts: *opts}
+}
+
+// WaitingError says that a run waits for a person. With [agent.Options.Store],
+// [agent.Agent.Resume] takes the answers.
+type WaitingError struct {
+	Run  string // the id, see [run.Key]
+	Asks []*run.Ask
+}
+
+func (e *WaitingError) Error() string {
+	return fmt.Sprintf("run %q waits for a person: it has %d open questions", e.Run, len(e.Asks))
+}
+
+type chain struct {
+	agent *agent.Agent
+	opts  ChainOptions
+}
+
+var _ callbacks.HandlerHaver = (*chain)(nil)
+
+func (*chain) GetMemory() schema.Memory { return memory.NewSimple() }
+
+func (*chain) GetInputKeys() []string { return []string{InputKey} }
+
+func (*chain) GetOutputKeys() []string { return []string{OutputKey} }
+
+// GetCallbackHandler returns the handler that [chains.Call] tells of the chain.
+func (c *chain) GetCallbackHandler() callbacks.Handler { return c.opts.Handler }
+
+// Call runs the agent; [chains.Call] is its caller.
+func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chains.ChainCallOption) (map[string]any, error) {
+	text, ok := inputs[InputKey].(string)
+	if !ok {
+		return nil, fmt.Errorf("the value of %q is a %T; give a string", InputKey, inputs[InputKey])
+	}
+	stream, err := streaming(options)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.run(ctx, text, stream)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{OutputKey: answer}, nil
+}
+
+// run returns the agent's answer.
+func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string, error) {
+	events := c.agent.Events(ctx, agent.Text(text), c.opts.Run...)
+	if c.opts.Handler != nil {
+		events = Callbacks(ctx, c.opts.Handler, events)
+	}
+	answer := ""
+	for event, err := range events {
+		if err != nil {
+			return "", err
+		}
+		switch e := event.(type) {
+		case *agent.TextDelta:
+			if stream == nil || len(e.Path) > 0 {
+				continue
+			}
+			if err := stream(ctx, []byte(e.Text)); err != nil {
+				return "", fmt.Errorf("the streaming function: %w", err)
+			}
+		case *agent.Suspended:
+			if len(e.Path) == 0 {
+				return "", &WaitingError{Run: e.Run, Asks: e.Asks}
+			}
+		case *agent.Answer:
+			if len(e.Path) == 0 {
+				answer = e.Text
+			}
+		}
+	}
+	return answer, nil
+}
+
+type streamFunc = func(ctx context.Context, chunk []byte) error
+
+// streaming is the only option that a run can follow.
+func streaming(options []chains.ChainCallOption) (streamFunc, error) {
+	var o llms.CallOptions
+	for _, set := range chains.GetLLMCallOptions(options...) {
+		set(&o)
+	}
+	stream := o.StreamingFunc
+	o.StreamingFunc = nil
+	if !reflect.ValueOf(o).IsZero() {
+		return nil, errors.New("a chain of an agent takes no options for the model; set agent.Options.CallOptions")
+	}
+	return stream, nil
+}

@@ -1,0 +1,102 @@
+package lc_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+func TestChain(t *testing.T) {
+	log := &handler{}
+	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Stream: agent.StreamAlways})
+	var streamed strings.Builder
+	answer, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Handler: log}), "What do I need in Oslo?",
+		chains.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
+			streamed.Write(chunk)
+			return nil
+		}))
+	if err != nil || answer != "Take sunglasses." || streamed.String() != answer {
+		t.Errorf("answer %q, streamed %q, %v", answer, streamed.String(), err)
+	}
+	want := []string{
+		"chain start map[input:What do I need in Oslo?]",
+		"model start", "model end: forecast({\"city\":\"Oslo\"})", "action 1 forecast {\"city\":\"Oslo\"}",
+		"tool start {\"city\":\"Oslo\"}", "tool end Sunny.",
+		"model start", "chunk Take sunglasses.", "model end: Take sunglasses.", "finish map[output:Take sunglasses.]",
+		"chain end map[output:Take sunglasses.]",
+	}
+	if d := cmp.Diff(want, log.lines); d != "" {
+		t.Errorf("handler (-want +got):\n%s", d)
+	}
+}
+
+func TestChainKeepsAConversation(t *testing.T) {
+	model := play(says("Hello."), says("Again?"))
+	a := newAgent(t, model, &agent.Options{Store: run.NewMemory()})
+	chain := lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}})
+	for _, input := range []string{"Hi", "Hi again"} {
+		if _, err := chains.Run(t.Context(), chain, input); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(model.seen[1]); n != 3 {
+		t.Errorf("the model got %d messages for the second input, want 3", n)
+	}
+}
+
+func TestChainWaits(t *testing.T) {
+	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Approve: agent.AskPerson, Store: run.NewMemory()})
+	_, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}}), "What do I need?")
+	var waiting *lc.WaitingError
+	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Asks) != 1 {
+		t.Fatalf("error %v", err)
+	}
+	result, err := a.ResumeRun(t.Context(), run.Key{ID: waiting.Run}, waiting.Asks[0].Allow())
+	if err != nil || result.Answer != "Take sunglasses." {
+		t.Errorf("answer %q, %v", result.Answer, err)
+	}
+}
+
+func TestChainRefuses(t *testing.T) {
+	stop := errors.New("stop")
+	for _, test := range []struct {
+		name   string
+		input  any
+		option chains.ChainCallOption
+		want   string
+	}{
+		{"an input that is no text", 7, nil, "give a string"},
+		{"options of the model", "Hi", chains.WithTemperature(1), "agent.Options.CallOptions"},
+		{"a stream that fails", "Hi", chains.WithStreamingFunc(func(context.Context, []byte) error { return stop }), "stop"},
+		{"a model that fails", "Hi", nil, "overloaded"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			model := play()
+			if test.want == "stop" {
+				model.replies = []*llms.ContentChoice{says("Hello.")}
+			}
+			model.err = errors.New("overloaded")
+			a := newAgent(t, model, &agent.Options{Stream: agent.StreamAlways})
+			var options []chains.ChainCallOption
+			if test.option != nil {
+				options = append(options, test.option)
+			}
+			_, err := chains.Run(t.Context(), lc.Chain(a, nil), test.input, options...)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package lc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// holdFor is how long a change to a history may keep others from the run. A process that
+// ends during the change leaves the run held until then.
+const holdFor = time.Minute
+
+// History returns the history of a run in a store, as langchaingo's memories take it. name
+// is of the agent that the run belongs to, see [agent.Agent.Name]: it may go on with the run.
+//
+// Messages are texts and tool calls: media are left out. A run that does not exist has no
+// messages, and the first one makes it. Only a run that has ended can be changed; a run
+// that another process holds cannot, and the error matches [run.ErrHeld]. Clear deletes
+// the run.
+func History(store run.Store, key run.Key, name string) schema.ChatMessageHistory {
+	return &history{store: store, key: key, agent: name}
+}
+
+type history struct {
+	store run.Store
+	key   run.Key
+	agent string
+}
+
+// Messages returns the messages, without tool calls that have no results yet.
+func (h *history) Messages(ctx context.Context) ([]llms.ChatMessage, error) {
+	s, err := h.state(ctx)
+	if errors.Is(err, run.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	messages := s.History
+	if s.Phase == run.CallsPhase {
+		messages = messages[:len(messages)-1]
+	}
+	return toChat(messages), nil
+}
+
+func (h *history) AddUserMessage(ctx context.Context, text string) error {
+	return h.AddMessage(ctx, llms.HumanChatMessage{Content: text})
+}
+
+func (h *history) AddAIMessage(ctx context.Context, text string) error {
+	return h.AddMessage(ctx, llms.AIChatMessage{Content: text})
+}
+
+// AddMessage adds a message, in one step: no process takes the run for one that goes on.
+func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
+	messages := fromChat([]llms.ChatMessage{message})
+	return h.change(ctx, messages, func(s *run.State) []run.Change {
+		return []run.Change{&run.Said{Messages: messages, Limits: s.Limits}, &run.Ended{Status: run.Finished}}
+	})
+}
+
+// SetMessages puts messages in the place of all.
+func (h *history) SetMessages(ctx context.Context, messages []llms.ChatMessage) error {
+	all := fromChat(messages)
+	return h.change(ctx, all, func(s *run.State) []run.Change {
+		return []run.Change{&run.Compacted{Replaced: len(s.History), Messages: all}}
+	})
+}
+
+// Clear deletes the run.
+func (h *history) Clear(ctx context.Context) error {
+	err := h.hold(ctx, func(_ *run.State, _ run.Lease) error { return h.store.Delete(ctx, h.key) })
+	if errors.Is(err, run.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// change makes changes to the run, or makes the run with the messages.
+func (h *history) change(ctx context.Context, first []run.Message, changes func(*run.State) []run.Change) error {
+	err := h.hold(ctx, func(s *run.State, lease run.Lease) error {
+		records, err := apply(s, changes(s)...)
+		if err != nil {
+			return err
+		}
+		return h.store.Append(ctx, lease, run.HeadOf(s), records)
+	})
+	if !errors.Is(err, run.ErrNotFound) {
+		return err
+	}
+	s := new(run.State)
+	records, err := apply(s, &run.Begun{
+		V: run.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: run.AgentName{Name: h.agent}, Messages: first,
+	}, &run.Ended{Status: run.Finished})
+	if err != nil {
+		return err
+	}
+	lease, err := h.store.Create(ctx, holder(), run.HeadOf(s), records)
+	if err != nil {
+		return err
+	}
+	h.release(ctx, lease)
+	return nil
+}
+
+// hold lets f work on the run, if it has ended.
+func (h *history) hold(ctx context.Context, f func(*run.State, run.Lease) error) error {
+	lease, err := h.store.Acquire(ctx, h.key, holder())
+	if err != nil {
+		return err
+	}
+	defer h.release(ctx, lease)
+	s, err := h.state(ctx)
+	if err != nil {
+		return err
+	}
+	if !s.Status.Ended() {
+		return fmt.Errorf("run %q is %s; its history can be changed when it has ended", h.key.ID, s.Status)
+	}
+	return f(s, lease)
+}
+
+// state loads the run.
+func (h *history) state(ctx context.Context) (*run.State, error) {
+	log, err := h.store.Load(ctx, h.key)
+	if err != nil {
+		return nil, err
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil {
+		return nil, fmt.Errorf("load run %q: %w", h.key.ID, err)
+	}
+	if s.Agent.Name != h.agent {
+		return nil, fmt.Errorf("the run is of agent %q, and this is %q", s.Agent.Name, h.agent)
+	}
+	return s, nil
+}
+
+// release lets others take the run.
+func (h *history) release(ctx context.Context, lease run.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = h.store.Release(ctx, lease) // it expires otherwise
+}
+
+func holder() run.Holder {
+	host, _ := os.Hostname()
+	return run.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: holdFor}
+}
+
+// apply makes records of the changes and applies them.
+func apply(s *run.State, changes ...run.Change) ([]run.Record, error) {
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	records := make([]run.Record, 0, len(changes))
+	for _, c := range changes {
+		r := run.Record{Seq: s.Seq + 1, At: at, Change: c}
+		if err := s.Apply(r); err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}

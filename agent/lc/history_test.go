@@ -1,0 +1,117 @@
+package lc_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+var ada = run.Key{ID: "ada"}
+
+func contents(t *testing.T, h schema.ChatMessageHistory) []llms.ChatMessage {
+	t.Helper()
+	messages, err := h.Messages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return messages
+}
+
+func same(t *testing.T, h schema.ChatMessageHistory, want ...llms.ChatMessage) {
+	t.Helper()
+	if d := cmp.Diff(want, contents(t, h)); d != "" {
+		t.Errorf("messages (-want +got):\n%s", d)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	h := lc.History(run.NewMemory(), ada, "agent")
+	same(t, h)
+	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: "{}"}}
+	all := []llms.ChatMessage{
+		llms.SystemChatMessage{Content: "Be brief."},
+		llms.HumanChatMessage{Content: "Hi"},
+		llms.AIChatMessage{Content: "Wait.", ToolCalls: []llms.ToolCall{call}},
+		llms.ToolChatMessage{ID: "1", Content: "Sunny."},
+		llms.AIChatMessage{Content: "Sunny."},
+	}
+	for _, m := range all {
+		if err := h.AddMessage(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, h, all...)
+	if err := h.SetMessages(t.Context(), all[1:2]); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AddAIMessage(t.Context(), "Hello."); err != nil {
+		t.Fatal(err)
+	}
+	same(t, h, all[1], llms.AIChatMessage{Content: "Hello."})
+	for range 2 { // the second finds no run
+		if err := h.Clear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, h)
+}
+
+func TestHistoryOfARun(t *testing.T) {
+	store := run.NewMemory()
+	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Sunny."), says("Hello."))
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Store: store})
+	h := lc.History(store, ada, a.Name())
+	if err := h.AddUserMessage(t.Context(), "I am Ada."); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID)); err != nil {
+		t.Fatal(err)
+	}
+	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}}
+	same(t, h,
+		llms.HumanChatMessage{Content: "I am Ada."},
+		llms.HumanChatMessage{Content: "Weather?"},
+		llms.AIChatMessage{ToolCalls: []llms.ToolCall{call}},
+		llms.ToolChatMessage{ID: "1", Content: "Sunny."},
+		llms.AIChatMessage{Content: "Sunny."},
+	)
+	if _, err := lc.History(store, ada, "other").Messages(t.Context()); err == nil {
+		t.Error("the history is read for another agent")
+	}
+}
+
+// A run that waits, or that is held, keeps its history.
+func TestHistoryOfAnOpenRun(t *testing.T) {
+	store := run.NewMemory()
+	model := play(uses("1", "forecast", `{"city":"Oslo"}`))
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Store: store, Approve: agent.AskPerson})
+	if _, err := a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID)); err != nil {
+		t.Fatal(err)
+	}
+	h := lc.History(store, ada, a.Name())
+	refused := func(match error) {
+		t.Helper()
+		for name, err := range map[string]error{
+			"add": h.AddUserMessage(t.Context(), "Hi"), "set": h.SetMessages(t.Context(), nil), "clear": h.Clear(t.Context()),
+		} {
+			if err == nil || match != nil && !errors.Is(err, match) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		same(t, h, llms.HumanChatMessage{Content: "Weather?"})
+	}
+	refused(nil)
+	if _, err := store.Acquire(t.Context(), ada, run.Holder{Name: "other", TTL: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	refused(run.ErrHeld)
+}

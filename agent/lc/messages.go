@@ -1,0 +1,76 @@
+package lc
+
+import (
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// toChat writes messages as langchaingo's chats have them.
+func toChat(messages []run.Message) []llms.ChatMessage {
+	var out []llms.ChatMessage
+	for _, m := range messages {
+		switch m.Role {
+		case run.User:
+			out = append(out, llms.HumanChatMessage{Content: m.Text()})
+		case run.System:
+			out = append(out, llms.SystemChatMessage{Content: m.Text()})
+		case run.Assistant:
+			out = append(out, llms.AIChatMessage{Content: m.Text(), ToolCalls: toolCalls(m.Parts), ReasoningContent: reasoning(m)})
+		case run.Tool:
+			for _, p := range m.Parts {
+				if p.Type == run.ResultPart {
+					out = append(out, llms.ToolChatMessage{ID: p.ID, Content: p.Text})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func reasoning(m run.Message) string {
+	text := ""
+	for _, p := range m.Parts {
+		if p.Type == run.ReasoningPart {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+// fromChat reads messages of langchaingo's chats.
+func fromChat(messages []llms.ChatMessage) []run.Message {
+	out := make([]llms.MessageContent, 0, len(messages))
+	for _, m := range messages {
+		content := llms.MessageContent{Role: m.GetType()}
+		switch m := m.(type) {
+		case llms.ToolChatMessage:
+			content.Parts = []llms.ContentPart{llms.ToolCallResponse{ToolCallID: m.ID, Content: m.Content}}
+		case llms.AIChatMessage:
+			if m.Content != "" {
+				content.Parts = []llms.ContentPart{llms.TextContent{Text: m.Content}}
+			}
+			for _, call := range m.ToolCalls {
+				content.Parts = append(content.Parts, call)
+			}
+		default:
+			content.Parts = []llms.ContentPart{llms.TextContent{Text: m.GetContent()}}
+		}
+		out = append(out, content)
+	}
+	return convert.FromLLMS(out)
+}
+
+// toolCalls are the calls among the parts of a message.
+func toolCalls(parts []run.Part) []llms.ToolCall {
+	var calls []llms.ToolCall
+	for _, p := range parts {
+		if p.Type == run.CallPart {
+			calls = append(calls, llms.ToolCall{
+				ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: p.Arguments},
+			})
+		}
+	}
+	return calls
+}
