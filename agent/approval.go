@@ -1,11 +1,11 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -24,11 +24,8 @@ func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
 
 // decide decides on the proposed calls, one after the other, in their order.
 func (w *work) decide() error {
-	for i, c := range w.snapshot() {
-		if c.At != run.Proposed {
-			continue
-		}
-		if err := w.admit(i, &c); err != nil {
+	for _, c := range w.pending(isProposed) {
+		if err := w.admit(&c); err != nil {
 			return err
 		}
 	}
@@ -36,9 +33,9 @@ func (w *work) decide() error {
 }
 
 // admit decides whether a call runs.
-func (w *work) admit(i int, c *run.Call) error {
+func (w *work) admit(c *run.Call) error {
 	j := w.job(c)
-	if limit := w.state.Limits.Calls; c.Answer == nil && limit >= 0 && w.callsBefore()+i >= limit {
+	if limit := w.state.Limits.Calls; c.Answer == nil && limit >= 0 && w.callsBefore(c) >= limit {
 		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", limit)
 		return w.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
 	}
@@ -73,17 +70,20 @@ func (w *work) admit(i int, c *run.Call) error {
 	case err != nil:
 		return w.refuse(j, err)
 	}
-	decision := run.Decision{Allow: true}
-	if !bytes.Equal(call.Arguments(), j.call.Arguments()) {
-		decision.Arguments = call.Arguments()
+	decision, args := run.Decision{Allow: true}, call.Arguments()
+	if string(args) != j.about.Arguments {
+		decision.Arguments, j.about.Arguments = args, string(args)
 	}
-	w.approved(j, call)
-	return w.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: call.Arguments()})
+	j.call = call
+	return w.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
 }
 
-// callsBefore counts the calls of earlier turns, since the last input.
-func (w *work) callsBefore() (n int) {
-	w.read(func(s *run.State) { n = s.Spent.Calls - s.Before.Calls })
+// callsBefore counts the calls before this one, since the last input.
+func (w *work) callsBefore(c *run.Call) (n int) {
+	w.read(func(s *run.State) {
+		n = s.Spent.Calls - s.Before.Calls
+		n += slices.IndexFunc(s.Calls, func(other *run.Call) bool { return other.ID == c.ID })
+	})
 	return n
 }
 

@@ -166,13 +166,9 @@ const deciding = ""
 // start starts what can go on. The intents of all calls are durable before the first
 // one is sent, and questions before anyone is asked.
 func (w *work) start() error {
-	calls := w.snapshot()
-	w.startDeciding(calls)
+	room := w.startDeciding()
 	var launch []func()
-	for _, c := range calls {
-		if w.busy[c.ID] {
-			continue
-		}
+	for _, c := range w.pending(func(c *run.Call) bool { return w.waits(c, room) }) {
 		f, err := w.next(c)
 		if err != nil {
 			return err
@@ -214,34 +210,43 @@ func (w *work) next(c run.Call) (func(), error) {
 	return nil, nil
 }
 
-// startDeciding starts the goroutine that decides on proposed calls.
-func (w *work) startDeciding(calls []run.Call) {
-	if w.busy[deciding] {
-		return
-	}
-	w.settled = !slices.ContainsFunc(calls, func(c run.Call) bool { return c.At == run.Proposed })
-	if !w.settled {
-		w.busy[deciding] = true
-		w.goDo(report{key: deciding}, w.decide)
-	}
+// waits reports whether next may move a call on.
+func (w *work) waits(c *run.Call, room bool) bool {
+	return !w.busy[c.ID] && c.At != run.Done && c.At != run.Proposed && c.At != run.Asked && (room || c.At != run.Ready)
 }
+
+// startDeciding starts the goroutine that decides on proposed calls, and reports whether
+// a call may run.
+func (w *work) startDeciding() (room bool) {
+	if !w.busy[deciding] {
+		w.settled = len(w.pending(isProposed)) == 0
+		if !w.settled {
+			w.busy[deciding] = true
+			w.goDo(report{key: deciding}, w.decide)
+		}
+	}
+	return w.room()
+}
+
+func isProposed(c *run.Call) bool { return c.At == run.Proposed }
 
 // goDo runs f on a goroutine, which reports at its end.
 func (w *work) goDo(r report, f func() error) {
 	w.active++
 	r.err = errGoexit
-	go func() {
+	w.workers.start(func() {
 		defer func() { w.reports <- r }()
 		r.err = guarded("tool call", f)
-	}()
+	})
 }
 
-// snapshot is the calls of the turn, as they are now.
-func (w *work) snapshot() (calls []run.Call) {
+// pending is the calls of the turn that want is true for, as they are now.
+func (w *work) pending(want func(*run.Call) bool) (calls []run.Call) {
 	w.read(func(s *run.State) {
-		calls = make([]run.Call, len(s.Calls))
-		for i, c := range s.Calls {
-			calls[i] = *c
+		for _, c := range s.Calls {
+			if want(c) {
+				calls = append(calls, *c)
+			}
 		}
 	})
 	return calls
@@ -266,7 +271,7 @@ func (w *work) send(c run.Call) (func(), error) {
 
 // intend records that a call is about to be sent, and returns what sends it.
 func (w *work) intend(c *run.Call, j *job, send func(context.Context, callOptions) *adapter.Result) (func(), error) {
-	if err := w.record([]Event{&ToolStart{Call: j.about}}, &run.Intent{Call: c.ID, Args: j.call.Arguments()}); err != nil {
+	if err := w.record([]Event{&ToolStart{Call: j.about}}, &run.Intent{Call: c.ID}); err != nil {
 		return nil, err
 	}
 	w.busy[c.ID] = true

@@ -233,6 +233,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	e := newEngine(ctx, d.agent, newLedger(ctx, l.state, l.journal, out))
 	return e, func() {
 		e.visits.end()
+		e.workers.end()
 		release()
 	}
 }

@@ -16,10 +16,11 @@ import (
 // engine moves one run on, in one process. The engine of a sub-agent shares the ledger
 // of the run that it works for.
 type engine struct {
-	agent  *Agent
-	ctx    context.Context // ends with the run
-	ledger *ledger
-	state  *run.State // shared with the ledger
+	agent   *Agent
+	ctx     context.Context // ends with the run
+	ledger  *ledger
+	workers *workers
+	state   *run.State // shared with the ledger
 
 	parent *engine // nil at the root
 	call   string  // of the parent's, on which a sub-agent works
@@ -44,7 +45,7 @@ var (
 )
 
 func newEngine(ctx context.Context, a *Agent, l *ledger) *engine {
-	e := &engine{agent: a, ctx: ctx, ledger: l, state: l.root, encoder: convert.NewEncoder(convert.Options{Dialect: a.dialect, Media: a.opts.Media}), lost: map[string]bool{}}
+	e := &engine{agent: a, ctx: ctx, ledger: l, workers: newWorkers(), state: l.root, encoder: convert.NewEncoder(convert.Options{Dialect: a.dialect, Media: a.opts.Media}), lost: map[string]bool{}}
 	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)
 	return e
 }

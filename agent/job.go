@@ -97,9 +97,11 @@ func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, err
 
 // options are the options of a call.
 func (w *work) options(c *run.Call, j *job) callOptions {
-	progress := func(p mcp.Progress) { w.show(&ToolProgress{Call: j.about, Progress: p}) }
 	opts := adapter.CallLimits(w.agent.opts.IdleTimeout, w.agent.opts.CallTimeout)
-	opts = append(opts, mcpclient.WithProgress(progress))
+	if j.call.Tool().Client() == nil {
+		return opts // a function of this program
+	}
+	opts = append(opts, mcpclient.WithProgress(func(p mcp.Progress) { w.show(&ToolProgress{Call: j.about, Progress: p}) }))
 	if w.ledger.journal != nil {
 		opts = append(opts, mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return w.detached(c, t) }))
 	}

@@ -97,6 +97,7 @@ func (w *work) delegate(c run.Call, sub *SubAgent) (func(), error) {
 // child is the engine of the sub-agent that works on a call.
 func (e *engine) child(call string, sub *SubAgent) *engine {
 	child := newEngine(e.ctx, sub.agent, e.ledger)
+	child.workers = e.workers
 	child.parent, child.call, child.state = e, call, nil
 	child.path = append(slices.Clip(e.path), sub.Tool().Definition().Name)
 	child.adopt()
