@@ -27,9 +27,17 @@ import (
 )
 
 // TestDocs holds the Go of the guides against the functions below, which the
-// compiler reads: each block is there, line by line.
+// compiler reads, and the examples of package agent, which run: each block is there, line by
+// line.
 func TestDocs(t *testing.T) {
 	program := lines(read(t, "docs_test.go"))
+	examples, err := filepath.Glob("agent/example*_test.go")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("got %v, %v", examples, err)
+	}
+	for _, example := range examples {
+		program += lines(read(t, example))
+	}
 	guides, err := filepath.Glob("docs/*.md")
 	if err != nil || len(guides) == 0 {
 		t.Fatalf("got %v, %v", guides, err)
@@ -37,7 +45,7 @@ func TestDocs(t *testing.T) {
 	for _, guide := range guides {
 		for _, block := range blocks(read(t, guide), "go") {
 			if !strings.Contains(program, lines(block)) {
-				t.Errorf("%s: no function of docs_test.go has this block:\n%s", guide, block)
+				t.Errorf("%s: neither docs_test.go nor an example of agent has this block:\n%s", guide, block)
 			}
 		}
 	}

@@ -1,0 +1,92 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// clerk is an agent as each process makes it: the processes share a directory.
+func clerk(dir string, model llms.Model) (*agent.Agent, run.Store) {
+	store := must(filestore.Open(dir, nil))
+	a := must(agent.New(model, &agent.Options{
+		Name:    "clerk",
+		Tools:   []adapter.Source{payment()},
+		Approve: agent.AskPerson,
+		Store:   store,
+	}))
+	return a, store
+}
+
+// One process asks whether a call may run, and ends. Another one has the answer.
+func ExampleAgent_Resume() {
+	dir := must(os.MkdirTemp("", "runs"))
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+
+	first, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
+	result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
+	fmt.Println(result.Status)
+
+	second, store := clerk(dir, play(says("Bill 17 is paid.")))
+	key := run.Key{ID: "bills"}
+	state := must(run.Fold(must(store.Load(ctx, key)).Records))
+	var answers []run.Answer
+	for _, q := range run.Open(state) {
+		fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
+		answers = append(answers, q.Allow())
+	}
+	for event, err := range second.Resume(ctx, key, answers...) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch e := event.(type) {
+		case *agent.ToolEnd:
+			fmt.Println("→", e.Part.Text)
+		case *agent.Answer:
+			fmt.Println(e.Text)
+		}
+	}
+	// Output:
+	// waiting
+	// May pay run with {"number":17}?
+	// → Bill 17 is paid.
+	// Bill 17 is paid.
+}
+
+// A web server keeps the answer, and a worker goes on with the run.
+func ExampleRecover() {
+	dir := must(os.MkdirTemp("", "runs"))
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	web, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
+	waiting := must(web.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
+
+	if err := web.Answer(ctx, run.Key{ID: "bills"}, waiting.Asks[0].Deny("it was paid in cash")); err != nil {
+		log.Fatal(err)
+	}
+
+	worker, store := clerk(dir, play(says("I did not pay it.")))
+	err := agent.Recover(ctx, store, []*agent.Agent{worker}, &agent.RecoverOptions{
+		Once:  true, // without it Recover goes on until the context ends
+		Every: time.Millisecond,
+		OnEvent: func(key run.Key, e agent.Event) {
+			if answer, ok := e.(*agent.Answer); ok {
+				fmt.Println(key.ID+":", answer.Text)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: bills: I did not pay it.
+}

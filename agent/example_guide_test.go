@@ -1,0 +1,174 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// The examples of docs/agent.md, with models that play a script.
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+func ExampleNew() {
+	model := play(uses(toolCall("1", "today", `{}`), toolCall("2", "forecast", `{"city":"Oslo"}`)), says("Take sunglasses."))
+
+	ctx := context.Background()
+	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, nil))
+	defer toolset.Close()
+	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) {
+		return "Sunday", nil
+	}, &adapter.FuncOptions{ReadOnly: true})
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset, today}}))
+	result := must(a.Run(ctx, agent.Text("What do I need in Oslo today?")))
+	fmt.Println(result.Answer)
+	// Output: Take sunglasses.
+}
+
+// payment is a tool that needs approval.
+func payment() *adapter.FuncTool {
+	type bill struct {
+		Number int `json:"number"`
+	}
+	return adapter.Func("pay", "Pays a bill.", func(_ context.Context, b bill) (string, error) {
+		return fmt.Sprintf("Bill %d is paid.", b.Number), nil
+	}, nil)
+}
+
+func ExampleAskPerson() {
+	ctx := context.Background()
+	model := play(uses(toolCall("1", "pay", `{"number":17}`)), says("Done."))
+
+	a := must(agent.New(model, &agent.Options{
+		Tools:   []adapter.Source{payment()},
+		Approve: agent.AskPerson,
+		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+			fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
+			answer := q.Allow() // or q.Deny("too expensive"), for example
+			return &answer, nil
+		},
+	}))
+	result := must(a.Run(ctx, agent.Text("Pay bill 17.")))
+	fmt.Println(result.Answer)
+	// Output:
+	// May pay run with {"number":17}?
+	// Done.
+}
+
+func ExampleWithLimits() {
+	ctx := context.Background()
+	model := play(uses(toolCall("1", "pay", `{"number":17}`)), says("Bill 17 is paid, and I did not get to bill 18."))
+
+	a := must(agent.New(model, &agent.Options{
+		Tools:  []adapter.Source{payment()},
+		Limits: run.Limits{Turns: 10, Tokens: 200_000},
+	}))
+	result := must(a.Run(ctx, agent.Text("Pay bills 17 and 18."), agent.WithLimits(run.Limits{Turns: 1})))
+	fmt.Println(result.StopReason)
+	fmt.Println(result.Answer)
+	// Output:
+	// max_turns
+	// Bill 17 is paid, and I did not get to bill 18.
+}
+
+func ExampleAs() {
+	ctx := context.Background()
+	model := play(uses(toolCall("1", "final_answer", `{"number":17,"due":"2027-05-01"}`)))
+	a := must(agent.New(model, nil))
+
+	type bill struct {
+		Number int    `json:"number"`
+		Due    string `json:"due" jsonschema:"A date, such as 2027-01-31"`
+	}
+	got, result, err := agent.As[bill](ctx, a, agent.Text("Read this: bill 17, to be paid on 1 May 2027"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(got.Number, got.Due, result.Status)
+	// Output: 17 2027-05-01 done
+}
+
+func ExampleSub() {
+	ctx := context.Background()
+	readerModel := play(says("It says: pay bill 17."))
+	model := play(uses(toolCall("1", "reader", `{"task":"Read the letter."}`)), says("You have to pay bill 17."))
+
+	reader := must(agent.New(readerModel, &agent.Options{Name: "reader"}))
+	tool := must(agent.Sub(reader, "reader", "Reads letters. Give it one letter at a time."))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tool}}))
+	result := must(a.Run(ctx, agent.Text("What have I got to do?")))
+	fmt.Println(result.Answer)
+	fmt.Println(result.Spent.Turns, "model calls")
+	// Output:
+	// You have to pay bill 17.
+	// 3 model calls
+}
+
+func ExampleHandoff() {
+	ctx := context.Background()
+	lawyerModel := play(says("You have two weeks to object."))
+	model := play(uses(toolCall("1", "lawyer", `{"task":"Answer the question about the law."}`)))
+
+	lawyer := must(agent.New(lawyerModel, &agent.Options{Name: "lawyer"}))
+	tool := must(agent.Handoff(lawyer, "lawyer", "Takes over questions about the law."))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tool}}))
+	result := must(a.Run(ctx, agent.Text("Can I object to bill 17?")))
+	fmt.Println(result.Answer)
+	// Output: You have two weeks to object.
+}
+
+func ExampleHook() {
+	ctx := context.Background()
+	model := play(uses(toolCall("1", "pay", `{"number":666}`)), says("I may not pay bill 666."))
+
+	guard := agent.Hook{
+		BeforeTool: func(_ context.Context, _ *run.State, c *agent.ToolCall) error {
+			if strings.Contains(string(c.Arguments), "666") {
+				return agent.Deny("bill 666 is a fraud")
+			}
+			return nil
+		},
+	}
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{payment()}, Hooks: []agent.Hook{guard}}))
+	result := must(a.Run(ctx, agent.Text("Pay bill 666.")))
+	fmt.Println(result.Messages[2].Parts[0].Text)
+	fmt.Println(result.Answer)
+	// Output:
+	// Error: the call of pay was denied: bill 666 is a fraud. Nothing was done.
+	// I may not pay bill 666.
+}
+
+func ExampleOptions_compact() {
+	ctx := context.Background()
+	model, cheapModel := play(says("Done.")), play(says("Two bills are paid."))
+
+	a := must(agent.New(model, &agent.Options{
+		Tools:   []adapter.Source{payment()},
+		Compact: compact.Summarize(compact.ByModel(cheapModel, nil), &compact.Options{Window: 32_000}),
+	}))
+	result := must(a.Run(ctx, agent.Text("Pay what is left.")))
+	fmt.Println(result.Answer)
+	// Output: Done.
+}
+
+func ExampleIn() {
+	ctx := context.Background()
+	model := play(says("Hello, Ann."), says("Your name is Ann."))
+
+	a := must(agent.New(model, &agent.Options{Store: run.NewMemory()}))
+	must(a.Run(ctx, agent.Text("I am Ann."), agent.In("ann")))
+	result := must(a.Run(ctx, agent.Text("What is my name?"), agent.In("ann")))
+	fmt.Println(result.Answer, len(result.Messages), "messages")
+	// Output: Your name is Ann. 4 messages
+}
