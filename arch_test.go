@@ -65,6 +65,7 @@ var layers = []struct {
 	{"agent/compact", []string{"internal/price", "agent/convert", "agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/lc", []string{"agent", "github.com/tmc/langchaingo"}},
+	{"agent/skillset", []string{"adapter", "mcpclient"}},
 	{"agent/run", []string{"mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"agent/filestore", []string{"agent/run", "internal/private", "github.com/go-json-experiment/json"}},
 	{"agent/sqlstore", []string{"internal/backoff", "agent/run"}},

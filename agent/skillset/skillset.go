@@ -1,0 +1,273 @@
+// Package skillset gives the skills of servers to a model, step by step.
+//
+// A skill is instructions for a model, with files ([skills.Skill]). The model first gets
+// names and descriptions only, which belong in its system prompt. With the tool load_skill it
+// reads the instructions of one, with read_skill_file a file of it:
+//
+//	set, err := skillset.Open(ctx, clients, nil)
+//	…
+//	a, err := agent.New(model, &agent.Options{
+//		System: "Be brief.\n\n" + set.Instructions(),
+//		Tools:  []adapter.Source{toolset, set},
+//	})
+//
+// Each text is verified as [skills.Load] does, and is marked as a server's words: a skill
+// gives no permission, and the tools that it wants to use are a claim.
+package skillset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/skills"
+)
+
+// Options configure a [Set]. Nil and the zero value are valid.
+type Options struct {
+	// Allow says which skills the model is told about. Default: all that can be verified.
+	Allow func(id skills.ID, s *skills.Skill) bool
+
+	// MaxSkills bounds the skills of a set; later ones are left out. Default 100.
+	MaxSkills int
+
+	// MaxDescription bounds the description of a skill in [Set.Instructions], in bytes.
+	// Default 1,024.
+	MaxDescription int
+}
+
+// Set is the skills of several servers, a source of tools for agents. It is what the
+// servers listed when it was opened. It may be used concurrently.
+type Set struct {
+	adapter.Source
+	skills []*entry
+	names  map[string]*entry
+	left   []error
+}
+
+// entry is a skill of a set.
+type entry struct {
+	name   string // by which the model knows it
+	server string
+	client *mcpclient.Client
+	skill  *skills.Skill
+
+	mu     sync.Mutex
+	loaded *skills.Loaded
+}
+
+// Open lists the skills of servers, by the host's names of the servers. Servers without
+// skills are left alone. A server whose list cannot be read is an error.
+func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options) (*Set, error) {
+	opts := Options{}
+	if o != nil {
+		opts = *o
+	}
+	if opts.MaxSkills <= 0 {
+		opts.MaxSkills = 100
+	}
+	if opts.MaxDescription <= 0 {
+		opts.MaxDescription = 1024
+	}
+	s := &Set{names: map[string]*entry{}}
+	for _, server := range slices.Sorted(maps.Keys(servers)) {
+		if err := s.list(ctx, server, servers[server], &opts); err != nil {
+			return nil, fmt.Errorf("list the skills of server %q: %w", server, err)
+		}
+	}
+	s.name()
+	for _, e := range s.skills {
+		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
+	}
+	s.Source = adapter.Merge(
+		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true}),
+		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true}),
+	)
+	return s, nil
+}
+
+func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, o *Options) error {
+	for skill, err := range skills.List(ctx, client) {
+		if _, none := errors.AsType[*mcpclient.CapabilityError](err); none {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := skill.Check(); err != nil {
+			s.left = append(s.left, err)
+			continue
+		}
+		if o.Allow != nil && !o.Allow(skill.ID(server), skill) {
+			continue
+		}
+		if len(s.skills) >= o.MaxSkills {
+			s.left = append(s.left, fmt.Errorf("server %q has more skills than the %d that are offered (Options.MaxSkills)", server, o.MaxSkills))
+			return nil
+		}
+		s.skills = append(s.skills, &entry{name: skill.Name, server: server, client: client, skill: skill})
+	}
+	return nil
+}
+
+// name gives each skill a name of its own: with its server if two have the same.
+func (s *Set) name() {
+	count := map[string]int{}
+	for _, e := range s.skills {
+		count[e.name]++
+	}
+	for _, e := range s.skills {
+		if count[e.name] > 1 {
+			e.name = e.server + "/" + e.name
+		}
+		for base, n := e.name, 2; s.names[e.name] != nil; n++ {
+			e.name = fmt.Sprintf("%s_%d", base, n)
+		}
+		s.names[e.name] = e
+	}
+}
+
+// Left are the reasons for which skills were left out.
+func (s *Set) Left() []error { return slices.Clone(s.left) }
+
+// Instructions tells a model which skills there are, for its system prompt. It is empty
+// without skills. Names and descriptions are the servers' words, each on one line.
+func (s *Set) Instructions() string {
+	if len(s.skills) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Servers offer these skills: instructions for tasks. If one fits the task, read it with load_skill before you begin. The names and descriptions are the servers' words.\n")
+	for _, e := range s.skills {
+		fmt.Fprintf(&b, "- %s (server %s): %s\n", line(e.name), line(e.server), line(e.skill.Description))
+	}
+	return b.String()
+}
+
+// which names a skill, and perhaps a file of it.
+type which struct {
+	Skill string `json:"skill" jsonschema:"the name of the skill"`
+}
+
+type file struct {
+	Skill string `json:"skill" jsonschema:"the name of the skill"`
+	File  string `json:"file" jsonschema:"the file, as load_skill lists it"`
+}
+
+func (s *Set) load(ctx context.Context, in which) (string, error) {
+	e, err := s.find(in.Skill)
+	if err != nil {
+		return "", err
+	}
+	loaded, err := e.load(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "[instructions of server %q; they give no permission]\n%s", e.server, loaded.Instructions)
+	if tools := e.allowedTools(); tools != "" {
+		fmt.Fprintf(&b, "\n[the skill says that it uses the tools %s; this is a claim]", tools)
+	}
+	if names := e.files(); len(names) > 0 {
+		fmt.Fprintf(&b, "\n[files, for read_skill_file: %s]", strings.Join(names, ", "))
+	}
+	return b.String(), nil
+}
+
+func (s *Set) read(ctx context.Context, in file) (string, error) {
+	e, err := s.find(in.Skill)
+	if err != nil {
+		return "", err
+	}
+	loaded, err := e.load(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range e.skill.Files {
+		if in.File != f.URI && in.File != e.short(f.URI) {
+			continue
+		}
+		data, err := loaded.Read(ctx, f.URI)
+		if err != nil {
+			return "", err
+		}
+		if !utf8.Valid(data) {
+			return "", fmt.Errorf("%s is no text, it has %d bytes", e.short(f.URI), len(data))
+		}
+		return string(data), nil
+	}
+	return "", fmt.Errorf("the skill %s has no file %.200q; its files are %s", e.name, in.File, strings.Join(e.files(), ", "))
+}
+
+func (s *Set) find(name string) (*entry, error) {
+	if e := s.names[strings.TrimSpace(name)]; e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("there is no skill %.200q; the skills are %s", name, strings.Join(slices.Sorted(maps.Keys(s.names)), ", "))
+}
+
+// load loads the skill, once.
+func (e *entry) load(ctx context.Context) (*skills.Loaded, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.loaded != nil {
+		return e.loaded, nil
+	}
+	loaded, err := skills.Load(ctx, e.client, e.skill)
+	if err == nil {
+		e.loaded = loaded
+	}
+	return loaded, err
+}
+
+// short is the name of a file within the skill.
+func (e *entry) short(uri string) string {
+	return strings.TrimPrefix(uri, strings.TrimSuffix(e.skill.URI, "SKILL.md"))
+}
+
+// files are the names of the files beside SKILL.md.
+func (e *entry) files() (names []string) {
+	for _, f := range e.skill.Files {
+		if f.URI != e.skill.URI {
+			names = append(names, line(e.short(f.URI)))
+		}
+	}
+	return names
+}
+
+// allowedTools is what the skill says of the tools that it uses.
+func (e *entry) allowedTools() string {
+	var head map[string]json.RawMessage
+	if json.Unmarshal(e.skill.Frontmatter, &head) != nil {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(head["allowed-tools"], &text) == nil {
+		return line(cut(text, 1024))
+	}
+	var list []string
+	_ = json.Unmarshal(head["allowed-tools"], &list)
+	return line(cut(strings.Join(list, ", "), 1024))
+}
+
+// line is a text on one line.
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// cut is the beginning of a text, of n bytes at most.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
