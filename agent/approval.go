@@ -139,8 +139,18 @@ func (w *work) pausing() error {
 
 // decisionOf is the answer to an approval as a decision of the adapter.
 func decisionOf(a *run.Answer) adapter.Decision {
-	scope := map[string]adapter.Scope{"arguments": adapter.SameArguments, "tool": adapter.SameTool, "server": adapter.SameServer}[a.Scope]
-	return adapter.Decision{Allow: a.Action == run.Allow, Reason: a.Reason, Arguments: a.Arguments, Remember: scope}
+	d := adapter.Decision{Allow: a.Action == run.Allow, Reason: a.Reason, Arguments: a.Arguments}
+	for scope, name := range scopeNames {
+		if name == a.Scope {
+			d.Remember = scope
+		}
+	}
+	return d
+}
+
+// scopeNames are the scopes of a decision as a run has them, see [run.Decision].
+var scopeNames = map[adapter.Scope]string{
+	adapter.ThisCall: "", adapter.SameArguments: "arguments", adapter.SameTool: "tool", adapter.SameServer: "server",
 }
 
 // undecided reports whether an approval failed, which ends the run. If the person

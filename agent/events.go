@@ -31,6 +31,7 @@ import (
 // an event that opened something may lack the one that closes it.
 //
 // An event of a record comes out when the record is durable, and [Meta] has its number.
+// [Agent.Replay] gives such events again.
 //
 // Events are shared with the run: do not change what they point to.
 type Event interface {
@@ -123,8 +124,18 @@ type ApprovalDecided struct {
 	Meta
 	Call
 	Approval *adapter.Approval `json:"-"`
-	Decision adapter.Decision  `json:"decision"`
+	Decision adapter.Decision  `json:"-"` // in JSON a [run.Decision]
 	Duration time.Duration     `json:"duration_ns,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e *ApprovalDecided) MarshalJSON() ([]byte, error) {
+	type members ApprovalDecided
+	d := e.Decision
+	return json.Marshal(struct {
+		*members
+		Decision run.Decision `json:"decision"`
+	}{(*members)(e), run.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
 }
 
 // ToolStart says that a tool is being called. A call that is not run has a

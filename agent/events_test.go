@@ -1,0 +1,90 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+//lint:file-ignore SA1019 sampling is deprecated, but servers use it
+
+// everyEvent has each type of event, with all members.
+func everyEvent() []agent.Event {
+	at := time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
+	meta := agent.Meta{Run: "r", Seq: 7, Time: at, Path: []string{"helper"}}
+	call := agent.Call{Turn: 1, ID: "1", Name: "box_echo", Arguments: `{"x":1}`, Server: "box", Tool: "echo"}
+	ask := &run.Ask{ID: "ask_7", Kind: run.AskApproval, Call: "1", Server: "box", Tool: "box_echo", Path: []string{"helper"}, Arguments: []byte(`{"x":1}`), Survives: true, Created: at, Expires: at}
+	answer := run.Answer{Ask: "ask_7", Action: run.Deny, Reason: "no", By: "Ann", At: at}
+	part := run.Part{Type: run.CallPart, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
+	result := run.Part{Type: run.ResultPart, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
+	spent := run.Spent{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
+	question := &agent.Question{Server: "box", Call: &call, Params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}}
+	sampling := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{}}
+	return []agent.Event{
+		&agent.ModelStart{Meta: meta, Turn: 1, Model: "m", Final: true, Messages: 2},
+		&agent.TextDelta{Meta: meta, Turn: 1, Text: "hi"},
+		&agent.ModelEnd{Meta: meta, Turn: 1, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, StopReason: "stop", Usage: spent, Streamed: true, Duration: 5},
+		&agent.ApprovalAsked{Meta: meta, Call: call},
+		&agent.ApprovalDecided{Meta: meta, Call: call, Decision: adapter.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: adapter.SameTool}, Duration: 5},
+		&agent.ToolStart{Meta: meta, Call: call},
+		&agent.ToolProgress{Meta: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
+		&agent.ToolEnd{Meta: meta, Call: call, Part: result, Duration: 5},
+		&agent.Asked{Meta: meta, Ask: ask},
+		&agent.AnswerStart{Meta: meta, Ask: ask},
+		&agent.AnswerEnd{Meta: meta, Ask: ask, Answer: &answer, Duration: 5},
+		&agent.Answered{Meta: meta, Ask: ask, Answer: answer},
+		&agent.ElicitationStart{Meta: meta, Question: question},
+		&agent.ElicitationEnd{Meta: meta, Question: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Duration: 5},
+		&agent.SamplingStart{Meta: meta, Server: "box", Call: &call, Params: sampling},
+		&agent.SamplingEnd{Meta: meta, Server: "box", Call: &call, Params: sampling, Duration: 5},
+		&agent.ServerLost{Meta: meta, Server: "box"},
+		&agent.Compacted{Meta: meta, Replaced: 4, By: 1},
+		&agent.Warning{Meta: meta, Text: "careful"},
+		&agent.TurnEnd{Meta: meta, Turn: 1, Messages: []run.Message{{Role: run.Tool, Parts: []run.Part{result}, Model: "m", At: at}}},
+		&agent.Suspended{Meta: meta, Asks: []*run.Ask{ask}, Wake: at},
+		&agent.Answer{Meta: meta, Text: "hi", StopReason: agent.StopAnswer, FinishReason: "stop"},
+	}
+}
+
+// The JSON of events is for other programs: its names never change.
+func TestEventsAsJSON(t *testing.T) {
+	var got bytes.Buffer
+	var types []string
+	for _, e := range everyEvent() {
+		data, err := agent.MarshalEvent(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(data) {
+			t.Fatalf("%s is no JSON: %s", e.Type(), data)
+		}
+		got.Write(append(data, '\n'))
+		types = append(types, e.Type())
+	}
+	want, err := os.ReadFile("testdata/events.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "events", got.String(), string(want))
+
+	source, err := os.ReadFile("events.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for _, m := range regexp.MustCompile(`Type\(\) string { return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
+		declared = append(declared, m[1])
+	}
+	slices.Sort(types)
+	slices.Sort(declared)
+	diff(t, "types of events", types, declared)
+}

@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Replay returns the events of a run in [Options.Store] again, from the records with a
+// number above after: 0 is all of them. A page that has lost its stream gives the Seq of the
+// last event that it has, of the types below, and ranges over what it missed.
+//
+// The order, Meta and members are the live ones, but for what no record has: durations,
+// [ToolEnd].Result, and [ModelEnd].Streamed, which is false because no [TextDelta] came
+// before. [ModelStart].Model is what this agent asks for. [ModelStart], [ModelEnd],
+// [ToolStart], [ToolEnd], [Asked], [Answered], [Compacted], [TurnEnd], [Suspended] and
+// [Answer] are replayed, with those of sub-agents. Events of other types have no record
+// and do not come again. A run that has failed ends without an error: its head says so.
+//
+// Replay takes no lease: another process may drive the run meanwhile. The last pair holds
+// an error and no event if the run cannot be read.
+func (a *Agent) Replay(ctx context.Context, key run.Key, after uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if err := a.replay(ctx, key, after, func(e Event) bool { return yield(e, nil) }); err != nil {
+			yield(nil, fmt.Errorf("replay run %q: %w", key.ID, err))
+		}
+	}
+}
+
+// replay folds the records of a run, and makes the events of each.
+func (a *Agent) replay(ctx context.Context, key run.Key, after uint64, yield func(Event) bool) error {
+	if a.opts.Store == nil {
+		return errNoStore
+	}
+	log, err := a.opts.Store.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	p := &replay{asks: map[string]*run.Ask{}, takeovers: map[*run.State]bool{}}
+	s := new(run.State)
+	for i, r := range log.Records {
+		if err := s.Apply(r); err != nil {
+			return err
+		}
+		if s.Agent.Name != a.opts.Name {
+			return fmt.Errorf("the run is of agent %q, and this is %q", s.Agent.Name, a.opts.Name)
+		}
+		var next run.Change
+		if i+1 < len(log.Records) {
+			next = innermost(log.Records[i+1].Change)
+		}
+		at, c := place{agent: a, state: s}.of(r.Change)
+		for _, e := range p.events(at, c, next) {
+			if r.Seq <= after {
+				continue
+			}
+			*e.meta() = Meta{Run: s.ID, Seq: r.Seq, Time: r.At, Path: at.path}
+			if !yield(e) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// replay is what the events of a record need of the records before.
+type replay struct {
+	asks      map[string]*run.Ask // by their ids
+	takeovers map[*run.State]bool // runs whose last reply is another agent's, see finishFor
+}
+
+// events makes the events of a change that the state has taken. next is the change of the
+// record after it.
+func (p *replay) events(at place, c, next run.Change) []Event {
+	s := at.state
+	switch c := c.(type) {
+	case *run.Called:
+		if !takesOver(next) {
+			return []Event{&ModelStart{Turn: s.Turn, Model: at.model(), Final: c.Final != "", Messages: len(s.History)}}
+		}
+	case *run.Replied:
+		if p.takeovers[s] = takesOver(c); !p.takeovers[s] {
+			return []Event{modelEnd(s.Turn, c)}
+		}
+	case *run.Intent:
+		return []Event{&ToolStart{Call: at.call(c.Call)}}
+	case *run.Outcome:
+		return []Event{&ToolEnd{Call: at.call(c.Call), Part: c.Result}}
+	case *run.Opened:
+		q := c.Ask
+		p.asks[q.ID] = &q
+		return []Event{&Asked{Ask: &q}}
+	case *run.Answered:
+		return []Event{&Answered{Ask: p.asks[c.Answer.Ask], Answer: c.Answer}}
+	case *run.Compacted:
+		return []Event{&Compacted{Replaced: c.Replaced, By: len(c.Messages)}}
+	case *run.TurnEnded:
+		return []Event{&TurnEnd{Turn: s.Turn - 1, Messages: at.last(2)}}
+	case *run.Suspended:
+		return []Event{&Suspended{Asks: run.Open(s), Wake: c.Wake}}
+	case *run.Ended:
+		return p.ended(at, c)
+	}
+	return nil
+}
+
+// ended makes the events of the end of a run. An answer in the model's own words is a turn.
+func (p *replay) ended(at place, c *run.Ended) (events []Event) {
+	if c.Status != run.Finished {
+		return nil
+	}
+	if c.Output == nil && !p.takeovers[at.state] {
+		events = append(events, &TurnEnd{Turn: at.state.Turn, Messages: at.last(1)})
+	}
+	return append(events, &Answer{Text: c.Answer, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
+}
+
+// takesOver reports whether a change is the answer of an agent that has taken the run
+// over, which counts as no turn.
+func takesOver(c run.Change) bool {
+	r, ok := c.(*run.Replied)
+	return ok && r.Usage.Turns == 0
+}
+
+// modelEnd is the event of a reply.
+func modelEnd(turn int, c *run.Replied) *ModelEnd {
+	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
+	for _, part := range c.Message.Parts {
+		if part.Type == run.CallPart {
+			r.calls = append(r.calls, part)
+		}
+	}
+	return r.event(turn, false, 0)
+}
+
+// place is where a change belongs: to the run or to one of a sub-agent.
+type place struct {
+	agent *Agent // nil: it is not known here
+	state *run.State
+	path  []string
+}
+
+// of returns the place of a change in the run of p, and the change as it is there.
+func (p place) of(c run.Change) (place, run.Change) {
+	for n, ok := c.(*run.Nested); ok; n, ok = c.(*run.Nested) {
+		call := p.state.Call(n.Call)
+		below := place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}
+		if p.agent != nil {
+			if sub := p.agent.sub(call); sub != nil {
+				below.agent = sub.agent
+			}
+		}
+		p, c = below, n.Record.Change
+	}
+	return p, c
+}
+
+// innermost is a change as it is in the run that it belongs to.
+func innermost(c run.Change) run.Change {
+	for n, ok := c.(*run.Nested); ok; n, ok = c.(*run.Nested) {
+		c = n.Record.Change
+	}
+	return c
+}
+
+// model is the model that the agent asks for.
+func (p place) model() string {
+	if p.agent == nil {
+		return ""
+	}
+	return p.agent.asked
+}
+
+// call is a call of the present turn.
+func (p place) call(id string) Call {
+	c := p.state.Call(id)
+	about := Call{Turn: p.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool}
+	if c.Args != nil {
+		about.Arguments = string(c.Args)
+	}
+	return about
+}
+
+// last is the end of the history.
+func (p place) last(n int) []run.Message {
+	h := p.state.History
+	return slices.Clip(h[max(len(h)-n, 0):])
+}
