@@ -54,7 +54,7 @@ type Decision struct {
 	Allow  bool
 	Reason string // of a denial, told to the model
 
-	// Arguments replace those of an allowed call. They must fit the tool's
+	// Arguments replace the arguments of an allowed call. They must fit the tool's
 	// schema; the model is told what they are.
 	Arguments json.RawMessage
 
@@ -213,7 +213,7 @@ var errUnknownUser = errors.New("forget decisions: Options.User does not name th
 
 // Forget drops the decisions that are remembered for a server, for all servers if
 // server is "". With [Options.User] it drops the decisions of the user of the
-// context, and an unknown user is an error. Other errors are those of
+// context, and an unknown user is an error. Other errors come from
 // [Options.Decisions].
 func (t *Toolset) Forget(ctx context.Context, server string) error {
 	user, known := t.approvals.userOf(ctx)

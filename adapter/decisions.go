@@ -21,7 +21,7 @@ type DecisionStore interface {
 	// Recall finds a decision; found is false when there is none.
 	Recall(ctx context.Context, key DecisionKey) (d Decision, found bool, err error)
 
-	// Remember keeps a decision instead of the one that was there, if any.
+	// Remember keeps a decision instead of an earlier one, if any.
 	Remember(ctx context.Context, key DecisionKey, d Decision) error
 
 	// Forget drops the decisions of a user about a server; "" stands for all users

@@ -119,7 +119,7 @@ func (c *Catalog) renamed(names []string) *Catalog {
 	return out
 }
 
-// readBy tells the tools of a toolset by which name models know the one that reads their
+// readBy tells the tools of a toolset by which name models know the reader of their
 // long results.
 func (c *Catalog) readBy(reader *Tool) {
 	for i, tool := range c.tools {

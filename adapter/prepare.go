@@ -162,7 +162,7 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 }
 
 // Continue goes on with a call that ran [mcpclient.WithManualInput] and needed input:
-// round is [Result.InputRequired], also of another process, and answers are those of
+// round is [Result.InputRequired], also of another process, and answers are as for
 // [mcpclient.Continue]. The round must be of this tool and these arguments, or nothing
 // is sent: prepare the same call again, [Prepared.WithArguments] if whoever approved it
 // changed them. Approval is not asked for again. With WithManualInput among the options

@@ -64,7 +64,7 @@ func toolNames(tools []*Tool) []string {
 	return names
 }
 
-// Refresh lists the tools of the servers of those names again, of all servers
+// Refresh lists the tools of the servers with these names again, of all servers
 // if none is named. It connects again to servers that could not be reached or
 // whose connection has ended, except those with [mcpclient.Options].Restart: their
 // client connects again by itself until it gives up, and is left alone then. A

@@ -147,7 +147,7 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 	return r
 }
 
-// failure words an error for the model and says whether it is beyond the model's
+// failure words an error for the model and reports whether it is beyond the model's
 // reach. Causes that may hold addresses or output of programs stay out of the
 // text.
 func failure(ctx context.Context, err error, sent bool) (text string, fatal bool) {
@@ -169,7 +169,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case errors.As(err, &edit):
 		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.ArgumentError), true
 	case errors.As(err, &unasked):
-		return "nobody could be asked to approve the call. Nothing was done.", true
+		return "no person could be asked to approve the call. Nothing was done.", true
 	case errors.As(err, &argument):
 		return argument.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
 	case errors.As(err, &stale):

@@ -41,7 +41,7 @@ type Server struct {
 	// what Deny names is left out in any case.
 	Allow, Deny []string
 
-	// Filter says whether a tool that passes Allow and Deny is offered. Default:
+	// Filter reports whether a tool that passes Allow and Deny is offered. Default:
 	// all are. It must not change the tool. A tool at which it panics is left out,
 	// see [SkippedTool]. [ReadOnly], [NotDestructive] and
 	// [Matching] are filters.

@@ -24,7 +24,7 @@ type taskPeer struct {
 	polls     int    // until then
 	message   string // why the task failed
 	plain     bool   // it has no tasks
-	execution string // of the tool, "" for the one that it must be a task
+	execution string // of the tool, "" for a tool that must be a task
 	progress  bool   // is told with every answer about the task
 
 	token   json.RawMessage // of the call

@@ -228,7 +228,7 @@ func TestListeningOverHTTP(t *testing.T) {
 
 		web.Drop()
 		synctest.Wait()
-		p.RemoveTools("a") // told to nobody
+		p.RemoveTools("a") // told to no observer
 		time.Sleep(time.Minute)
 		wantEvents(t, &e, Event{Server: "p", Removed: []string{"a"}})
 		p.tool("c", object, echo)

@@ -196,7 +196,7 @@ func valueOf(q *run.Ask, a run.Answer) (json.RawMessage, error) {
 	return json.Marshal(result)
 }
 
-// goOn goes on with a call of which all questions are answered.
+// goOn goes on with a call if all its questions are answered.
 func (w *work) goOn(c run.Call) (func(), error) {
 	round := new(mcp.InputRequired)
 	if err := json.Unmarshal(c.Round, round); err != nil {
@@ -273,7 +273,7 @@ func (e *engine) wake(answers []run.Answer) error {
 
 // expired is the answer to a question that came to its end.
 func expired(q *run.Ask, now time.Time) run.Answer {
-	a := run.Answer{Ask: q.ID, Reason: "nobody answered in time", At: now.UTC().Truncate(time.Millisecond)}
+	a := run.Answer{Ask: q.ID, Reason: "no person answered in time", At: now.UTC().Truncate(time.Millisecond)}
 	switch q.Kind {
 	case run.AskApproval, run.AskSampling:
 		a.Action = run.Deny

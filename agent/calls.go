@@ -48,7 +48,7 @@ type job struct {
 	key   string
 }
 
-// proposed makes the calls of a reply those of the turn.
+// proposed makes the calls of the turn from a reply.
 func (e *engine) proposed(asked []run.Part) []run.Call {
 	calls := make([]run.Call, len(asked))
 	for i, p := range asked {
@@ -79,6 +79,9 @@ func (e *engine) calls() error {
 		return e.suspend()
 	}
 	output := e.outputOf()
+	if output == nil && e.agent.output != nil && e.state.Final != "" {
+		return e.failed(e.noOutput(e.state.Answer))
+	}
 	answer, taken := e.takenOver()
 	before := len(e.state.History)
 	if err := e.record(nil, &run.TurnEnded{}); err != nil {
@@ -94,7 +97,7 @@ func (e *engine) calls() error {
 	return nil
 }
 
-// loop returns when nobody works on the calls any more.
+// loop returns when no goroutine works on the calls any more.
 func (w *work) loop() (err error) {
 	var flush <-chan time.Time // outcomes wait for others to share one write
 	began, working := time.Now(), false

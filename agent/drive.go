@@ -65,7 +65,7 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 	}}
 }
 
-// create begins a run in the store, or gives the input to the one of that name.
+// create begins a run in the store, or gives the input to the run of that name.
 func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in Input) (*loaded, error) {
 	s := new(run.State)
 	first := run.Record{Seq: 1, At: time.Now().UTC().Truncate(time.Millisecond), Change: begun}
@@ -131,14 +131,14 @@ func (a *Agent) release(l *loaded) {
 var errNoStore = errors.New("the agent has no Options.Store")
 
 // Resume answers questions of a run in [Options.Store], and goes on with the run: after
-// a suspension, or after its process has ended. Its events are those of [Agent.Events].
+// a suspension, or after its process has ended. Its events are as of [Agent.Events].
 // Answers that do not fit their questions are refused, each with its reason, and the run stays
 // as it is.
 func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) iter.Seq2[Event, error] {
 	return a.resume(key, answers).events(ctx)
 }
 
-// ResumeRun is Resume for those who want the outcome alone.
+// ResumeRun is Resume for callers who want the outcome alone.
 func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answer) (*Result, error) {
 	return outcome(a.resume(key, answers).run(ctx))
 }

@@ -133,7 +133,7 @@ func (e *engine) ended() error {
 // Next says what a run waits for after a step.
 type Next struct {
 	Status run.Status
-	Asks   []*run.Ask // open questions, those of sub-agents too, if the run waits
+	Asks   []*run.Ask // open questions, also of sub-agents, if the run waits
 	Wake   time.Time  // when a waiting run goes on without an answer; zero: never
 }
 

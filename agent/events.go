@@ -28,7 +28,7 @@ import (
 //
 // The last turn is followed by Answer, which ends the run; a run that waits for a person
 // ends its events with Suspended instead. A run that fails ends with an error, and then
-// an event that opened something may lack the one that closes it.
+// an event that opened something may stay without its end.
 //
 // An event of a record comes out when the record is durable, and [Meta] has its number.
 // [Agent.Replay] gives such events again.

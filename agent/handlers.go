@@ -181,7 +181,7 @@ func (v *visits) begin() bool {
 	return true
 }
 
-// end lets no visit begin, ends the contexts of those under way, and waits for
+// end lets no visit begin, ends the contexts of visits under way, and waits for
 // them. It may be called more than once.
 func (v *visits) end() {
 	v.mu.Lock()

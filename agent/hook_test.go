@@ -145,3 +145,26 @@ func TestCompaction(t *testing.T) {
 		t.Errorf("%d compactions, and the last prompt has %d messages", shorter, last)
 	}
 }
+
+// What a hook made of the arguments is what the person sees, and what runs, also if the
+// answer comes in another process.
+func TestHookBeforeALateApproval(t *testing.T) {
+	store := run.NewMemory()
+	opts := agent.Options{Approve: agent.AskPerson, Hooks: []agent.Hook{{
+		BeforeTool: func(_ context.Context, _ *run.State, c *agent.ToolCall) error {
+			c.Arguments = json.RawMessage(`{"x":2}`)
+			return nil
+		},
+	}}}
+	first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
+	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
+	if err != nil || string(got.Asks[0].Arguments) != `{"x":2}` {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	second, _ := process(t, store, play(says("done")), opts)
+	got, err = second.ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "result", lines(history(got))[2], `tool: 1/echo→"{\"x\":2}"`)
+}

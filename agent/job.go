@@ -64,7 +64,7 @@ func (j *job) tool() *adapter.Tool {
 	return j.call.Tool()
 }
 
-// approved takes a call as the one that runs.
+// approved takes a call as what runs.
 func (w *work) approved(j *job, call *adapter.Prepared) {
 	if call != nil {
 		j.call = call

@@ -113,11 +113,11 @@ type Options struct {
 	//	ToolProfile(options ...llms.CallOption) string
 	//
 	// as that of package openaimodel does by its host, and else by its dialect:
-	// [adapter.Anthropic] and [adapter.GoogleAI] for those, [adapter.OpenAI] for
+	// [adapter.Anthropic] and [adapter.GoogleAI] for these two, [adapter.OpenAI] for
 	// the others.
 	Profile adapter.Profile
 
-	// Media says whether the model takes a part of a tool's result that is not
+	// Media reports whether the model takes a part of a tool's result that is not
 	// text, by its MIME type; accepted parts follow the tool messages in a human
 	// message. Default: PNG, JPEG, GIF and WebP images.
 	Media func(mimeType string) bool

@@ -26,20 +26,37 @@ var ErrNoOutput = errors.New("agent: the model gave no answer in the form that i
 
 // As runs the agent for an answer of type T, a struct. The model gives it by calling a
 // tool final_answer, whose schema is that of T: see [adapter.Func] for the tags of its
-// fields. An answer that does not fit is told to the model, and one in words is asked for
-// again, twice at most; then the error matches [ErrNoOutput]. A run that waits for a
-// person is no error: see Result.Status.
+// fields. An answer that does not fit is told to the model and costs a turn; one in words is
+// asked for again, twice at most. At a limit the model has one more try. Then the error
+// matches [ErrNoOutput]. A run that waits for a
+// person is no error, see Result.Status: [ResumeAs] goes on with it.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
+	result, err := withOutput[T](a).Run(ctx, in, opts...)
+	return as[T](result, err)
+}
+
+// ResumeAs is [Agent.ResumeRun] for a run that [As] has begun.
+func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Answer) (T, *Result, error) {
+	result, err := withOutput[T](a).ResumeRun(ctx, key, answers...)
+	return as[T](result, err)
+}
+
+// as reads the answer of a run that is over.
+func as[T any](result *Result, err error) (T, *Result, error) {
 	var out T
-	answer := adapter.Func(answerTool, "Gives the final answer. Call it once, when you have all that the answer needs.",
-		func(context.Context, T) (string, error) { return "ok", nil }, &adapter.FuncOptions{Server: answerServer, Trusted: true})
-	with := *a
-	with.tools, with.output = adapter.Merge(a.tools, answer), answer.Tool()
-	result, err := with.Run(ctx, in, opts...)
 	if err == nil && result.Status == run.Finished {
 		err = json.Unmarshal(result.State.Output, &out)
 	}
 	return out, result, err
+}
+
+// withOutput is the agent with the tool of a structured answer.
+func withOutput[T any](a *Agent) *Agent {
+	answer := adapter.Func(answerTool, "Gives the final answer. Call it once, when you have all that the answer needs.",
+		func(context.Context, T) (string, error) { return "ok", nil }, &adapter.FuncOptions{Server: answerServer, Trusted: true})
+	with := *a
+	with.tools, with.output = adapter.Merge(a.tools, answer), answer.Tool()
+	return &with
 }
 
 // answerServer stands for the server of the tool of a structured answer.

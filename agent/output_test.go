@@ -49,3 +49,28 @@ func TestAs(t *testing.T) {
 		})
 	}
 }
+
+// A structured answer may come after a wait.
+func TestResumeAs(t *testing.T) {
+	store := run.NewMemory()
+	opts := agent.Options{Approve: agent.AskPerson}
+	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
+	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
+	if err != nil || got.Status != run.Waiting {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
+	report, _, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun, got.Asks[0].Allow())
+	if err != nil || report != (weatherReport{"Oslo", 7}) {
+		t.Errorf("got %+v, %v", report, err)
+	}
+}
+
+// A model whose answers never fit comes to its limit.
+func TestAsComesToAnEnd(t *testing.T) {
+	model := play(uses(toolCall("", "final_answer", `{"city":1}`)))
+	_, got, err := agent.As[weatherReport](t.Context(), newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 3}}), human("go"))
+	if !errors.Is(err, agent.ErrNoOutput) || got.Spent.Turns != 4 {
+		t.Errorf("got %v after %d turns", err, got.Spent.Turns)
+	}
+}

@@ -35,7 +35,7 @@ type RecoverOptions struct {
 
 // Recover drives, in this process, the runs of a store that are due: whose process has
 // ended, that have an answer, or that have waited long enough. It returns when the context
-// has ended and its runs have stopped, with the context's error. The agents are those of the
+// has ended and its runs have stopped, with the context's error. The agents are the agents of the
 // store, by their names; runs of other agents are left alone. A run that fails stays as it is
 // recorded; one that cannot be driven, because its store or its lease fails, is tried
 // again after a wait that doubles up to a minute.
@@ -135,7 +135,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	return started, nil
 }
 
-// take reports whether nobody here drives the run, and it has not failed just now.
+// take reports whether no goroutine here drives the run, and it has not failed just now.
 func (r *recovery) take(key run.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

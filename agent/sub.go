@@ -28,7 +28,9 @@ const subSchema = `{"type":"object","properties":{"task":{"type":"string","descr
 // Sub makes a tool of an agent, for Options.Tools of another one. The model gives it a
 // task, and reads its answer. The sub-agent's run is a part of the run that it works for: it
 // is kept with it, its questions are questions of that run, and what it uses counts there.
-// Its own Options.Store is not used. The name and the description are for the model.
+// The other agent's Hooks go around it, and its Approve and Prices hold if the sub-agent has
+// none of its own. Its own Options.Store is not used. The name and the description are for the
+// model.
 func Sub(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }
@@ -52,6 +54,21 @@ func newSub(a *Agent, name, description string, take bool) (*SubAgent, error) {
 		return nil, fmt.Errorf("sub-agent: %w", err)
 	}
 	return &SubAgent{FuncTool: tool, agent: a, take: take}, nil
+}
+
+// under is the sub-agent's agent as it works for another one: what decides on calls, guards
+// them and prices them there holds here, too.
+func (s *SubAgent) under(parent *Agent) *Agent {
+	a, o := *s.agent, *s.agent.opts
+	if o.Approve == nil {
+		o.Approve = parent.opts.Approve
+	}
+	if o.Prices == nil {
+		o.Prices = parent.opts.Prices
+	}
+	o.Hooks = append(slices.Clip(parent.opts.Hooks), o.Hooks...)
+	a.opts = &o
+	return &a
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.
@@ -96,7 +113,7 @@ func (w *work) delegate(c run.Call, sub *SubAgent) (func(), error) {
 
 // child is the engine of the sub-agent that works on a call.
 func (e *engine) child(call string, sub *SubAgent) *engine {
-	child := newEngine(e.ctx, sub.agent, e.ledger)
+	child := newEngine(e.ctx, sub.under(e.agent), e.ledger)
 	child.workers = e.workers
 	child.parent, child.call, child.state = e, call, nil
 	child.path = append(slices.Clip(e.path), sub.Tool().Definition().Name)
@@ -146,6 +163,7 @@ func (w *work) supervise(c *run.Call, e *engine) error {
 	case err != nil && w.ledger.failed() != nil:
 		return err
 	case err != nil || e.state.Status == run.Failed:
+		e.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.state.Error)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
 		return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}, 0)
 	case e.state.Status == run.Waiting:

@@ -125,7 +125,7 @@ func TestHandoff(t *testing.T) {
 	})
 }
 
-// A sub-agent that fails is a failed call, and its limits are those of the run.
+// A sub-agent that fails is a failed call, and its limits are the limits of the run.
 func TestSubAgentFails(t *testing.T) {
 	broken := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("secret") }), nil)
 	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.Sub), agent.Options{}), human("go"))
@@ -157,5 +157,28 @@ func TestSubAgentsAreDeep(t *testing.T) {
 	}
 	if !refused {
 		t.Error("the third level was not refused")
+	}
+}
+
+// What guards the calls of an agent guards the calls of its sub-agents.
+func TestSubAgentIsGuarded(t *testing.T) {
+	toolset, s := open(t, nil)
+	helper := withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
+	model := play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done"))
+	a := boss(t, model, sub(t, helper, agent.Sub), agent.Options{Approve: agent.AskPerson})
+	got := mustRun(t, a, human("go"))
+	if got.Status != run.Waiting || len(got.Asks) != 1 || got.Asks[0].Tool != "sleep" || s.most.Load() > 0 {
+		t.Errorf("got %+v, want a question about the helper's call", got)
+	}
+	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *run.State, c *agent.ToolCall) error {
+		if c.Name == "sleep" {
+			return agent.Deny("no")
+		}
+		return nil
+	}}
+	helper = withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
+	mustRun(t, boss(t, play(model.steps...), sub(t, helper, agent.Sub), agent.Options{Hooks: []agent.Hook{deny}}), human("go"))
+	if s.most.Load() > 0 {
+		t.Error("the call ran although the hook denies it")
 	}
 }

@@ -355,6 +355,9 @@ func (s *State) asks(q *Ask) error {
 	switch q.Kind {
 	case AskApproval:
 		call.At, call.Answer = Asked, nil
+		if len(q.Arguments) > 0 {
+			call.Args = q.Arguments // what is approved is what runs
+		}
 	case AskDoubt:
 		call.At, call.Answer = Doubt, nil
 	}

@@ -16,7 +16,7 @@ type Limits struct {
 	Depth    int `json:"depth,omitzero"`    // sub-agents below each other; default 4, at most [MaxDepth]
 
 	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls; default none
-	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; default none
+	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; an entry of 0 is a limit, too; default none
 	Active time.Duration    `json:"active_ns,omitzero"` // time in model and tool calls, without waits for a person; default none
 }
 
