@@ -17,7 +17,7 @@ import (
 // [ToolEnd].Result, and [ModelEnd].Streamed, which is false because no [TextDelta] came
 // before. [ModelStart].Model is what this agent asks for. [ModelStart], [ModelEnd],
 // [ToolStart], [ToolEnd], [Asked], [Answered], [Compacted], [TurnEnd], [Suspended] and
-// [Answer] are replayed, with those of sub-agents. Events of other types have no record
+// [Answer] are replayed, also of sub-agents. Events of other types have no record
 // and do not come again. A run that has failed ends without an error: its head says so.
 //
 // Replay takes no lease: another process may drive the run meanwhile. The last pair holds
