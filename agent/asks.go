@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,33 +18,25 @@ import (
 // open opens a question.
 func (e *engine) open(q *run.Ask) error { return e.openAll(nil, []*run.Ask{q}) }
 
-// openAll records changes and opens questions. Beyond the limit of open questions the
-// run fails.
+// openAll records changes and opens questions, all at once. Beyond the limit of open
+// questions the run fails.
 func (e *engine) openAll(changes []run.Change, asks []*run.Ask) error {
-	var root int
-	e.read(func(s *run.State) { root = len(s.Asks) })
-	if limit := e.state.Limits.Asks; limit >= 0 && root+len(asks) > limit {
+	var open int
+	e.read(func(*run.State) { open = len(run.Open(e.ledger.root)) })
+	if limit := e.root().state.Limits.Asks; limit >= 0 && open+len(asks) > limit {
 		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
 	}
-	for _, c := range changes {
-		if err := e.record(nil, c); err != nil {
-			return err
-		}
-	}
+	var events []Event
 	for _, q := range asks {
+		q.ID = "ask_" + newKey()
 		q.Created = time.Now().UTC().Truncate(time.Millisecond)
 		if ttl := e.agent.opts.AskTTL; ttl > 0 {
 			q.Expires = q.Created.Add(ttl)
 		}
 		q.Path = e.path
-		e.ledger.mu.Lock()
-		q.ID = fmt.Sprintf("ask_%d", e.ledger.root.Seq+1)
-		e.ledger.mu.Unlock()
-		if err := e.record([]Event{&Asked{Ask: q}}, &run.Opened{Ask: *q}); err != nil {
-			return err
-		}
+		changes, events = append(changes, &run.Opened{Ask: *q}), append(events, &Asked{Ask: q})
 	}
-	return nil
+	return e.record(events, changes...)
 }
 
 // keysOf are the keys of a round's questions, in a fixed order.
@@ -99,6 +92,8 @@ func (w *work) put(q *run.Ask) error {
 	switch {
 	case w.engine.ctx.Err() != nil:
 		return w.ended()
+	case errors.Is(err, run.ErrExpired):
+		return w.answered(expired(q, time.Now()))
 	case err != nil && q.Elicit != nil:
 		return w.giveUp(q, err)
 	case err != nil:
@@ -111,12 +106,11 @@ func (w *work) put(q *run.Ask) error {
 
 // giveUp ends a call whose question cannot be answered.
 func (w *work) giveUp(q *run.Ask, err error) error {
-	var c *run.Call
-	w.read(func(s *run.State) { c = s.Call(q.Call) })
-	if c == nil {
+	open := w.pending(func(c *run.Call) bool { return c.ID == q.Call && c.At != run.Done })
+	if len(open) == 0 {
 		return nil
 	}
-	j := w.job(c)
+	j := w.job(&open[0])
 	text := "Error: the tool asked the user something that could not be answered. The call was given up."
 	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}, 0)
 }
@@ -169,7 +163,7 @@ func (e *engine) answeredBelow(a run.Answer) error {
 		if c.Child == nil || sub == nil || !slices.ContainsFunc(run.Open(c.Child), func(q *run.Ask) bool { return q.ID == a.Ask }) {
 			continue
 		}
-		child := e.child(c.ID, sub)
+		child := e.child(e.ctx, c.ID, sub)
 		defer child.visits.end()
 		if err := child.answered(a); err != nil || child.state.Status != run.Waiting {
 			return err
@@ -271,9 +265,12 @@ func (e *engine) wake(answers []run.Answer) error {
 	return e.record(nil, &run.Woken{})
 }
 
+// unanswered is the reason of an answer that no person has given.
+const unanswered = "no person answered in time"
+
 // expired is the answer to a question that came to its end.
 func expired(q *run.Ask, now time.Time) run.Answer {
-	a := run.Answer{Ask: q.ID, Reason: "no person answered in time", At: now.UTC().Truncate(time.Millisecond)}
+	a := run.Answer{Ask: q.ID, Reason: unanswered, At: now.UTC().Truncate(time.Millisecond)}
 	switch q.Kind {
 	case run.AskApproval, run.AskSampling:
 		a.Action = run.Deny

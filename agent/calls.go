@@ -131,6 +131,9 @@ func (w *work) loop() (err error) {
 		case <-flush:
 			flush, err = nil, errors.Join(err, w.commit())
 		}
+		if err != nil {
+			w.cancel(err)
+		}
 	}
 }
 
@@ -291,7 +294,7 @@ func (w *work) perform(c *run.Call, j *job, send func(context.Context, callOptio
 	defer end()
 	result := send(ctx, w.options(c, j))
 	switch {
-	case w.engine.ctx.Err() != nil:
+	case w.engine.ctx.Err() != nil && result.Err != nil:
 		return w.ended() // what became of the call is in doubt
 	case undecided(result.Err):
 		return result.Err
@@ -299,7 +302,7 @@ func (w *work) perform(c *run.Call, j *job, send func(context.Context, callOptio
 		return w.pause(c, j, result)
 	}
 	w.noteLost(j, result)
-	if result.Interrupted() && c.Tries+1 < maxResends && j.repeatable() {
+	if result.Interrupted() && c.Task == nil && c.Tries+1 < maxResends && j.repeatable() {
 		return nil // it is sent again, see doubt
 	}
 	return w.outcome(j, result, time.Since(start))

@@ -29,6 +29,9 @@ const (
 	maxTries   = 32
 )
 
+// unknown is what a model is told of a call in doubt.
+const unknown = "It is unknown whether the call ran: the program ended while it was under way. Check before you repeat it."
+
 // doubt resolves a call that was sent and has no outcome: it was under way when its
 // process ended, or its connection did. It is sent again only if that does no harm.
 func (w *work) doubt(c run.Call) (func(), error) {
@@ -45,7 +48,7 @@ func (w *work) doubt(c run.Call) (func(), error) {
 	case FailOnDoubt:
 		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
 	}
-	return nil, w.outcome(j, inDoubt(j, "It is unknown whether the call ran: the program ended while it was under way. Check before you repeat it."), 0)
+	return nil, w.outcome(j, inDoubt(j, unknown), 0)
 }
 
 // repeatable reports whether sending the call again does it at most once, or no harm.
@@ -69,7 +72,11 @@ func (w *work) resolve(c run.Call) (func(), error) {
 	case run.Known:
 		return nil, w.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
 	}
-	return nil, w.outcome(j, inDoubt(j, "The user says that the call ran. Its result is lost."), 0)
+	text := "The user says that the call ran. Its result is lost."
+	if c.Answer.By == "" && c.Answer.Reason == unanswered {
+		text = unknown
+	}
+	return nil, w.outcome(j, inDoubt(j, text), 0)
 }
 
 func inDoubt(j *job, text string) *adapter.Result {

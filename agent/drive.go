@@ -241,7 +241,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 // wake takes what a waiting run waits for.
 func (d *session) wake(e *engine, j Journal) error {
 	answers := d.answers
-	if j != nil && e.state.Status == run.Waiting {
+	if j != nil && len(run.Open(e.state)) > 0 {
 		kept, err := j.Answers(e.ctx)
 		if err != nil {
 			return err
@@ -259,6 +259,7 @@ func (d *session) wake(e *engine, j Journal) error {
 func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
 	e, end := d.start(ctx, l, out)
 	defer end()
+	defer func() { _ = e.ledger.save() }() // a later process finds what is missing in doubt
 	for _, change := range l.first {
 		if err := e.record(nil, change); err != nil {
 			return err
@@ -272,6 +273,15 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	}
 	for e.goes() {
 		if err := e.step(); err != nil {
+			return err
+		}
+		if e.goes() {
+			continue
+		}
+		if err := e.commit(); err != nil {
+			return err
+		}
+		if err := d.wake(e, l.journal); err != nil { // an answer may have come meanwhile
 			return err
 		}
 	}

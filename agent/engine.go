@@ -57,8 +57,11 @@ func (e *engine) record(events []Event, changes ...run.Change) error {
 	defer e.ledger.mu.Unlock()
 	for i, c := range changes {
 		var with []Event
-		if i == len(changes)-1 {
+		switch rest := len(changes) - i; { // the last events come with the last changes, one each
+		case rest == 1:
 			with = e.stamp(now, events)
+		case rest <= len(events):
+			with, events = e.stamp(now, events[:1]), events[1:]
 		}
 		if err := e.ledger.add(e.lift(c, now), with); err != nil {
 			return fmt.Errorf("the run's records do not fit its state: %w", err)

@@ -93,7 +93,7 @@ func (w *work) beforeTool(j *job) error {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(w.ctx, w.state, c) }); err != nil {
+		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(w.ctx, w.view(), c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
 		}
 	}
@@ -111,11 +111,26 @@ func (w *work) afterTool(j *job, result *run.Part) error {
 			continue
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
-		if err := guarded("AfterTool hook", func() error { return h.AfterTool(w.ctx, w.state, c, result) }); err != nil {
+		if err := guarded("AfterTool hook", func() error { return h.AfterTool(w.ctx, w.view(), c, result) }); err != nil {
 			return fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)
 		}
 	}
 	return nil
+}
+
+// view is the state as it is now, for a hook that runs beside other calls.
+func (e *engine) view() *run.State {
+	var v run.State
+	e.read(func(s *run.State) {
+		v = *s
+		v.Calls = make([]*run.Call, len(s.Calls))
+		for i, c := range s.Calls {
+			copied := *c
+			copied.Child = nil
+			v.Calls[i] = &copied
+		}
+	})
+	return &v
 }
 
 // refusal is what the model reads of a call that a hook denies.

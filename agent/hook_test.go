@@ -168,3 +168,21 @@ func TestHookBeforeALateApproval(t *testing.T) {
 	}
 	diff(t, "result", lines(history(got))[2], `tool: 1/echo→"{\"x\":2}"`)
 }
+
+// A hook reads the state while other calls change it.
+func TestHookReadsTheState(t *testing.T) {
+	toolset, _ := open(t, nil)
+	calls := make([]llms.ToolCall, 8)
+	for i := range calls {
+		calls[i] = toolCall(string(rune('a'+i)), "echo", `{}`)
+	}
+	hook := agent.Hook{AfterTool: func(_ context.Context, s *run.State, _ *agent.ToolCall, _ *run.Part) error {
+		for _, c := range s.Calls {
+			if c.At == "" {
+				return errors.New("a call without a stage")
+			}
+		}
+		return nil
+	}}
+	mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Hooks: []agent.Hook{hook}}), human("go"))
+}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -53,6 +54,7 @@ type ledger struct {
 	wrote   sync.Cond
 	done    uint64 // number of the last record that is durable and whose events are out
 	err     error  // why nothing can be written any more
+	refused bool   // the journal has failed
 }
 
 func newLedger(ctx context.Context, s *run.State, j Journal, out func(Event) error) *ledger {
@@ -104,7 +106,7 @@ func (l *ledger) write() {
 		head = run.HeadOf(l.root)
 	}
 	l.mu.Unlock()
-	err := l.put(head, records, events)
+	err := guarded("the journal", func() error { return l.put(head, records, events) })
 	l.mu.Lock()
 	l.writing, l.done = false, seq
 	if l.err == nil {
@@ -115,7 +117,7 @@ func (l *ledger) write() {
 
 func (l *ledger) put(head run.Head, records []run.Record, events []Event) error {
 	if len(records) > 0 {
-		if err := l.journal.Append(l.ctx, head, records); err != nil {
+		if err := l.keep(head, records); err != nil {
 			return err
 		}
 	}
@@ -125,4 +127,41 @@ func (l *ledger) put(head run.Head, records []run.Record, events []Event) error 
 		}
 	}
 	return nil
+}
+
+// lastWrite bounds what is written after the end of the context: outcomes that are known
+// must not become doubts.
+const lastWrite = 5 * time.Second
+
+// keep makes records durable.
+func (l *ledger) keep(head run.Head, records []run.Record) error {
+	ctx := l.ctx
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+		defer cancel()
+	}
+	err := l.journal.Append(ctx, head, records)
+	if err != nil {
+		l.mu.Lock()
+		l.refused = true
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// save makes durable what was recorded last, also if its events are not taken any more.
+func (l *ledger) save() error {
+	l.mu.Lock()
+	for l.writing {
+		l.wrote.Wait()
+	}
+	records, head := l.records, run.HeadOf(l.root)
+	l.records = nil
+	refused := l.refused
+	l.mu.Unlock()
+	if l.journal == nil || refused || len(records) == 0 {
+		return nil
+	}
+	return guarded("the journal", func() error { return l.keep(head, records) })
 }

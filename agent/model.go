@@ -105,14 +105,14 @@ func (e *engine) ask(stop StopReason) (*reply, error) {
 	if err := e.afterModel(reply); err != nil {
 		return nil, err
 	}
+	if final {
+		reply.keepCalls(a.output) // the model may make no other
+	}
 	return reply, e.replied(reply, reply.event(e.state.Turn, stream.has(reply.text), time.Since(began)), final)
 }
 
 // replied records a reply.
 func (e *engine) replied(r *reply, end *ModelEnd, final bool) error {
-	if final {
-		r.keepCalls(e.agent.output) // those that it may not make go
-	}
 	r.repair = !final && e.repairs(r)
 	err := e.record([]Event{end}, &run.Replied{
 		Message: r.message, Calls: e.proposed(r.calls), Finish: r.finish, Usage: r.usage, Repair: r.repair,

@@ -93,3 +93,91 @@ func TestWokenProcessIsRefused(t *testing.T) {
 type stalled struct{ run.Store }
 
 func (stalled) Renew(context.Context, run.Lease, time.Duration) error { return nil }
+
+// An outcome that is known when the process ends is kept, and so is not in doubt.
+func TestKnownOutcomeIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := run.NewMemory()
+		ctx, kill := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer kill()
+		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
+		if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		second, _ := process(t, store, play(says("done")), agent.Options{})
+		got, err := second.ResumeRun(t.Context(), theRun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := lines(history(got))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
+			t.Errorf("the model is told %s", text)
+		}
+	})
+}
+
+// broken is a store that fails, or panics, from the n-th append on.
+type broken struct {
+	run.Store
+	left   *int
+	panics bool
+}
+
+func (b broken) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
+	if *b.left--; *b.left >= 0 {
+		return b.Store.Append(ctx, lease, head, records)
+	}
+	if b.panics {
+		panic("disk gone")
+	}
+	return errors.New("disk full")
+}
+
+// A store that fails stops the calls that are under way, and a panic of it is an error.
+func TestStoreFails(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			left := 2
+			store := broken{run.NewMemory(), &left, panics}
+			a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 3600))), agent.Options{})
+			start := time.Now()
+			if _, err := a.Run(t.Context(), human("go")); err == nil || time.Since(start) > time.Minute {
+				t.Errorf("got %v after %v, want the failure of the store at once", err, time.Since(start))
+			}
+		})
+	}
+}
+
+// An answer that comes before the run is suspended is taken.
+func TestAnswerWhileOthersRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := run.NewMemory()
+		a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"), sleep("2", 60)), says("done")), agent.Options{})
+		ended := make(chan *agent.Result)
+		go func() {
+			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- got
+		}()
+		time.Sleep(10 * time.Second)
+		log, err := store.Load(t.Context(), theRun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := run.Fold(log.Records)
+		if err != nil || len(state.Asks) != 1 {
+			t.Fatalf("got %+v, %v", state, err)
+		}
+		answer, err := state.Asks[0].Accept(map[string]any{"name": "Ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Answer(t.Context(), theRun, answer); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-ended; got.Answer != "done" {
+			t.Errorf("got %+v, want the run to go on", got)
+		}
+	})
+}

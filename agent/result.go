@@ -59,6 +59,9 @@ func outcome(s *run.State, err error) (*Result, error) {
 // [Agent.Run] returns by adding all events to a Result that has the input as its
 // Messages; State is left out.
 func (r *Result) Add(e Event) {
+	if len(e.meta().Path) > 0 {
+		return // a sub-agent's
+	}
 	switch e := e.(type) {
 	case *ModelEnd:
 		r.Status = run.Running

@@ -98,7 +98,7 @@ func (w *work) delegate(c run.Call, sub *SubAgent) (func(), error) {
 	if status == run.Waiting || status != "" && !w.room() || !w.room() {
 		return nil, nil
 	}
-	e := w.child(c.ID, sub)
+	e := w.child(w.ctx, c.ID, sub)
 	if status == "" {
 		if err := e.begin(&c, sub); err != nil {
 			return nil, err
@@ -112,8 +112,8 @@ func (w *work) delegate(c run.Call, sub *SubAgent) (func(), error) {
 }
 
 // child is the engine of the sub-agent that works on a call.
-func (e *engine) child(call string, sub *SubAgent) *engine {
-	child := newEngine(e.ctx, sub.under(e.agent), e.ledger)
+func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
+	child := newEngine(ctx, sub.under(e.agent), e.ledger)
 	child.workers = e.workers
 	child.parent, child.call, child.state = e, call, nil
 	child.path = append(slices.Clip(e.path), sub.Tool().Definition().Name)
@@ -160,6 +160,8 @@ func (w *work) supervise(c *run.Call, e *engine) error {
 	switch {
 	case w.engine.ctx.Err() != nil:
 		return w.ended()
+	case e.ctx.Err() != nil:
+		return context.Cause(e.ctx)
 	case err != nil && w.ledger.failed() != nil:
 		return err
 	case err != nil || e.state.Status == run.Failed:
