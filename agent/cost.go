@@ -19,12 +19,14 @@ func (a *Agent) modelName() string {
 
 // priced refuses a model whose cost is limited and cannot be told.
 func (e *engine) priced() error {
-	limits := e.root().state.Limits.Cost
-	if len(limits) == 0 {
-		return nil
-	}
-	if err := e.agent.opts.Prices.Limited(e.agent.modelName(), limits); err != nil {
-		return fmt.Errorf("Limits.Cost: %w", err)
+	for p := e; p != nil; p = p.parent {
+		limits := p.state.Limits.Cost
+		if len(limits) == 0 {
+			continue
+		}
+		if err := e.agent.opts.Prices.Limited(e.agent.modelName(), limits); err != nil {
+			return fmt.Errorf("Limits.Cost: %w", err)
+		}
 	}
 	return nil
 }

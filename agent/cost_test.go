@@ -97,3 +97,14 @@ func TestSamplingIsCharged(t *testing.T) {
 		})
 	}
 }
+
+// The limits of a sub-agent hold as if it ran alone.
+func TestUnpricedSubAgent(t *testing.T) {
+	model := play(says("x"))
+	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}, Prices: prices})
+	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), agent.Options{})
+	got := mustRun(t, a, human("go"))
+	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
+		t.Errorf("the model is told %s after %d calls of the helper's model", text, len(model.prompts()))
+	}
+}

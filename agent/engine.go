@@ -101,7 +101,7 @@ func (e *engine) stamp(now time.Time, events []Event) []Event {
 // show shows an event that no record has: it comes out at once, and is not replayed.
 func (e *engine) show(event Event) bool {
 	e.ledger.mu.Lock()
-	*event.meta() = Meta{Run: e.ledger.root.ID, Seq: e.ledger.root.Seq, Time: time.Now(), Path: e.path}
+	*event.meta() = Meta{Run: e.ledger.root.ID, Seq: e.ledger.done, Time: time.Now(), Path: e.path}
 	e.ledger.mu.Unlock()
 	return e.ledger.out(event) == nil
 }

@@ -44,7 +44,7 @@ type Event interface {
 // Meta says where and when an event happened.
 type Meta struct {
 	Run  string    `json:"run"`
-	Seq  uint64    `json:"seq"` // of the event's own record, or of the last one before it
+	Seq  uint64    `json:"seq"` // of the event's own record, or of the last one whose events are out
 	Time time.Time `json:"time"`
 	Path []string  `json:"path,omitempty"` // the sub-agents that it happened in, outermost first
 }

@@ -98,6 +98,15 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	return f(ctx)
 }
 
+// renewOnce renews a lease, in a part of its time: a store that hangs must not hide that
+// the lease is over.
+func (d *session) renewOnce(ctx context.Context, lease run.Lease) error {
+	ttl := d.agent.opts.LeaseTTL
+	ctx, cancel := context.WithTimeout(ctx, max(ttl/3, time.Millisecond))
+	defer cancel()
+	return d.agent.opts.Store.Renew(ctx, lease, ttl)
+}
+
 // renew renews a lease until the context ends.
 func (d *session) renew(ctx context.Context, lease run.Lease, cancel context.CancelCauseFunc) {
 	ttl := d.agent.opts.LeaseTTL
@@ -110,7 +119,7 @@ func (d *session) renew(ctx context.Context, lease run.Lease, cancel context.Can
 			return
 		case <-tick.C:
 		}
-		switch err := d.agent.opts.Store.Renew(ctx, lease, ttl); {
+		switch err := d.renewOnce(ctx, lease); {
 		case err == nil:
 			last = time.Now()
 		case ctx.Err() != nil:
