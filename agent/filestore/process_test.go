@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -142,6 +144,8 @@ func has(t *testing.T, s run.Store, seq uint64, q string) {
 const shares = 25 // records of each process
 
 // appendWithOthers takes the run, which others take, too, until it has appended its records.
+// After a conflict it leaves the run alone for a random time: processes that take turns
+// would never append otherwise.
 func appendWithOthers(s run.Store) error {
 	for done := 0; done < shares; {
 		c, _, err := takeOver(s)
@@ -153,6 +157,8 @@ func appendWithOthers(s run.Store) error {
 			done++
 		case !errors.Is(err, run.ErrConflict):
 			return err
+		default:
+			time.Sleep(rand.N(200 * time.Millisecond))
 		}
 	}
 	return nil
