@@ -27,7 +27,7 @@ import (
 // [io.PipeReader] makes its Read return. Other readers, the terminal among
 // them, are read by a goroutine of the connection, so that Recv can return when
 // the connection is closed; that goroutine stays behind until its last Read
-// returns. So does, after a wait, a goroutine whose Write does not return.
+// returns. So does, after a wait, a goroutine whose Write or Close does not return.
 type IO struct {
 	Reader io.Reader
 	Writer io.Writer
@@ -100,17 +100,27 @@ func closeEndsRead(r io.Reader) bool {
 	return false
 }
 
-// closeIfCloser closes v. That v is closed already is no error.
+// closeIfCloser closes v, and gives its Close a moment to return: on Windows, a
+// file's Close can wait for a Read that begins at the same time. That v is closed
+// already is no error.
 func closeIfCloser(v any) error {
 	c, ok := v.(io.Closer)
 	if !ok {
 		return nil
 	}
-	err := c.Close()
-	if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close() }()
+	late := time.NewTimer(closingTime)
+	defer late.Stop()
+	select {
+	case err := <-closed:
+		if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		return err
+	case <-late.C:
 		return nil
 	}
-	return err
 }
 
 // pump is a reader whose Read returns when it is closed, though the reader

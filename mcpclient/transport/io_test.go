@@ -119,27 +119,55 @@ func TestIOCloseUnblocksRecv(t *testing.T) {
 	}
 }
 
-// Reading and writing that cannot be ended costs Close a moment each, and the
-// goroutines that are left behind end with the last call.
+// Reading, writing and closing that cannot be ended costs Close a moment each, and
+// the goroutines that are left behind end with the last call.
 func TestIOCloseLeavesStuckBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		stuck := func([]byte) (int, error) { <-release; return 0, io.EOF }
-		conn, err := (&IO{Reader: readerFunc(stuck), Writer: writerFunc(stuck)}).Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		go conn.Recv()
-		_ = conn.Send(t.Context(), []byte("{}"))
-		synctest.Wait()
-		began := time.Now()
-		conn.Close()
-		if took, want := time.Since(began), 3*closingTime; took > want {
-			t.Errorf("Close took %v, want at most %v", took, want)
-		}
-		close(release) // the bubble waits for both goroutines
-	})
+	for name, test := range map[string]struct {
+		closes  bool
+		moments time.Duration
+	}{
+		"read and write":        {false, 3},
+		"read, write and close": {true, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				stuck := func([]byte) (int, error) { <-release; return 0, io.EOF }
+				over := &IO{Reader: readerFunc(stuck), Writer: writerFunc(stuck)}
+				if test.closes {
+					closer := closerFunc(func() error { <-release; return nil })
+					over.Reader = struct {
+						io.Reader
+						io.Closer
+					}{over.Reader, closer}
+					over.Writer = struct {
+						io.Writer
+						io.Closer
+					}{over.Writer, closer}
+				}
+				conn, err := over.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				go conn.Recv()
+				_ = conn.Send(t.Context(), []byte("{}"))
+				synctest.Wait()
+				began := time.Now()
+				if err := conn.Close(); err != nil {
+					t.Error(err)
+				}
+				if took, want := time.Since(began), test.moments*closingTime; took > want {
+					t.Errorf("Close took %v, want at most %v", took, want)
+				}
+				close(release) // the bubble waits for all goroutines
+			})
+		})
+	}
 }
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }
 
 type writerFunc func([]byte) (int, error)
 
