@@ -15,13 +15,16 @@ type Transport = transport.Transport
 // Conn carries whole JSON-RPC messages, without framing. See [transport.Conn].
 type Conn = transport.Conn
 
-// Command reaches a server by starting a process. See [transport.Command].
+// Command reaches a server by starting a process: Path is the program, Args are its arguments, Dir
+// is its directory, Env is added to its environment, Stderr gets its standard error. "go doc
+// mcpclient/transport.Command" shows all fields, see [transport.Command].
 type Command = transport.Command
 
 // IO speaks over a reader and a writer. See [transport.IO].
 type IO = transport.IO
 
-// HTTP reaches a server at a URL. See [streamable.HTTP].
+// HTTP reaches a server at a URL. "go doc mcpclient/transport/streamable.HTTP" shows its fields, see
+// [streamable.HTTP].
 type HTTP = streamable.HTTP
 
 // SSE reaches a server over HTTP+SSE. See [streamable.SSE].

@@ -18,8 +18,8 @@ type account struct {
 type charge struct {
 	at       time.Time
 	open     bool // the request is not finished
-	reserved Usage
-	spent    Usage
+	reserved usage
+	spent    usage
 }
 
 func newAccount(whose string, b Budget, window time.Duration) *account {

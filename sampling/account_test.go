@@ -154,7 +154,7 @@ func TestReservationsAreSettled(t *testing.T) {
 				t.Errorf("got %d tokens, estimated %t, want %d, %t", got, r.Estimated, tt.used, tt.estimated)
 			}
 			c := s.governor.total.charges[0]
-			if c.open || c.reserved != (Usage{}) || c.spent.tokens() != tt.used {
+			if c.open || c.reserved != (usage{}) || c.spent.tokens() != tt.used {
 				t.Errorf("got the charge %+v, want %d tokens and nothing reserved", c, tt.used)
 			}
 		})
@@ -317,7 +317,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 // The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
 	g := newGovernor(Limits{Tokens: 450}.withDefaults())
-	_, err := g.admit(&who{}, Usage{Input: 200, Output: 100})
+	_, err := g.admit(&who{}, usage{Input: 200, Output: 100})
 	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -336,7 +336,7 @@ func TestCurrencies(t *testing.T) {
 		{Money{Currency: "CHF"}, false},
 		{Money{}, false},
 	} {
-		if _, err := g.admit(&who{}, Usage{Cost: step.cost}); (err == nil) != step.ok {
+		if _, err := g.admit(&who{}, usage{Cost: step.cost}); (err == nil) != step.ok {
 			t.Errorf("step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)
 		}
 	}

@@ -9,7 +9,7 @@ type bill struct {
 }
 
 // reserve takes an upper bound for a completion.
-func (b *bill) reserve(model string, most Usage) error {
+func (b *bill) reserve(model string, most usage) error {
 	if b.account == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (b *bill) reserve(model string, most Usage) error {
 }
 
 // settle replaces the reservation, if there is one, by what a completion took.
-func (b *bill) settle(model string, used Usage) {
+func (b *bill) settle(model string, used usage) {
 	if b.open != nil {
 		b.open(used.charge(model))
 		b.open = nil

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Usage is the cost of a request so far.
-type Usage struct {
+// usage is the cost of a request so far.
+type usage struct {
 	Input, Output int64 // tokens
 
 	Cached    int64 // of Input: read from a cache of the host
@@ -23,9 +23,9 @@ type Usage struct {
 	Estimated bool
 }
 
-func (u Usage) tokens() int64 { return u.Input + u.Output }
+func (u usage) tokens() int64 { return u.Input + u.Output }
 
-func (u Usage) plus(v Usage) Usage {
+func (u usage) plus(v usage) usage {
 	v.Input, v.Output = u.Input+v.Input, u.Output+v.Output
 	v.Cached, v.Reasoning = u.Cached+v.Cached, u.Reasoning+v.Reasoning
 	v.Cost = Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
@@ -34,7 +34,7 @@ func (u Usage) plus(v Usage) Usage {
 }
 
 // charge is the usage of a model, for an [Account].
-func (u Usage) charge(model string) Charge {
+func (u usage) charge(model string) Charge {
 	return Charge{
 		Model:  model,
 		Tokens: price.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning},
@@ -98,13 +98,13 @@ func (n needs) most() int64 {
 
 // reservation is an upper bound for a completion. added counts the bytes that
 // the host gets beside the request itself.
-func reservation(m *Model, req *Request, added int) Usage {
-	return m.priced(Usage{
+func reservation(m *Model, req *Request, added int) usage {
+	return m.priced(usage{
 		Input: needsOf(req.Params).most() + int64(added), Output: req.Params.MaxTokens, Estimated: true,
 	})
 }
 
-func (m *Model) priced(u Usage) Usage {
+func (m *Model) priced(u usage) usage {
 	if m.price != nil {
 		u.Cost = m.price.Cost(u.charge(m.ID).Tokens)
 	}
@@ -120,10 +120,10 @@ func believed(count, size int) bool { return count > 0 && count >= size/maxToken
 
 // spent is the cost of a completion: the host's count if it can be true, else
 // an estimate. told may be nil.
-func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage {
+func spent(m *Model, req *Request, added int, told *chat.Usage, size int) usage {
 	needs := needsOf(req.Params)
 	text := needs.text + added
-	u := Usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
+	u := usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
 	if told == nil {
 		return m.priced(u)
 	}
@@ -149,7 +149,7 @@ func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage 
 
 // lost is the cost of a failed completion. If the host does not count it, lost
 // is an estimate of the request and the longest reply.
-func lost(m *Model, req *Request, added int, told *chat.Usage) Usage {
+func lost(m *Model, req *Request, added int, told *chat.Usage) usage {
 	u := spent(m, req, added, told, 0)
 	if told == nil || told.Completion == 0 {
 		u.Output, u.Reasoning, u.Estimated = req.Params.MaxTokens, 0, true

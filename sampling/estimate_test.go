@@ -66,7 +66,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 
 // An empty reply has no tokens, and 0 is a valid count.
 func TestUsageOfAnEmptyReply(t *testing.T) {
-	for usage, want := range map[string]Usage{
+	for usage, want := range map[string]usage{
 		`{"prompt_tokens":12,"completion_tokens":0}`: {Input: 12},
 		`{"prompt_tokens":12,"completion_tokens":7}`: {Input: 12, Output: 7},
 		`{"completion_tokens":0}`:                    {Input: 8, Estimated: true},
@@ -86,7 +86,7 @@ func TestUsageOfAnEmptyReply(t *testing.T) {
 // A count that is far too small for the text is ignored.
 func TestUsageThatIsFarTooSmall(t *testing.T) {
 	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 2000))
-	for usage, want := range map[string]Usage{
+	for usage, want := range map[string]usage{
 		`{"prompt_tokens":1,"completion_tokens":1}`:          {Input: 10032 / 4, Output: 1250, Estimated: true},
 		`{"prompt_tokens":1,"completion_tokens":1000}`:       {Input: 10032 / 4, Output: 1000, Estimated: true},
 		`{"prompt_tokens":2000,"completion_tokens":1}`:       {Input: 2000, Output: 1250, Estimated: true},
@@ -142,7 +142,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 // comes after it.
 func TestStopSequenceIsCounted(t *testing.T) {
 	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"stopSequences":["END"]}`
-	for usage, want := range map[string]Usage{
+	for usage, want := range map[string]usage{
 		`{"prompt_tokens":10,"completion_tokens":3000}`: {Input: 10, Output: 3000},
 		`{}`: {Input: 37 / 4, Output: (400 + 3) / 4, Estimated: true},
 	} {

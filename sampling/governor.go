@@ -180,7 +180,7 @@ type ticket struct {
 
 // admit reserves a place and an upper bound of the cost for a request. The
 // caller closes the ticket.
-func (g *governor) admit(w *who, reserved Usage) (*ticket, error) {
+func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	if w.depth > g.limits.Depth {
 		return nil, refused(KindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
 	}
@@ -228,8 +228,8 @@ func (t *ticket) wait(ctx context.Context) error {
 }
 
 // reserve changes the reservation for the next completion.
-func (t *ticket) reserve(model string, u Usage) error {
-	t.bill.settle(model, Usage{})
+func (t *ticket) reserve(model string, u usage) error {
+	t.bill.settle(model, usage{})
 	if err := t.bill.reserve(model, u); err != nil {
 		return err
 	}
@@ -247,16 +247,16 @@ func (t *ticket) reserve(model string, u Usage) error {
 }
 
 // spend replaces the reservation by the cost of a completion.
-func (t *ticket) spend(model string, u Usage) {
+func (t *ticket) spend(model string, u usage) {
 	t.bill.settle(model, u)
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	t.charge.spent = t.charge.spent.plus(u)
-	t.charge.reserved = Usage{}
+	t.charge.reserved = usage{}
 }
 
 // usage is the cost of the request so far.
-func (t *ticket) usage() Usage {
+func (t *ticket) usage() usage {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	return t.charge.spent
@@ -268,8 +268,8 @@ func (t *ticket) close() {
 	for _, a := range t.held {
 		<-a.slots
 	}
-	t.bill.settle("", Usage{})
+	t.bill.settle("", usage{})
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
-	t.charge.open, t.charge.reserved = false, Usage{}
+	t.charge.open, t.charge.reserved = false, usage{}
 }

@@ -64,7 +64,7 @@ func TestWindow(t *testing.T) {
 		g := newGovernor(Limits{Requests: 2, Window: time.Hour, Share: 1}.withDefaults())
 		admit := func(want bool) {
 			t.Helper()
-			ticket, err := g.admit(&who{}, Usage{})
+			ticket, err := g.admit(&who{}, usage{})
 			if (err == nil) != want {
 				t.Fatalf("got %v, want admitted: %t", err, want)
 			}
@@ -95,7 +95,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 		var tickets [2]*ticket
 		for i := range tickets {
 			var err error
-			if tickets[i], err = g.admit(&who{}, Usage{}); err != nil {
+			if tickets[i], err = g.admit(&who{}, usage{}); err != nil {
 				t.Fatal(err)
 			}
 			defer tickets[i].close()

@@ -25,11 +25,17 @@ type Price = price.Price
 type Money = price.Money
 
 // Account is charged for completions beside the [Limits]: for a run of package agent, by
-// what servers sample during its calls. Reserve gets an upper bound for each completion
-// before the model is asked, and may refuse it. settle gets what the completion took.
+// what servers sample during its calls. It is an interface with one method:
+//
+//	Reserve(most Charge) (settle func(Charge), err error)
+//
+// Reserve gets an upper bound for each completion before the model is asked, and may
+// refuse it. settle gets what the completion took.
 type Account = price.Account
 
-// Charge is what a completion takes or may take, for an [Account].
+// Charge is what a completion takes or may take, for an [Account]: the Model, the Tokens
+// (Input, Cached, CacheWrite, Output, Reasoning), the Cost as [Money], without a currency if
+// the price is unknown, and Estimated, if the host did not count all of it.
 type Charge = price.Charge
 
 // WithAccount returns a context for [Sampler.CreateMessage]: the completion is charged to

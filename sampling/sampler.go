@@ -183,7 +183,7 @@ func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 	}
 	t, err := s.governor.admit(r.who, most)
 	if err != nil {
-		bill.settle(r.model.ID, Usage{})
+		bill.settle(r.model.ID, usage{})
 		return nil, err
 	}
 	t.bill = bill
@@ -191,7 +191,7 @@ func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 }
 
 // reservation is an upper bound for the next completion.
-func (s *Sampler) reservation(r *run) Usage {
+func (s *Sampler) reservation(r *run) usage {
 	return reservation(&r.model, r.request, s.added(r))
 }
 
@@ -266,7 +266,7 @@ func badCall(err error) bool {
 // charge puts the cost of a completion into the accounts.
 func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	failure, ok := errors.AsType[*chat.Error](err)
-	var used Usage
+	var used usage
 	switch {
 	case err == nil:
 		used = spent(&r.model, r.request, s.added(r), reply.Usage, reply.Size)

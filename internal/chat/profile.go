@@ -134,6 +134,10 @@ func profiles() []Profile {
 // Host is the name of the host's kind of API.
 func (c *Client) Host() string { return c.profile.Name }
 
+// WantsCallsBack reports whether the host wants data back with the calls that it has made:
+// ToolCall.Extra, or Message.Reasoning.
+func (c *Client) WantsCallsBack() bool { return c.profile.EchoReasoning || c.profile.EchoExtra }
+
 // TakesImages reports whether the host takes images, by their bytes at least.
 func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 

@@ -155,6 +155,9 @@ type Server struct {
 	// says nothing.
 	OAuth *OAuth
 
+	// EnvFile is the file with variables of the server's process, "" if there is none.
+	EnvFile string
+
 	// Disabled is set for servers that must not be used. Only their keys are
 	// checked.
 	Disabled bool
@@ -195,6 +198,9 @@ type Loader struct {
 
 	// Only names the servers to read. A missing one is an error. Default: all.
 	Only []string
+
+	// EnvFile reads the environment file of a server. Default: a file of at most 1 MiB.
+	EnvFile func(path string) ([]byte, error)
 }
 
 // Load is the function Load with the settings of l. The context is for Input.
@@ -203,7 +209,15 @@ func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read server configuration: %w", err)
 	}
-	d := &decoder{file: path, lookup: os.LookupEnv, readFile: readBounded, missing: isMissing}
+	return l.LoadData(ctx, path, data)
+}
+
+// LoadData is Load for a file that the host has read: what a person has allowed is what is used.
+func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Config, error) {
+	d := &decoder{file: path, lookup: os.LookupEnv, readFile: l.EnvFile, missing: isMissing}
+	if d.readFile == nil {
+		d.readFile = readBounded
+	}
 	return l.decode(ctx, d, data)
 }
 

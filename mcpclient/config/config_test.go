@@ -141,7 +141,8 @@ func TestServersOfTheirOwn(t *testing.T) {
 		"twice": {"command": "x"},
 		"twice": {"command": "y"},
 		"off":   {"comand": "x", "disabled": true},
-		"":      {"command": "x"}}}`), nil)
+		"":      {"command": "x"},
+		"a\u001b[8m": {"command": "x"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +158,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 		{"twice", "mcp.json:10: servers.twice: this server is on line 9 already"},
 		{"off", "mcp.json:11: servers.off" + typo},
 		{"", `mcp.json:12: servers."": a server needs a name`},
+		{"a\x1b[8m", `mcp.json:13: servers."a\x1b[8m": the name has a character that cannot be seen`},
 	}
 	if len(cfg.Servers) != len(want) {
 		t.Fatalf("got %d servers, want %d", len(cfg.Servers), len(want))

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -131,6 +132,9 @@ func (s *settings) read(server *Server) (err error) {
 	if server.OAuth, err = s.oauth(); err != nil {
 		return err
 	}
+	if server.EnvFile, err = s.string("envFile"); err != nil {
+		return err
+	}
 	server.Allow, server.Deny, err = s.tools()
 	return err
 }
@@ -141,8 +145,11 @@ func (s *settings) check(m member) error {
 		return err
 	}
 	err := s.checkKeys(m.value.members)
-	if strings.TrimSpace(m.key) == "" {
+	switch {
+	case strings.TrimSpace(m.key) == "":
 		return s.d.errorf(m.line, s.key, "a server needs a name")
+	case strings.ContainsFunc(m.key, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return s.d.errorf(m.line, s.key, "the name has a character that cannot be seen")
 	}
 	return cmp.Or(s.d.duplicate(m.value, s.key), err)
 }

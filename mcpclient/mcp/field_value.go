@@ -66,9 +66,9 @@ func formatName(format string) string {
 	case "uri":
 		return "a URI with its scheme"
 	case "date":
-		return "a date like 2006-01-02"
+		return "a day of the calendar, as in 2027-05-31"
 	case "date-time":
-		return "a date and time like 2006-01-02T15:04:05Z"
+		return "a date and time, as in 2027-05-31T19:30:00Z"
 	}
 	return ""
 }

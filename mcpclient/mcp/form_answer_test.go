@@ -174,7 +174,7 @@ func TestErrorsSayWhatIsExpected(t *testing.T) {
 		want  string
 	}{
 		{Field{Kind: FieldString, MinLength: new(3), MaxLength: new(9), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
-		{Field{Kind: FieldString, Format: "date"}, `field "f": want a date like 2006-01-02`},
+		{Field{Kind: FieldString, Format: "date"}, `field "f": want a day of the calendar, as in 2027-05-31`},
 		{Field{Kind: FieldNumber, Minimum: new(0.5), Maximum: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
 		{Field{Kind: FieldInteger, Minimum: new(18.0)}, `field "f": want a whole number, at least 18`},
 		{Field{Kind: FieldBoolean}, `field "f": want yes or no`},

@@ -93,9 +93,14 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 // ConnectTimeout implements [Bounded]: a minute.
 func (t *Command) ConnectTimeout() time.Duration { return time.Minute }
 
-// Identity implements [Identifier].
+// Identity implements [Identifier]. The directory is a part of it, absolute: in another one
+// the same command may start another program.
 func (t *Command) Identity() string {
-	return fmt.Sprintf("command %q", append([]string{t.Dir, t.Path}, t.Args...))
+	dir, err := filepath.Abs(t.Dir)
+	if err != nil {
+		dir = t.Dir
+	}
+	return fmt.Sprintf("command %q", append([]string{dir, t.Path}, t.Args...))
 }
 
 // nameless reports an entry that is no KEY=value. A name may begin with "=": Windows

@@ -196,6 +196,29 @@ func TestCommandIdentity(t *testing.T) {
 	}
 }
 
+// The same command in another directory is another server, also if the directory is the current
+// one or relative.
+func TestCommandIdentityByDirectory(t *testing.T) {
+	seen := map[string]bool{}
+	for range 2 {
+		t.Chdir(t.TempDir())
+		for _, dir := range []string{"", "sub"} {
+			id := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: dir}).Identity()
+			if seen[id] {
+				t.Errorf("got %q again in another directory", id)
+			}
+			seen[id] = true
+			absolute, err := filepath.Abs(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: absolute}).Identity(); other != id {
+				t.Errorf("got %q and %q for the same directory", id, other)
+			}
+		}
+	}
+}
+
 func TestCommandRedial(t *testing.T) {
 	c := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
 	for range 2 {

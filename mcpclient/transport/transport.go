@@ -1,5 +1,24 @@
 // Package transport moves the messages of the Model Context Protocol between a
-// client and a server.
+// client and a server. Programs use its transports by their names in package
+// mcpclient; this package is for hosts that bring one of their own.
+//
+// A [Transport] is a recipe, and its Dial makes a [Conn]: whole messages as bytes,
+// any number of senders, one reader, and a Close that unblocks both. [Command] starts
+// a process, [IO] takes a reader and a writer, and [Pipe] connects two ends in the
+// process. Package streamable has HTTP.
+//
+// A transport of a host needs these two interfaces only. It may have the methods of
+// others, and the client then does more:
+//
+//	of a Transport   Identifier, Bounded, Fallback
+//	of a Conn        Killer, Explainer, Ender, Acknowledger, Redactor, Skipper, HeaderConn
+//	of a Conn whose requests have responses of their own   Exchanger, with Session
+//
+// [As] finds them, also in a Conn that another one wraps ([Unwrapper]).
+//
+// Three errors tell what became of a message: [*MessageError] says that one message
+// of the server could not be received, [*BrokenError] says that it is not known if a request had an effect, and
+// [*OwnerError] that it was not sent.
 package transport
 
 import (

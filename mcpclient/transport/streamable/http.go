@@ -1,5 +1,17 @@
 // Package streamable reaches a server over HTTP: Streamable HTTP, and HTTP+SSE of
-// revision 2024-11-05.
+// revision 2024-11-05. Programs use [HTTP] and [SSE] by their names in package mcpclient:
+//
+//	server := &mcpclient.HTTP{
+//		URL:    "https://example.com/mcp",
+//		Header: http.Header{"X-Team": {"search"}},
+//		Token:  streamable.TokenFunc(func(ctx context.Context, refused *streamable.Refusal) (streamable.Token, error) {
+//			…
+//		}),
+//	}
+//
+// A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets,
+// [TokenFunc] is a function, and package oauth signs in. An [HTTPError] is a
+// failure that the HTTP status tells.
 package streamable
 
 import (
