@@ -13,23 +13,23 @@ import (
 )
 
 // viewOfTool is the program of docs/apps.md, for the compiler.
-func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, approve adapter.ApproveFunc, openLink func(context.Context, string) error) error {
+func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, user, serverURL string, approve adapter.ApproveFunc, openLink func(context.Context, string) error) error {
 	opts, declareErr := apps.Declare(&mcpclient.Options{}) // servers learn that views are shown
 	ts, openErr := adapter.Open(ctx, servers, &adapter.Options{Client: opts, Approve: approve})
 
 	tool := result.Tool // of an adapter.Result
 	view, loadErr := apps.Load(ctx, tool.Client(), tool.ViewURI())
 
-	box, boxErr := sandbox.New(&sandbox.Options{Origin: "http://*.localhost:8081", HostOrigin: "http://localhost:8080"})
-	frame := box.Frame(view.Meta, tool.Server()) // URL and attributes of the iframe
+	box, boxErr := sandbox.New(&sandbox.Options{Origin: "http://*.localhost:8081", HostOrigins: []string{"http://localhost:8080"}})
+	frame, frameErr := box.Frame(view.Meta, sandbox.Place{User: user, Server: serverURL}) // URL and attributes of the iframe
 
-	s, err := host.Open(conn, ts.ViewAccess(tool.Server(), view.URI), &host.Options{
-		Sandbox:  host.Sandbox{CSP: frame.CSP, Permissions: frame.Permissions},
+	s, err := host.Open(ctx, conn, ts.ViewAccess(tool.Server(), view.URI), &host.Options{
+		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
 		OpenLink: openLink,
 	})
 	inputErr := s.ToolInput(arguments)
 	resultErr := s.ToolResult(result.Raw)
-	return errors.Join(declareErr, openErr, loadErr, boxErr, err, inputErr, resultErr)
+	return errors.Join(declareErr, openErr, loadErr, boxErr, frameErr, err, inputErr, resultErr)
 }
 
 var _ = viewOfTool

@@ -2,7 +2,9 @@ package mcpchain
 
 import (
 	"os"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,22 +19,47 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("got %d Go programs in the README, want 1", len(shown))
 	}
 	rest := program
-	for _, line := range strings.Split(strings.TrimSpace(shown[0]), "\n") {
-		_, after, found := strings.Cut(rest, "\t"+line+"\n")
+	for line := range strings.Lines(shown[0]) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		_, after, found := strings.Cut(rest, "\n"+line)
 		if !found {
 			t.Errorf("the quickstart has no line %q after the ones before", line)
 			continue
 		}
-		rest = after
+		rest = "\n" + after
 	}
 	if !strings.Contains(readme, "\ngo test ./...\n") || !strings.Contains(read(t, ".ci/run"), "\ngo test ./...\n") {
 		t.Error("the test command of the README is not the one that CI runs")
 	}
-	for _, link := range regexp.MustCompile(`\]\(([^):]+)\)`).FindAllStringSubmatch(readme, -1) {
-		if _, err := os.Stat(link[1]); err != nil {
-			t.Errorf("link: %v", err)
+}
+
+// TestLinks follows the links of the documents to files and headings of the repository.
+func TestLinks(t *testing.T) {
+	for _, document := range documents(t) {
+		for _, link := range regexp.MustCompile(`\]\(([^):\s]+)\)`).FindAllStringSubmatch(read(t, document), -1) {
+			file, heading, _ := strings.Cut(link[1], "#")
+			target := document
+			if file != "" {
+				target = path.Join(path.Dir(document), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: link: %v", document, err)
+			} else if heading != "" && !slices.Contains(headings(read(t, target)), heading) {
+				t.Errorf("%s: %s has no heading %s", document, target, heading)
+			}
 		}
 	}
+}
+
+// headings lists the anchors that GitHub gives the headings of a document.
+func headings(document string) (anchors []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(document, -1) {
+		text := regexp.MustCompile(`[^\pL\pN -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(text, " ", "-"))
+	}
+	return anchors
 }
 
 func read(t *testing.T, name string) string {

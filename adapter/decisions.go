@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -36,7 +37,8 @@ type DecisionKey struct {
 	Scope       Scope  `json:"scope"`
 	User        string `json:"user,omitempty"`        // what Options.User returned
 	Server      string `json:"server"`                // the host's label
-	Origin      string `json:"origin"`                // a hash of its command line or URL
+	Origin      string `json:"origin"`                // a hash of its command line and directory, or URL
+	Place       string `json:"place,omitempty"`       // a part of that for a person, see [FileDecisions.List]
 	Tool        string `json:"tool,omitempty"`        // the server's name, "" for SameServer
 	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for SameServer
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for SameArguments only
@@ -48,7 +50,7 @@ func (k *DecisionKey) isOf(user, server string) bool {
 }
 
 func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) DecisionKey {
-	k := DecisionKey{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin}
+	k := DecisionKey{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
 	if scope == SameServer {
 		return k
 	}
@@ -60,8 +62,8 @@ func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) Decisio
 	return k
 }
 
-// originOf is a hash of the identity of a server's transport: the command line, or the
-// URL without its user info. Environments and headers do not count, because tokens in
+// originOf is a hash of the identity of a server's transport: the command line and its
+// directory, or the URL without its user info. Environments and headers do not count, because tokens in
 // them change. A Client, and a Transport without an identity, count by their type.
 func originOf(s *Server) string {
 	identity := ""
@@ -78,6 +80,32 @@ func originOf(s *Server) string {
 	}
 	sum := sha256.Sum256([]byte(identity))
 	return hex.EncodeToString(sum[:])
+}
+
+// maxPlace bounds the place of a server, in bytes.
+const maxPlace = 1024
+
+// placeOf says how a server is reached: the program and its directory, or the URL, without
+// arguments, user info and query, which may be secret.
+func placeOf(s *Server) string {
+	address := ""
+	switch t := s.Transport.(type) {
+	case *mcpclient.Command:
+		dir, err := filepath.Abs(t.Dir)
+		if err != nil {
+			dir = t.Dir
+		}
+		return cut(t.Path+" in "+dir, maxPlace)
+	case *mcpclient.HTTP:
+		address = t.URL
+	case *mcpclient.SSE:
+		address = t.URL
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return cut((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxPlace)
 }
 
 func withoutUser(raw string) string {

@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/private"
 )
@@ -135,6 +137,52 @@ func (s *FileDecisions) files() ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// KeptDecision is a decision in a directory.
+type KeptDecision struct {
+	Key      DecisionKey // Key.Place says how the server is reached, without what may be secret
+	Decision Decision
+	Since    time.Time
+}
+
+// List returns the decisions that are kept, the oldest first. A file that cannot be read
+// decides nothing, and is left out.
+func (s *FileDecisions) List(context.Context) ([]KeptDecision, error) {
+	all, err := s.files()
+	if err != nil {
+		return nil, fmt.Errorf("list decisions: %w", err)
+	}
+	var kept []KeptDecision
+	for _, path := range all {
+		f, err := readDecision(path)
+		if err != nil {
+			continue
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		d := Decision{Allow: f.Allow, Reason: f.Reason, Remember: f.Key.Scope}
+		kept = append(kept, KeptDecision{Key: f.Key, Decision: d, Since: info.ModTime()})
+	}
+	slices.SortStableFunc(kept, func(a, b KeptDecision) int { return a.Since.Compare(b.Since) })
+	return kept, nil
+}
+
+// Drop drops one decision. To drop one that is not there is no error.
+func (s *FileDecisions) Drop(_ context.Context, key DecisionKey) error {
+	path, err := s.path(key)
+	if err == nil {
+		err = private.CheckDir(s.dir)
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("drop a decision: %w", err)
+	}
+	return nil
 }
 
 // Forget implements [DecisionStore]. A file that cannot be read is removed, too.

@@ -151,6 +151,64 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	}
 }
 
+// What was allowed in one folder is not allowed in another.
+func TestDecisionsEndWithTheFolder(t *testing.T) {
+	key := func() DecisionKey {
+		t.Chdir(t.TempDir())
+		server := &Server{Name: "s", Transport: &mcpclient.Command{Path: "python3", Args: []string{"server.py"}}}
+		return keyOf(SameServer, "", &Tool{policy: newPolicy(new(Options).withDefaults(), server)}, nil)
+	}
+	if a, b := key(), key(); a.Origin == b.Origin {
+		t.Errorf("got the origin %s in two folders", a.Origin)
+	}
+}
+
+// A person sees what is kept, without what may be secret, and takes it back one by one.
+func TestKeptDecisions(t *testing.T) {
+	s := NewFileDecisions(filepath.Join(t.TempDir(), "kept"))
+	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
+		t.Errorf("got %v, %v, want nothing", kept, err)
+	}
+	if err := s.Drop(t.Context(), sameTool("s", "a")); err != nil {
+		t.Errorf("got %v for nothing to drop", err)
+	}
+	dir := t.TempDir()
+	var keys []DecisionKey
+	for _, server := range []Server{
+		{Name: "c", Transport: &mcpclient.Command{Path: "serve", Args: []string{"--token=hidden"}, Dir: dir}},
+		{Name: "h", Transport: &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"}},
+	} {
+		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &server)}
+		key := keyOf(SameServer, "", tool, nil)
+		keys = append(keys, key)
+		if err := s.Remember(t.Context(), key, Decision{Allow: server.Name == "c"}); err != nil {
+			t.Fatal(err)
+		}
+		path, err := s.path(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(len(keys)), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := s.List(t.Context())
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("got %v, %v, want both", kept, err)
+	}
+	for i, want := range []string{"serve in " + dir, "https://a.example/mcp"} {
+		if k := kept[i]; k.Key != keys[i] || k.Key.Place != want || k.Decision.Allow != (i == 0) || k.Since.Unix() != int64(i+1) {
+			t.Errorf("got %+v, want %q", k, want)
+		}
+	}
+	if err := s.Drop(t.Context(), keys[0]); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 || kept[0].Key != keys[1] {
+		t.Errorf("got %v, %v, want the other one", kept, err)
+	}
+}
+
 // Nothing is allowed by a directory or a file that others can write to.
 func TestFileDecisionsWhereOthersWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {

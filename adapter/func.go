@@ -84,9 +84,10 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 		}
 		def.InputSchema = input
 	}
+	flat := newFlat(reflect.TypeFor[In]())
 	tool, err := NewFuncTool(def, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-		var in In
-		if err := json.Unmarshal(arguments, &in); err != nil {
+		in, err := argumentOf[In](flat, arguments)
+		if err != nil {
 			return nil, fmt.Errorf("arguments: %w", err)
 		}
 		out, err := f(ctx, in)
@@ -102,6 +103,17 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 		panic("adapter: " + err.Error())
 	}
 	return tool
+}
+
+// argumentOf is the argument of a function.
+func argumentOf[In any](flat flat, arguments json.RawMessage) (In, error) {
+	var in In
+	if flat.read(arguments, reflect.ValueOf(&in).Elem()) {
+		return in, nil
+	}
+	var whole In
+	err := json.Unmarshal(arguments, &whole)
+	return whole, err
 }
 
 // NewFuncTool makes a tool of a definition and of what runs it, for tools whose types are

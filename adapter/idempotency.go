@@ -70,7 +70,8 @@ func (s *sending) within(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()
 	}
-	return &callContext{ctx, s}
+	s.context = callContext{ctx, s}
+	return &s.context
 }
 
 // withKey puts the key of the call where the tool's server takes it.

@@ -49,15 +49,16 @@ type Interceptor func(next Handler) Handler
 type sending struct {
 	tool     *Tool
 	call     llms.ToolCall
-	request  Request // as it goes to the first interceptor
-	checked  []byte  // the arguments that were last found to fit
-	approved []byte  // the arguments that were last allowed, nil for none
-	edited   bool    // approval has put others in their place
-	key      string  // of idempotency, "" for none
-	view     string  // that makes the call, "" for a model
-	err      error   // the last error from beyond the interceptors
-	sent     bool    // a server may have got the call
-	doubt    bool    // and it is not known what came of that
+	request  Request     // as it goes to the first interceptor
+	context  callContext // that it goes with
+	checked  []byte      // the arguments that were last found to fit
+	approved []byte      // the arguments that were last allowed, nil for none
+	edited   bool        // approval has put others in their place
+	key      string      // of idempotency, "" for none
+	view     string      // that makes the call, "" for a model
+	err      error       // the last error from beyond the interceptors
+	sent     bool        // a server may have got the call
+	doubt    bool        // and it is not known what came of that
 
 	round   *mcp.InputRequired // that the call continues, nil for a new call
 	answers map[string]any     // to the round

@@ -21,11 +21,11 @@ type Options struct {
 	// Default 30 s.
 	ConnectTimeout time.Duration
 
-	// IdleTimeout bounds the silence of one call of a tool, which progress ends, and
-	// CallTimeout the whole, the questions that the server asks in between and the task
-	// that the call may become included. They replace the limits of the connection,
-	// see [mcpclient.Options]; negative: none. Default 0: the limits of the connection,
-	// by default 5 min and 24 h; CallTimeout alone leaves silence without the default.
+	// IdleTimeout bounds the silence of one call of a tool; progress ends the silence.
+	// CallTimeout bounds the whole call, with its task and the questions of the server.
+	// They replace the limits of the connection, see [mcpclient.Options]; negative: none.
+	// Default 0: the limits of the connection, by default 5 min and 24 h. CallTimeout
+	// alone leaves silence without the default.
 	IdleTimeout, CallTimeout time.Duration
 
 	// Parallelism bounds the calls that one Dispatch runs at the same time.
@@ -78,6 +78,11 @@ type Options struct {
 	// then holds for its user alone. Nothing is remembered for the unknown user,
 	// "". It may be called concurrently. Default: all calls are of one user.
 	User func(context.Context) string
+
+	// ApproveRead decides on reads of resources by views before they are sent;
+	// [ViewFrom] names the view. An error refuses a read. It may be called concurrently. Default:
+	// all reads are sent.
+	ApproveRead func(ctx context.Context, server, uri string) error
 
 	// Intercept goes around every call that is sent, the first one outermost.
 	Intercept []Interceptor

@@ -9,6 +9,7 @@ import (
 	"maps"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -37,8 +38,8 @@ func (e *DriftError) Error() string {
 }
 
 // Fingerprint is a hash of everything that a model or an approval goes by: the
-// tool's name, title, description, schemas and annotations. It does not depend
-// on how the server writes its JSON.
+// tool's name, title, description, schemas and annotations, and whether models and views may
+// call it. It does not depend on how the server writes its JSON.
 func Fingerprint(tool *mcp.Tool) string {
 	h := sha256.New()
 	for _, part := range [][]byte{
@@ -47,6 +48,10 @@ func Fingerprint(tool *mcp.Tool) string {
 	} {
 		fmt.Fprintf(h, "%d:", len(part))
 		h.Write(part)
+	}
+	// A decision holds for calls of models and of views: who may call is a part of it.
+	if about, _ := apps.OfTool(tool); !about.ForModel || !about.ForViews {
+		fmt.Fprintf(h, "model %t, app %t", about.ForModel, about.ForViews)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -15,7 +15,7 @@ func TestFingerprint(t *testing.T) {
 	tool := mcp.Tool{Name: "a", Description: "b", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740993}}}`)}
 	same := tool
 	same.InputSchema = json.RawMessage("{ \"properties\": {\"x\":{\"maximum\":9007199254740993}},\n\"type\":\"object\"}")
-	same.Meta, same.Icons = json.RawMessage(`{"x":1}`), []mcp.Icon{{}}
+	same.Meta, same.Icons = json.RawMessage(`{"x":1,"ui":{"visibility":["app","model"]}}`), []mcp.Icon{{}}
 	if Fingerprint(&tool) != Fingerprint(&same) {
 		t.Error("got different fingerprints, want one for JSON that means the same")
 	}
@@ -28,6 +28,7 @@ func TestFingerprint(t *testing.T) {
 			t.InputSchema = json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740992}}}`)
 		},
 		"output schema": func(t *mcp.Tool) { t.OutputSchema = json.RawMessage(`{}`) },
+		"visibility":    func(t *mcp.Tool) { t.Meta = json.RawMessage(`{"ui":{"visibility":["model"]}}`) },
 		"annotation":    func(t *mcp.Tool) { t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: &yes} },
 	} {
 		changed := tool

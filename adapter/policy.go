@@ -15,6 +15,7 @@ import (
 type policy struct {
 	label   string // the host's, "" for the toolset's own tools
 	origin  string // see originOf
+	place   string // how the server is reached, for a person
 	trust   Trust
 	approve ApproveFunc // nil: every call is allowed
 
@@ -31,7 +32,7 @@ type policy struct {
 
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
-		label: s.Name, origin: originOf(s), trust: s.Trust, approve: o.Approve, idempotency: s.Idempotency,
+		label: s.Name, origin: originOf(s), place: placeOf(s), trust: s.Trust, approve: o.Approve, idempotency: s.Idempotency,
 		idleTimeout: cmp.Or(s.IdleTimeout, o.IdleTimeout), callTimeout: cmp.Or(s.CallTimeout, o.CallTimeout),
 		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: cmp.Or(max(s.MaxMedia, 0), o.MaxMedia),
 		errors: cmp.Or(s.Errors, o.Errors), checkOutputs: o.CheckOutputs, log: o.Logger,

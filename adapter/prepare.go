@@ -55,7 +55,7 @@ func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: copied(call), tool: t, arguments: arguments}, nil
+	return newPrepared(call, Prepared{tool: t, arguments: arguments}), nil
 }
 
 // Restore is a call with the arguments that were approved, here or in another process,
@@ -70,14 +70,18 @@ func (t *Tool) Restore(call llms.ToolCall, arguments json.RawMessage, edited boo
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: copied(call), tool: t, arguments: checked, approved: true, edited: edited}, nil
+	return newPrepared(call, Prepared{tool: t, arguments: checked, approved: true, edited: edited}), nil
 }
 
-// copied is a call that does not change with the caller's.
-func copied(call llms.ToolCall) llms.ToolCall {
-	asked := function(call)
-	call.FunctionCall = &asked
-	return call
+// newPrepared completes a value with a call that does not change with the caller's.
+func newPrepared(call llms.ToolCall, value Prepared) *Prepared {
+	p := &struct {
+		Prepared
+		asked llms.FunctionCall
+	}{value, function(call)}
+	call.FunctionCall = &p.asked
+	p.call = call
+	return &p.Prepared
 }
 
 // Call is the call as the model made it.
@@ -88,6 +92,9 @@ func (p *Prepared) Tool() *Tool { return p.tool }
 
 // Arguments are what is sent: read, repaired where that was needed, and checked.
 func (p *Prepared) Arguments() json.RawMessage { return append(json.RawMessage(nil), p.arguments...) }
+
+// Sends reports whether Arguments are that text.
+func (p *Prepared) Sends(arguments string) bool { return string(p.arguments) == arguments }
 
 // WithArguments is the same call with arguments of the host. They are sent as
 // they are: a JSON object that fits the tool's schema. The error is an

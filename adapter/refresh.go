@@ -227,8 +227,8 @@ func (s *server) replaceLocked(l listing, pins map[string]string) Event {
 		name := tool.def.Name
 		old := before[name]
 		delete(before, name)
-		was := old != nil && old.views.Model
-		switch is := tool.views.Model; {
+		was := old != nil && old.views.ForModel
+		switch is := tool.views.ForModel; {
 		case is && !was:
 			e.Added = append(e.Added, name)
 		case was && !is:
@@ -241,7 +241,7 @@ func (s *server) replaceLocked(l listing, pins map[string]string) Event {
 		}
 	}
 	for _, tool := range s.tools {
-		if tool.views.Model && before[tool.def.Name] != nil {
+		if tool.views.ForModel && before[tool.def.Name] != nil {
 			e.Removed = append(e.Removed, tool.def.Name)
 		}
 	}

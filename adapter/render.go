@@ -31,17 +31,8 @@ type rendering struct {
 // render writes a result as text, which is never empty, and as media of at most limit
 // bytes.
 func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
-	var room [4]string
-	r := rendering{parts: room[:0], room: limit}
-	for _, c := range res.Content {
-		r.add(c)
-	}
-	// "a tool that returns structured content SHOULD also return the serialized
-	// JSON in a TextContent block": then it would be there twice.
-	if structured := bytes.TrimSpace(res.StructuredContent); len(structured) > 0 && !r.text {
-		r.parts = append(r.parts, string(structured))
-	}
-	text := strings.ToValidUTF8(strings.Join(r.parts, "\n"), "\ufffd")
+	text, media := contentOf(res, limit)
+	text = strings.ToValidUTF8(text, "\ufffd")
 	blank := strings.TrimSpace(text) == ""
 	switch {
 	case blank && res.IsError:
@@ -52,7 +43,27 @@ func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	if res.IsError {
 		text = failed(text)
 	}
-	return text, r.media
+	return text, media
+}
+
+// contentOf is the text and the media of a result as they are.
+func contentOf(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
+	structured := bytes.TrimSpace(res.StructuredContent)
+	if len(structured) == 0 && len(res.Content) == 1 {
+		if only, ok := res.Content[0].(*mcp.TextContent); ok {
+			return only.Text, nil
+		}
+	}
+	r := rendering{room: limit}
+	for _, c := range res.Content {
+		r.add(c)
+	}
+	// "a tool that returns structured content SHOULD also return the serialized
+	// JSON in a TextContent block": then it would be there twice.
+	if len(structured) > 0 && !r.text {
+		r.parts = append(r.parts, string(structured))
+	}
+	return strings.Join(r.parts, "\n"), r.media
 }
 
 // failed marks the text of a failure.

@@ -11,6 +11,7 @@ type snapshot struct {
 	servers  map[*policy]bool
 	current  map[toolID]*Tool
 	catalogs map[Profile]func() *Catalog
+	views    func() *Catalog // the tools for views
 }
 
 // toolID names a tool on every connection to its server.
@@ -37,13 +38,14 @@ func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	for _, p := range Profiles() {
 		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(all, p, o.Parallelism, o.MaxResult) })
 	}
+	s.views = sync.OnceValue(func() *Catalog { return viewCatalog(o, forViews(slices.Concat(all, hidden))) })
 	return s
 }
 
 // find returns what a tool is in this snapshot. The error is a [*StaleToolError].
 func (s *snapshot) find(t *Tool) (*Tool, error) {
 	now, ok := s.current[t.id()]
-	gone := ok && t.views.Model && !now.views.Model // the model must not call it
+	gone := ok && t.views.ForModel && !now.views.ForModel // the model must not call it
 	if ok && !gone && now.fingerprint == t.fingerprint {
 		return now, nil
 	}

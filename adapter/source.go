@@ -55,7 +55,9 @@ func (c *callContext) Value(key any) any {
 	case callKey:
 		return &c.sending.call
 	case viewKey:
-		return c.sending.view
+		if c.sending.view != "" {
+			return c.sending.view
+		}
 	case keyKey:
 		if c.sending.key != "" {
 			return c.sending.key

@@ -111,7 +111,7 @@ func (t *Toolset) buildLocked() {
 	for _, s := range t.servers {
 		tools := slices.Clone(s.tools)
 		for i, tool := range tools {
-			if tool.views.Model {
+			if tool.views.ForModel {
 				tools[i], rest = rest[0], rest[1:]
 			} else {
 				tools[i] = tool.named(tool.def.Name)
@@ -148,7 +148,7 @@ func (t *Toolset) Tools() []tools.Tool {
 
 // forModels are the tools that models may call.
 func forModels(tools []*Tool) []*Tool {
-	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.Model })
+	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForModel })
 }
 
 // serverLocked is the index of the server of that name, -1 if there is none.
@@ -203,17 +203,6 @@ func (t *Toolset) Servers() []ServerStatus {
 		}
 	}
 	return out
-}
-
-// Elicits reports whether the client of some server has a handler for questions to a
-// person. It is true without servers, and with a [Server.Client] of the host.
-func (t *Toolset) Elicits() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.servers) == 0 || slices.ContainsFunc(t.servers, func(s *server) bool {
-		opts := s.given()
-		return s.recipe.Client != nil || opts != nil && opts.Elicitation != nil
-	})
 }
 
 // Close ends the connections that the toolset made, all at the same time, and

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -18,38 +19,58 @@ func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	return user, user != ""
 }
 
-// turns lets one question at a time be put to a user. A user who does not answer
-// delays no other.
+// turns lets one question at a time be put to a user, in the order in which they came. A user
+// who does not answer delays no other.
 type turns struct {
-	mu    sync.Mutex
-	taken map[string]chan struct{} // by user; closed when the turn ends
+	mu     sync.Mutex
+	queues map[string][]chan struct{} // by user; the first one has the turn and is closed
 }
 
 // take waits for the turn of a user. The caller must end it.
 func (q *turns) take(ctx context.Context, user string) error {
-	for {
-		q.mu.Lock()
-		busy := q.taken[user]
-		if busy == nil {
-			if q.taken == nil {
-				q.taken = map[string]chan struct{}{}
-			}
-			q.taken[user] = make(chan struct{})
-			q.mu.Unlock()
-			return nil
-		}
-		q.mu.Unlock()
-		select {
-		case <-busy:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	q.mu.Lock()
+	if q.queues == nil {
+		q.queues = map[string][]chan struct{}{}
+	}
+	turn := make(chan struct{})
+	q.queues[user] = append(q.queues[user], turn)
+	if len(q.queues[user]) == 1 {
+		close(turn)
+	}
+	q.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		q.leave(user, turn)
+		return ctx.Err()
 	}
 }
 
 func (q *turns) end(user string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	close(q.taken[user])
-	delete(q.taken, user)
+	q.passLocked(user)
+}
+
+// leave takes a question out of the queue, and passes the turn on if it has come meanwhile.
+func (q *turns) leave(user string, turn chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queues[user][0] == turn {
+		q.passLocked(user)
+		return
+	}
+	q.queues[user] = slices.DeleteFunc(q.queues[user], func(c chan struct{}) bool { return c == turn })
+}
+
+// passLocked ends the turn of the first question, and begins the next one's.
+func (q *turns) passLocked(user string) {
+	rest := slices.Delete(q.queues[user], 0, 1)
+	if len(rest) == 0 {
+		delete(q.queues, user)
+		return
+	}
+	q.queues[user] = rest
+	close(rest[0])
 }

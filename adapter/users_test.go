@@ -146,6 +146,43 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 	})
 }
 
+// The questions to a user come in the order of the calls, also if one of them is given up.
+func TestQuestionsComeInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		answers := make(chan Decision)
+		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, a.Call.ID)
+			return <-answers, nil
+		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		ctx, leave := context.WithCancel(t.Context())
+		catalog, ends, want := ts.Catalog(Plain), make(chan struct{}), []string(nil)
+		for i := range 20 {
+			id, with := fmt.Sprint(i), t.Context()
+			if i == 10 {
+				with = ctx
+			} else {
+				want = append(want, id)
+			}
+			go func() {
+				catalog.Call(with, call(id, "write", fmt.Sprintf(`{"city":"%d"}`, i)))
+				ends <- struct{}{}
+			}()
+			synctest.Wait()
+		}
+		leave()
+		<-ends
+		for range want {
+			answers <- Decision{}
+			<-ends
+		}
+		if !slices.Equal(asked, want) {
+			t.Errorf("got the questions %q, want %q", asked, want)
+		}
+		_ = ts.Close()
+	})
+}
+
 // Two calls at once are asked about once where the answer to the first holds for
 // the second.
 func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -31,6 +32,35 @@ func (t *Toolset) ViewAccess(server, uri string) *ViewAccess {
 
 type viewKey struct{} // string, in a call
 
+// WithView returns a context for calls on behalf of a view, see [ViewFrom]: of [Toolset.ViewTools]. Calls of a
+// [ViewAccess] have its view.
+func WithView(ctx context.Context, uri string) context.Context {
+	return context.WithValue(ctx, viewKey{}, uri)
+}
+
+// ViewTools has the tools of all servers for views, for an agent that makes the calls of views: as runs, they
+// can wait for a person and survive the process. [Catalog.Find] has the tool of one server; look it up
+// at the view's own server only. All profiles are as [Plain].
+func (t *Toolset) ViewTools() Source { return viewSource{t} }
+
+type viewSource struct{ toolset *Toolset }
+
+// Catalog implements [Source].
+func (s viewSource) Catalog(Profile) *Catalog { return s.toolset.present.Load().views() }
+
+// viewCatalog is the catalog of tools for views. Each name begins with the server's.
+func viewCatalog(o *Options, tools []*Tool) *Catalog {
+	tools = slices.DeleteFunc(tools, func(tool *Tool) bool { return tool.local != nil })
+	ids := make([]identity, len(tools))
+	for i, tool := range tools {
+		ids[i] = identity{server: tool.policy.label, tool: tool.def.Name}
+	}
+	for i, name := range assignNames(ids, PrefixAlways) {
+		tools[i] = tools[i].named(name)
+	}
+	return newCatalog(tools, Plain, o.Parallelism, o.MaxResult)
+}
+
 // ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works
 // in interceptors and with what else gets the context of a call.
 func ViewFrom(ctx context.Context) string {
@@ -40,11 +70,8 @@ func ViewFrom(ctx context.Context) string {
 
 // forViews are the tools that views may call.
 func forViews(tools []*Tool) []*Tool {
-	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.App })
+	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForViews })
 }
-
-// AppOnly reports whether the tool is for views and for no model.
-func (t *Tool) AppOnly() bool { return !t.views.Model && t.views.App }
 
 // ViewURI is the URI of the view that shows the tool's results, "" for none.
 func (t *Tool) ViewURI() string { return t.views.ResourceURI }
@@ -97,11 +124,25 @@ func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.R
 	return nil, r.Err
 }
 
-// ReadResource reads a resource of the server.
+// maxReadURI bounds the URI of a resource that a view reads, in bytes.
+const maxReadURI = 2 << 10
+
+// ReadResource reads a resource of the server, if [Options.ApproveRead] agrees: a URI of at most 2 KiB. The
+// context of the read names the view, see [ViewFrom].
 func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
+	if len(uri) > maxReadURI {
+		return nil, fmt.Errorf("%w: a URI over %d bytes", apps.ErrInvalid, maxReadURI)
+	}
 	s, _ := a.present()
 	if s == nil {
 		return nil, fmt.Errorf("read resource %q: there is no server %q", cut(uri, 200), a.server)
+	}
+	ctx = context.WithValue(ctx, viewKey{}, a.uri)
+	if approve := a.toolset.opts.ApproveRead; approve != nil {
+		err := guarded(s.policy.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
+		if err != nil {
+			return nil, fmt.Errorf("read resource %q: %w: %w", cut(uri, 200), apps.ErrDenied, err)
+		}
 	}
 	opts = append(CallLimits(s.policy.idleTimeout, s.policy.callTimeout), opts...)
 	return s.client.ReadResource(ctx, uri, opts...)

@@ -15,6 +15,7 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -188,11 +189,73 @@ func TestViewReads(t *testing.T) {
 			t.Errorf("%s: got no error", server)
 		}
 	}
+	if _, err := ts.ViewAccess("p", "").ReadResource(t.Context(), "data://"+strings.Repeat("x", 2<<10)); !errors.Is(err, apps.ErrInvalid) {
+		t.Errorf("a long URI: got %v", err)
+	}
 	if err := ts.Remove("p"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ts.ViewAccess("p", "").CallTool(t.Context(), "x", nil); err == nil {
 		t.Error("after Remove: got no error")
+	}
+}
+
+// An agent that makes the calls of views has the tools of each server for views, and no other.
+func TestViewTools(t *testing.T) {
+	var views []string
+	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		views = append(views, a.View)
+		return Allow(), nil
+	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
+	catalog := ts.ViewTools().Catalog(Plain)
+	var names []string
+	for _, tool := range catalog.Tools() {
+		names = append(names, tool.Name())
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	tool, err := catalog.Find("q", "app_tool", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := catalog.Call(WithView(t.Context(), "ui://q/v"), call("1", tool.Name(), "{}"))
+	if r.Text != "q's" || !slices.Equal(views, []string{"ui://q/v"}) {
+		t.Errorf("got %+v, approvals of %q", r, views)
+	}
+	if _, err := catalog.Find("q", "plain", ""); err == nil {
+		t.Error("a tool of another server was found")
+	}
+}
+
+// The host decides on reads of views, and its requests know the view.
+func TestApproveRead(t *testing.T) {
+	p := newPeer().tool("x", object, echo)
+	read := 0
+	for _, uri := range []string{"data://1", "data://2"} {
+		p.AddResource(&sdk.Resource{URI: uri, Name: uri}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			read++
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, Text: "one"}}}, nil
+		})
+	}
+	var asked []string
+	ts := open(t, &Options{ApproveRead: func(ctx context.Context, server, uri string) error {
+		asked = append(asked, server+" "+uri+" for "+ViewFrom(ctx))
+		if uri == "data://2" {
+			return errors.New("not this one")
+		}
+		return nil
+	}}, Server{Name: "p", Transport: p.transport(t)})
+	access := ts.ViewAccess("p", "ui://p/v")
+	if _, err := access.ReadResource(t.Context(), "data://1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
+		t.Errorf("got %v, read %d times, want it denied", err, read)
+	}
+	if diff := cmp.Diff(asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
 	}
 }
 
@@ -211,7 +274,7 @@ func TestViewSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := host.Open(conn, ts.ViewAccess("p", "ui://p/v"), nil)
+	s, err := host.Open(t.Context(), conn, ts.ViewAccess("p", "ui://p/v"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,5 +301,61 @@ func TestViewSession(t *testing.T) {
 	}
 	if asked != 2 {
 		t.Errorf("asked %d times, want 2", asked)
+	}
+}
+
+// A view's calls have the context of the host that opened the session, also once it has ended: the
+// user, what approves, and the trace.
+func TestViewSessionIsTheUsers(t *testing.T) {
+	var users, asked []string
+	ts := open(t, &Options{
+		User: func(ctx context.Context) string {
+			user, _ := ctx.Value(userKey{}).(string)
+			users = append(users, user)
+			return user
+		},
+		Intercept: []Interceptor{func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+				if ctx.Value(traceKey{}) != "a trace" {
+					t.Error("a call of a view has no trace of the host")
+				}
+				return next(ctx, r)
+			}
+		}},
+	}, Server{Name: "p", Transport: viewPeer().transport(t)})
+	ctx, cancel := context.WithCancel(context.WithValue(context.WithValue(t.Context(), userKey{}, "Ada"), traceKey{}, "a trace"))
+	ctx = WithCaller(ctx, &Caller{Approve: func(ApproveFunc) ApproveFunc {
+		return func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, a.Definition.Name+" for "+a.View)
+			return Deny(""), nil
+		}
+	}})
+	transport, conn := mcpclient.Pipe()
+	view, err := transport.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = view.Close(); <-s.Done() }()
+	cancel()
+	var got []byte
+	for _, m := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`,
+		`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`,
+	} {
+		if err := view.Send(t.Context(), []byte(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if got, err = view.Recv(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Contains(got, []byte("denied by the user")) || !slices.Equal(asked, []string{"plain for ui://p/v"}) || !slices.Contains(users, "Ada") {
+		t.Errorf("got %s, asked %q of the users %q", got, asked, users)
 	}
 }

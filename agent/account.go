@@ -216,7 +216,7 @@ func (a account) refuses(amount run.Amount, share int64) error {
 
 // meter counts a reply whose model does not: an estimate keeps Limits.Tokens, and nothing
 // keeps Limits.Cost.
-func (d *dialog) meter(r *reply, input, output int64) error {
+func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	if r.usage.Total > 0 || !d.limited(limitsSpending) {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (d *dialog) meter(r *reply, input, output int64) error {
 		return ErrUncounted
 	}
 	r.estimated = true
-	r.usage.Input, r.usage.Output = input, min(int64(r.size())/tokenBytes+1, output)
+	r.usage.Input, r.usage.Output = d.inputOf(c), min(int64(r.size())/tokenBytes+1, output)
 	r.usage.Total = r.usage.Input + r.usage.Output
 	if !d.warned {
 		d.warned = true

@@ -172,6 +172,9 @@ func TestCancelRun(t *testing.T) {
 	if err := a.Answer(t.Context(), theRun, got.Asks[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want that it is not asked", err)
 	}
+	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.Once()); !errors.Is(err, run.ErrExists) {
+		t.Errorf("got %v, want that there is such a run", err)
+	}
 	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)
 	}

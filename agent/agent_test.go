@@ -261,7 +261,7 @@ func TestModelErrors(t *testing.T) {
 	}{
 		"error": {
 			func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, down },
-			down, "run agent: turn 1: call model: quota used up",
+			down, "run agent: call model: quota used up",
 		},
 		"nil response": {
 			func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, nil },

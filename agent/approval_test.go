@@ -1,9 +1,11 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +22,17 @@ import (
 // only are the lines that have a word.
 func only(lines []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.Contains(line, word) })
+}
+
+// A question for a person is no failure, and no warning is logged.
+func TestAskingLogsNothing(t *testing.T) {
+	var log bytes.Buffer
+	opts := &adapter.FuncOptions{Options: &adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, opts)
+	a := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
+	if got := mustRun(t, a, human("go")); len(got.Asks) != 1 || log.Len() > 0 {
+		t.Errorf("got the questions %v and the log %q, want one question and no line", got.Asks, log.String())
+	}
 }
 
 func TestApproval(t *testing.T) {

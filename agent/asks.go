@@ -113,43 +113,17 @@ func (w *work) put(ctx context.Context, q *run.Ask) error {
 		return nil // it was settled meanwhile
 	case errors.Is(err, run.ErrExpired):
 		return w.answered(expired(q, time.Now()))
-	case err != nil && q.Elicit != nil:
-		return &unansweredError{q, err}
 	case err != nil:
-		return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
+		return notAnswered(q, err)
 	case answer == nil:
 		return nil
 	}
 	return w.answered(*answer)
 }
 
-// unansweredError is a server's question that the person at hand cannot be asked.
-type unansweredError struct {
-	ask *run.Ask
-	err error
-}
-
-func (e *unansweredError) Error() string { return e.err.Error() }
-
-// giveUp ends the calls whose questions cannot be answered, once no goroutine works on them.
-func (w *work) giveUp() error {
-	failed := w.unanswered
-	w.unanswered = nil
-	for _, f := range failed {
-		if w.busy[f.ask.Call] {
-			w.unanswered = append(w.unanswered, f)
-			continue
-		}
-		if f.ask.Call == "" || w.question(f.ask.ID) == nil {
-			continue
-		}
-		j := w.job(w.pending(func(c *run.Call) bool { return c.ID == f.ask.Call })[0])
-		text := "Error: the tool asked the user something that could not be answered. The call was given up."
-		if err := w.outcome(j, j.errorResult(text, f.err), 0); err != nil {
-			return err
-		}
-	}
-	return nil
+// notAnswered is the error of Options.Answer, which ends the run.
+func notAnswered(q *run.Ask, err error) error {
+	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
 }
 
 // atHandFunc is Options.Answer of the agent or of one that it works for.

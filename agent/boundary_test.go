@@ -72,8 +72,8 @@ func TestEveryBoundary(t *testing.T) {
 		diff(t, name+": questions", got.questions, want.questions)
 	})
 	n := len(slices.DeleteFunc(boundaries, func(killed bool) bool { return !killed }))
-	if n < 200/boundaryStep || n == 2*maxWrites {
-		t.Errorf("the run was killed at %d boundaries, want %d or more, and less than %d", n, 200/boundaryStep, 2*maxWrites)
+	if n < 180/boundaryStep || n == 2*maxWrites {
+		t.Errorf("the run was killed at %d boundaries, want %d or more, and less than %d", n, 180/boundaryStep, 2*maxWrites)
 	}
 	if boundaryStep == 1 && (doubts.Load() == 0 || doubted.Load() == 0) {
 		t.Errorf("the model was told of %d calls in doubt, and the person asked about %d; want both", doubts.Load(), doubted.Load())

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // job is a call as this process runs it.
@@ -17,8 +19,8 @@ type job struct {
 	about Call
 	call  *adapter.Prepared // nil: it cannot run, because of err
 	err   error
-	asked llms.ToolCall // as the model wrote it
-	key   string
+	asked llms.ToolCall     // as the model wrote it
+	named llms.FunctionCall // of asked
 
 	result  *run.Part // once it has one, for an observer
 	failure error     // of the call, not of the tool
@@ -83,7 +85,7 @@ func (w *work) perform(c *run.Call, j *job, send sender) error {
 
 // sent sends a call in its own context.
 func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error {
-	start := time.Now()
+	start := w.ledger.now()
 	if j.call.Tool().Client() == nil { // options have requests checked
 		if err := w.ledger.confirm(ctx); err != nil {
 			return err
@@ -110,7 +112,7 @@ func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error
 		j.failure = result.Err
 		return nil // it is sent again, see doubt
 	}
-	return w.outcome(j, result, time.Since(start))
+	return w.outcome(j, result, w.ledger.since(start))
 }
 
 // withheld is what the history has of a call whose result a hook has failed on: the hook may be
@@ -127,12 +129,43 @@ func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 		outcome.Result = w.part(j, result)
 	}
 	j.result, j.failure = &outcome.Result, result.Err
+	if advice := adviceOf(result); advice != "" {
+		w.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
+	}
 	end := w.of(func() Event { return &ToolEnd{Call: w.about(j), Part: outcome.Result, Result: result, Duration: d} })
 	err := w.record(end, outcome)
 	if failed != nil {
 		return failed // that the call ended is known nevertheless
 	}
 	return err
+}
+
+// noForms is the advice for a server that may not ask.
+const noForms = "it asks the user, and its client has no handler for that: set Elicitation of mcpclient.Options, " +
+	"to agent.OnlyInRuns() for questions that come to Options.Answer"
+
+// adviceOf is what the host can do about a call that failed because its server could not ask, ""
+// if that is not known.
+func adviceOf(result *adapter.Result) string {
+	if !result.IsError || result.Tool == nil || result.Tool.Client() == nil {
+		return ""
+	}
+	err := result.Err
+	if err == nil && result.Raw != nil {
+		err = result.Raw.Err()
+	}
+	if advice := mcpclient.Advice(err); advice != "" {
+		return advice
+	}
+	said := result.Text
+	if err != nil {
+		said += " " + err.Error()
+	}
+	said = strings.ToLower(said)
+	if strings.Contains(said, "elicitation") && (strings.Contains(said, "not support") || strings.Contains(said, "not available")) {
+		return noForms
+	}
+	return ""
 }
 
 // refuse records why a call does not run, for the model.

@@ -81,7 +81,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in 
 	if err == nil {
 		return &loaded{state: s, hold: h, journal: h}, nil
 	}
-	if !errors.Is(err, run.ErrExists) {
+	if !errors.Is(err, run.ErrExists) || o.once {
 		return nil, err
 	}
 	l, err := a.hold(ctx, o.key)
@@ -91,7 +91,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in 
 	if !l.state.Status.Ended() {
 		l.hold.release()
 		if l.state.Status == run.Waiting {
-			return nil, &waitingError{o.key.ID}
+			return nil, &waitingError{l.state}
 		}
 		return nil, fmt.Errorf("run %q: %w", o.key.ID, ErrRunning)
 	}
@@ -105,34 +105,66 @@ func (a *Agent) holder() run.Holder {
 	return run.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.LeaseTTL}
 }
 
-// hold takes a run of the store.
-func (a *Agent) hold(ctx context.Context, key run.Key) (*loaded, error) {
+// hold takes a run of the store to go on with it, with answers that are kept with the first
+// records of this process. Answers are checked before the run is taken.
+func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*loaded, error) {
+	l := new(loaded)
+	if err := l.load(ctx, a, key); err != nil {
+		return nil, err
+	}
+	unkept, err := l.admit(ctx, a.opts.Store, answers)
+	if err != nil {
+		return nil, err
+	}
 	h := &hold{store: a.opts.Store, ttl: a.opts.LeaseTTL, renewed: time.Now()}
-	var err error
 	if h.lease, err = a.opts.Store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, a.heldUntil(ctx, key, err)
 	}
-	l := &loaded{hold: h, journal: h}
+	if h.lease.Seq != l.state.Seq { // another process went on with it meanwhile
+		if err = l.load(ctx, a, key); err == nil {
+			unkept, err = l.admit(ctx, a.opts.Store, answers)
+		}
+		if err != nil {
+			h.release()
+			return nil, err
+		}
+	}
+	h.unkept, l.hold, l.journal = unkept, h, h
+	return l, nil
+}
+
+// load reads the run from the store.
+func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	log, err := a.runs().Load(ctx, key)
 	if err == nil {
 		l.answers = log.Answers
 		l.state, err = run.Fold(log.Records)
 	}
 	if err != nil {
-		h.release()
-		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
+		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	return l, nil
+	return nil
 }
 
-// answer keeps answers to questions of the run, and takes them up.
-func (l *loaded) answer(ctx context.Context, answers []run.Answer) error {
-	kept, err := run.SubmitTo(ctx, l.hold.store, l.state, answers...)
-	if err != nil {
-		return err
+// admit checks answers by their questions, takes them up, and returns the ones that the store
+// does not have yet. The store itself knows the answers to questions that are closed.
+func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answer) (unkept []run.Answer, err error) {
+	open, err := run.CheckOpen(l.state, answers)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(open) < len(answers):
+		err = store.Answer(ctx, run.Key{Tenant: l.state.Tenant, ID: l.state.ID}, answers)
+		l.answers = append(l.answers, open...)
+		return nil, err
 	}
-	l.answers = append(l.answers, kept...)
-	return nil
+	kept := make(map[string]run.Answer, len(l.answers))
+	for _, a := range l.answers {
+		kept[a.Ask] = a
+	}
+	unkept, err = run.CheckAnswers(run.HeadOf(l.state), kept, open)
+	l.answers = append(l.answers, unkept...)
+	return unkept, err
 }
 
 // HeldError says until when another process holds a run, if it does not renew its lease. It
@@ -195,21 +227,14 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 		if a.opts.Store == nil {
 			return nil, errNoStore
 		}
-		l, err := a.hold(ctx, key)
+		l, err := a.hold(ctx, key, answers...)
 		if errors.Is(err, run.ErrHeld) && len(answers) > 0 {
 			if err := a.Answer(ctx, key, answers...); err != nil {
 				return nil, err
 			}
 			return a.hold(ctx, key) // which may be free by then
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := l.answer(ctx, answers); err != nil {
-			l.hold.release()
-			return nil, err
-		}
-		return l, nil
+		return l, err
 	}}
 }
 
@@ -237,15 +262,16 @@ func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 }
 
 // ErrWaiting says that a run waits for a person: it has no answer, and takes no input, before
-// its questions are answered, see [Agent.Asks] and [Agent.Resume]. [Agent.Run] does not return
-// it: there Result.Status is run.Waiting.
+// its questions are answered, see [Agent.Resume]. Result.Asks has them. [As] and [ResumeAs] return
+// it for a run that has begun to wait, [Agent.Run] only if it is given an input for a run that
+// waits already.
 var ErrWaiting = errors.New("agent: the run waits for answers to its questions")
 
-// waitingError is ErrWaiting with the name of the run.
-type waitingError struct{ run string }
+// waitingError is ErrWaiting with the run that waits.
+type waitingError struct{ state *run.State }
 
 func (e *waitingError) Error() string {
-	return fmt.Sprintf("%q waits for answers to its questions", e.run)
+	return fmt.Sprintf("%q waits for answers to its questions", e.state.ID)
 }
 
 func (e *waitingError) Is(target error) bool { return target == ErrWaiting }

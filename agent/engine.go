@@ -127,6 +127,15 @@ func (e *engine) commit() error {
 	return nil
 }
 
+// commitGiven is commit if the journal keeps answers only with the next records: what works before
+// the next commit, such as a hook or a model, may take long.
+func (e *engine) commitGiven() error {
+	if h, ok := e.ledger.journal.(*hold); ok && len(h.given()) > 0 {
+		return e.commit()
+	}
+	return nil
+}
+
 // read calls f while the state does not change.
 func (e *engine) read(f func(s *run.State)) {
 	e.ledger.mu.Lock()

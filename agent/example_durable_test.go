@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -60,6 +61,25 @@ func ExampleAgent_Resume() {
 	// May pay run with {"number":17}?
 	// → Bill 17 is paid.
 	// Bill 17 is paid.
+}
+
+// A run for a structured answer may wait for a person, too. Another process goes on with it.
+func ExampleResumeAs() {
+	dir := must(os.MkdirTemp("", "runs"))
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	type receipt struct {
+		Number int `json:"number"`
+	}
+	first, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
+	second, _ := clerk(dir, play(uses(toolCall("2", "final_answer", `{"number":17}`))))
+
+	paid, result, err := agent.As[receipt](ctx, first, agent.Text("Pay bill 17."), agent.In("bills"))
+	if errors.Is(err, agent.ErrWaiting) { // result.Asks has the questions
+		paid, result, err = agent.ResumeAs[receipt](ctx, second, run.Key{ID: "bills"}, result.Asks[0].Allow())
+	}
+	fmt.Println(paid.Number, result.Status, err)
+	// Output: 17 done <nil>
 }
 
 // A page has lost its stream after some events, and gets the others.

@@ -107,30 +107,21 @@ func ExampleAgent_Events() {
 
 func ExampleOnlyInRuns() {
 	ctx := context.Background()
-	toolset, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer toolset.Close()
-
 	model := play(uses(toolCall("1", "forecast", `{}`)), says("Take sunglasses."))
-	a, err := agent.New(model, &agent.Options{
+
+	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, &adapter.Options{
+		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
+	}))
+	defer toolset.Close()
+	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},
 		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
 			fmt.Printf("%s asks: %s\n", q.Server, q.Elicit.Message)
-			answer, err := q.Accept(map[string]any{"city": "Rome"})
+			answer, err := q.Accept(map[string]any{"city": "Rome"}) // or q.Decline(), for example
 			return &answer, err
 		},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	result, err := a.Run(ctx, agent.Text("What do I need today?"))
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
+	result := must(a.Run(ctx, agent.Text("What do I need today?")))
 	fmt.Println(result.Messages[2].Parts[0].Text)
 	fmt.Println(result.Answer)
 	// Output:

@@ -35,8 +35,8 @@ func (f *failing) write(write func() error) error {
 	return errDown
 }
 
-func (f *failing) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
-	return f.write(func() error { return f.Store.Append(ctx, lease, head, records) })
+func (f *failing) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	return f.write(func() error { return f.Store.Append(ctx, lease, head, records, answers...) })
 }
 
 func (f *failing) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -84,6 +85,9 @@ func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.El
 		return err
 	})
 	w.show(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
+	if err != nil && w.handlerError() != nil { // the run ends, and not for what the server did
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	}
 	return result, forServer(err)
 }
 
@@ -96,12 +100,20 @@ func (e *engine) askOf(server string, call *Call) *run.Ask {
 	return q
 }
 
-// atHand asks the person at hand what cannot wait, nil if there is no answer.
-func (e *engine) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
-	if e.atHandFunc() == nil {
+// atHand asks the person at hand what a server waits for, nil if there is no answer. An error
+// ends the run, unless the question is over.
+func (w *work) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	if w.atHandFunc() == nil {
 		return nil, nil
 	}
-	return e.person(ctx, q)
+	answer, err := w.person(ctx, q)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil || errors.Is(err, run.ErrExpired):
+		return nil, err
+	}
+	return nil, w.fail(notAnswered(q, err))
 }
 
 // callKey is the key of the context value that is the tool call, a *Call. The context

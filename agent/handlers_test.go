@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -172,65 +173,116 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// failure is the error of an answer to a server; ok is false for other events.
-func failure(e agent.Event) (err error, ok bool) {
-	switch e := e.(type) {
-	case *agent.ElicitationEnd:
-		return e.Err, true
-	case *agent.AnswerEnd:
-		return e.Err, true
+// An error of Options.Answer, or an answer that does not fit its form, ends the run. A server
+// that waits for the answer is told that the person cancelled.
+func TestErrorOfAnswerEndsTheRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer func(*run.Ask) (*run.Answer, error)
+		want   string
+	}{
+		"error": {func(*run.Ask) (*run.Answer, error) { return nil, errors.New("database is down") }, "database is down"},
+		"misspelled field": {func(q *run.Ask) (*run.Answer, error) {
+			answer, err := q.Accept(map[string]any{"nam": "Ann"})
+			return &answer, err
+		}, `field "nam`},
+		"unfit": {func(q *run.Ask) (*run.Answer, error) {
+			return &run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(`{"name":12.5}`)}, nil
+		}, `field "name"`},
+		"panic": {func(*run.Ask) (*run.Answer, error) { panic("oh no") }, "answer callback panicked: oh no"},
+	} {
+		for _, era := range eras {
+			for _, store := range []run.Store{nil, run.NewMemory()} {
+				t.Run(fmt.Sprintf("%s, %s, store %t", name, era, store != nil), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { failsToAnswer(t, era, store, test.answer, test.want) })
+				})
+			}
+		}
 	}
-	return nil, false
 }
 
-// An answer that is none for the form never reaches the server, and the event
-// says so.
-func TestUnfitAnswerIsAnError(t *testing.T) {
-	unfit := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
-		return &run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(`{"name":12.5}`)}, nil
-	}
-	eachEra(t, mcpclient.Options{Elicitation: agent.OnlyInRuns()}, func(t *testing.T, toolset *adapter.Toolset) {
-		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: unfit})
-		asked := 0
-		for event, err := range a.Events(t.Context(), human("ask me")) {
+func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.Ask) (*run.Answer, error), want string) {
+	s, told := newServer(), make(chan string, 1)
+	if era == eras[0] {
+		s.addTool("ask", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			result, err := r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{
+				Message: "who are you?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+			})
 			if err != nil {
-				t.Fatal(err)
+				told <- err.Error()
+				return nil, err
 			}
-			if failed, ok := failure(event); ok {
-				asked++
-				if failed == nil || !strings.Contains(failed.Error(), `field "name"`) {
-					t.Errorf("got %v, want an error about the field", failed)
-				}
-			}
-		}
-		if asked != 1 {
-			t.Errorf("got %d answers, want 1", asked)
-		}
-	})
+			told <- result.Action
+			return text(result.Action), nil
+		})
+	}
+	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}, Elicitation: agent.OnlyInRuns()}
+	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+	asked := 0
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		asked++
+		return answer(q)
+	}})
+	got, err := a.Run(t.Context(), human("ask me"))
+	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "turn 1: answer the question about ask: ") || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want the end of the run with %q", err, want)
+	}
+	if got.Status != run.Failed || got.Spent.Turns != 1 || asked != 1 {
+		t.Errorf("the run is %s after %d turns and %d questions, want it failed after one", got.Status, got.Spent.Turns, asked)
+	}
+	if era == eras[0] {
+		diff(t, "the server is told", <-told, "cancel")
+	}
 }
 
-func TestPanicInAnswerIsAnError(t *testing.T) {
-	eachEra(t, mcpclient.Options{Elicitation: agent.OnlyInRuns()}, func(t *testing.T, toolset *adapter.Toolset) {
-		ask := func(context.Context, *run.Ask) (*run.Answer, error) { panic("oh no") }
-		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: ask})
-		var failed error
-		for e, err := range a.Events(t.Context(), human("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err, ok := failure(e); ok {
-				failed = err
-			}
-			if e, ok := e.(*agent.ToolEnd); ok {
-				if !e.Result.IsError || strings.Contains(e.Result.Text, "goroutine") {
-					t.Errorf("the model is told %q, want an error without the stack", e.Result.Text)
+// The host is warned if a server cannot ask: by a request in the modern era, and where the client
+// has no handler.
+func TestWarningOfAServerThatCannotAsk(t *testing.T) {
+	for _, test := range []struct {
+		era, tool string
+		handler   mcp.ElicitationHandler
+		want      []string
+	}{
+		{eras[0], "elicit", agent.OnlyInRuns(), nil},
+		{eras[0], "elicit", nil, []string{"agent.OnlyInRuns()"}},
+		{eras[0], "ask", nil, []string{"agent.OnlyInRuns()"}},
+		{eras[1], "elicit", agent.OnlyInRuns(), []string{"adapter.Server.Revision"}},
+		{eras[1], "ask", agent.OnlyInRuns(), nil},
+		{eras[1], "ask", nil, []string{"agent.OnlyInRuns()"}},
+	} {
+		t.Run(fmt.Sprintf("%s by %s, handler %t", test.era, test.tool, test.handler != nil), func(t *testing.T) {
+			s := newServer()
+			s.addTool("elicit", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				result, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
+					Message: "who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+				})
+				if err != nil {
+					failed := new(sdk.CallToolResult)
+					failed.SetError(err)
+					return failed, nil
+				}
+				return text(result.Action), nil
+			})
+			client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: test.era}, Elicitation: test.handler}
+			toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
+			var got []string
+			for event, err := range a.Events(t.Context(), human("go")) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if warning, ok := event.(*agent.Warning); ok {
+					got = append(got, warning.Text)
 				}
 			}
-		}
-		if failed == nil || !strings.Contains(failed.Error(), "answer callback panicked: oh no") {
-			t.Errorf("event has error %v, want the panic", failed)
-		}
-	})
+			ok := len(got) == len(test.want)
+			for i := range got {
+				ok = ok && strings.HasPrefix(got[i], fmt.Sprintf(`the tool %s of server "box" failed: `, test.tool)) && strings.Contains(got[i], test.want[i])
+			}
+			if !ok {
+				t.Errorf("got the warnings %q, want them to name %q", got, test.want)
+			}
+		})
+	}
 }
 
 func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
@@ -351,9 +403,8 @@ func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	})
 }
 
-// A call whose questions cannot be answered is given up once, whatever else its round waits
-// for, and the run goes on.
-func TestQuestionsThatCannotBeAnswered(t *testing.T) {
+// An error of Options.Answer ends the run once, whatever else the round of the call waits for.
+func TestErrorOfAnswerInARound(t *testing.T) {
 	form := &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	//lint:ignore SA1019 servers may sample for as long as the feature works.
 	poem := &sdk.CreateMessageParams{MaxTokens: 10, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "a poem"}}}}
@@ -385,10 +436,10 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 				})
 				client := &mcpclient.Options{Sampling: writes, Elicitation: agent.OnlyInRuns(), Protocol: mcpclient.Protocol{Revision: eras[1]}}
 				toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
-				a := withTools(t, play(uses(toolCall("1", "two", "{}")), says("done")), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Answer: person})
-				diff(t, "results", lines(history(mustRun(t, a, human("go"))))[2:], []string{
-					`tool: 1/two→"Error: the tool asked the user something that could not be answered. The call was given up."`, `ai: "done"`,
-				})
+				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Answer: person})
+				if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
+					t.Errorf("got %v, want the end of the run with the error of the person", err)
+				}
 			})
 		})
 	}

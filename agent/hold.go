@@ -17,16 +17,47 @@ type hold struct {
 	lease run.Lease
 	ttl   time.Duration // 0: the lease is the business of whoever drives the run
 
-	mu      sync.Mutex // guards the field below
-	renewed time.Time  // when the last renewal that succeeded was asked for
+	mu      sync.Mutex   // guards the fields below
+	renewed time.Time    // when the last renewal that succeeded was asked for
+	unkept  []run.Answer // given to this process, and kept with the first records
 }
-
-// NewJournal is the journal of a run that is held in a store. It does not renew the lease.
-func NewJournal(store run.Store, lease run.Lease) Journal { return &hold{store: store, lease: lease} }
 
 // Append implements [Journal].
 func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
-	return h.store.Append(ctx, h.lease, head, records)
+	answers := h.given()
+	err := h.store.Append(ctx, h.lease, head, records, answers...)
+	if err == nil || errors.Is(err, run.ErrAnswered) || errors.Is(err, run.ErrNotAsked) {
+		h.settled()
+	}
+	return err
+}
+
+func (h *hold) given() []run.Answer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.unkept
+}
+
+func (h *hold) settled() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unkept = nil
+}
+
+// keepAnswers keeps the answers that no record was appended with: the run could not go on, and
+// whoever takes it up takes them.
+func (h *hold) keepAnswers(ctx context.Context) error {
+	answers := h.given()
+	if len(answers) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+	defer cancel()
+	err := guarded("the store", func() error { return h.store.Answer(ctx, h.lease.Key, answers) })
+	if err != nil {
+		return fmt.Errorf("keep the answers: %w", err)
+	}
+	return nil
 }
 
 // Answers implements [Journal].

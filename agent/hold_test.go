@@ -26,8 +26,8 @@ type stopped struct {
 	renewal error // after the stop
 }
 
-func (s *stopped) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
-	err := s.Store.Append(ctx, lease, head, records)
+func (s *stopped) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	err := s.Store.Append(ctx, lease, head, records, answers...)
 	if slices.ContainsFunc(records, func(r run.Record) bool { _, ok := r.Change.(*run.Intent); return ok }) {
 		time.Sleep(2 * leaseTTL)
 		s.woken.Store(true)

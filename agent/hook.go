@@ -77,6 +77,9 @@ func (d *dialog) beforeModel(c *ModelCall) error {
 
 // afterModel lets the hooks see a reply.
 func (d *dialog) afterModel(r *reply) error {
+	if slices.ContainsFunc(d.agent.opts.Hooks, func(h Hook) bool { return h.AfterModel != nil }) {
+		r.calls = slices.Clone(r.calls) // a hook may write over the parts
+	}
 	for i, h := range d.agent.opts.Hooks {
 		if h.AfterModel == nil {
 			continue
@@ -133,7 +136,7 @@ func (w *work) beforeTool(j *job) error {
 		if err != nil {
 			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.about.Name, err)
 		}
-		w.approved(j, call.WithKey(j.key))
+		w.approved(j, call)
 	}
 	return nil
 }

@@ -164,9 +164,9 @@ type faulty struct {
 	hang, panics bool
 }
 
-func (f *faulty) Append(ctx context.Context, l run.Lease, h run.Head, r []run.Record) error {
+func (f *faulty) Append(ctx context.Context, l run.Lease, h run.Head, r []run.Record, answers ...run.Answer) error {
 	if f.after--; f.after > 0 {
-		return f.Store.Append(ctx, l, h, r)
+		return f.Store.Append(ctx, l, h, r, answers...)
 	}
 	switch {
 	case f.hang:

@@ -30,6 +30,7 @@ type RunOption func(*runOptions)
 type runOptions struct {
 	key    run.Key
 	named  bool // by In
+	once   bool
 	limits *run.Limits
 	vars   map[string]json.RawMessage
 	output *output // nil: an answer in words
@@ -41,6 +42,10 @@ type runOptions struct {
 func In(session string) RunOption {
 	return func(o *runOptions) { o.key.ID, o.named = session, true }
 }
+
+// Once has the input begin a run and never go on with one: the error for a run that there
+// is by the name of [In] matches [run.ErrExists]. So a request that is sent again begins one run.
+func Once() RunOption { return func(o *runOptions) { o.once = true } }
 
 // ForTenant keeps the run apart from the runs of other tenants in [Options.Store].
 func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }

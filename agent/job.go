@@ -52,10 +52,10 @@ func (w *work) job(c *run.Call) *job {
 		return j
 	}
 	j = &job{
-		asked: llms.ToolCall{ID: c.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: c.Name, Arguments: c.Asked}},
+		asked: llms.ToolCall{ID: c.ID, Type: "function"}, named: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
 		about: Call{Turn: w.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
 	}
-	j.key = c.Key
+	j.asked.FunctionCall = &j.named
 	j.call, j.err = w.prepare(c, j.asked)
 	w.approved(j, j.call)
 	w.mu.Lock()
@@ -98,8 +98,8 @@ func (w *work) approved(j *job, call *adapter.Prepared) {
 	if call != nil {
 		j.call = call
 		j.about.Name = call.Tool().Name()
-		if args := call.Arguments(); string(args) != j.about.Arguments {
-			j.about.Arguments = string(args)
+		if !call.Sends(j.about.Arguments) {
+			j.about.Arguments = string(call.Arguments())
 		}
 	}
 }

@@ -131,6 +131,22 @@ func (l *ledger) tell(e Event) error {
 	return l.out(e)
 }
 
+// now is the time for the duration of an event, zero if events are not wanted: calls are many.
+func (l *ledger) now() (t time.Time) {
+	if l.out != nil {
+		t = time.Now()
+	}
+	return t
+}
+
+// since is the time that has passed since now.
+func (l *ledger) since(t time.Time) (d time.Duration) {
+	if l.out != nil {
+		d = time.Since(t)
+	}
+	return d
+}
+
 // confirm returns an error if another process may have taken the run. Nothing is sent then,
 // and nothing is written any more.
 func (l *ledger) confirm(ctx context.Context) error {

@@ -108,6 +108,9 @@ func (w *work) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error
 	switch {
 	case w.engine.ctx.Err() != nil:
 		return nil, w.ended() // the next process closes the question
+	case answer == nil && w.handlerError() != nil:
+		gone := cancelled(q, "the run ends with an error")
+		answer = &gone
 	case err != nil:
 		gone := cancelled(q, "the server does not wait for the answer any more")
 		answer = &gone
@@ -139,11 +142,8 @@ func (w *work) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
 func (w *work) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	if w.atHandFunc() != nil {
-		answer, err := w.person(waiting, q)
-		if answer != nil || err != nil && waiting.Err() == nil {
-			return answer, err
-		}
+	if answer, err := w.atHand(waiting, q); answer != nil || w.handlerError() != nil {
+		return answer, err
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()

@@ -339,8 +339,8 @@ func (m *mortal) Create(ctx context.Context, h run.Holder, head run.Head, record
 	return lease, err
 }
 
-func (m *mortal) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
-	return m.write(func() error { return m.Store.Append(ctx, lease, head, records) })
+func (m *mortal) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	return m.write(func() error { return m.Store.Append(ctx, lease, head, records, answers...) })
 }
 
 func (m *mortal) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {

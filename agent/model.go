@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +46,9 @@ type dialog struct {
 
 // turn calls the model and records its reply.
 func (d *dialog) turn() error {
+	if err := d.commitGiven(); err != nil {
+		return err
+	}
 	if err := d.compact(); err != nil {
 		return d.failed(err)
 	}
@@ -54,7 +58,7 @@ func (d *dialog) turn() error {
 		return d.finishFor(*answer, StopHook)
 	}
 	if err != nil {
-		err = d.failedAt(stop, fmt.Errorf("turn %d: %w", d.state.Turn, err))
+		err = d.failedAt(stop, err)
 		d.settle()
 		return err
 	}
@@ -141,7 +145,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	if r.size() > maxReply {
 		return r, errLong
 	}
-	if err := d.meter(r, d.inputOf(c), output); err != nil {
+	if err := d.meter(r, c, output); err != nil {
 		return r, err
 	}
 	if d.state.Limits.Active > 0 {
@@ -244,6 +248,13 @@ func (d *dialog) modelOptions(tools []llms.Tool, stream *streamed, output int64,
 	options := slices.Clip(d.agent.opts.CallOptions)
 	if d.agent.format != nil {
 		options = append(options, d.agent.format)
+	}
+	if m, ok := d.agent.model.(interface {
+		Recall(func(id string) json.RawMessage) llms.CallOption
+	}); ok {
+		if recall := m.Recall(convert.HostData(d.state.History)); recall != nil {
+			options = append(options, recall)
+		}
 	}
 	return append(options, decide)
 }

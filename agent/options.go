@@ -66,22 +66,23 @@ type Options struct {
 	// silence has no bound; it has no limits by default.
 	IdleTimeout, CallTimeout time.Duration
 
-	// Approve decides on calls instead of the Approve functions of the toolset, which
-	// asks as ever: not about calls that [adapter.Server].Trust lets run or for which a
-	// decision is remembered, and about one call of a user at a time. The calls of a
-	// turn are decided on in their order; those that are allowed run meanwhile. With the error
-	// [ErrAsk] a person is asked: [AskPerson] does so for each call. Another error ends the
-	// run, and so does one of the toolset's functions. Default: those functions;
-	// without any, every call is allowed, because the caller chose the tools.
+	// Approve decides on calls, instead of the Approve functions of the toolset. It is not
+	// asked about a call that [adapter.Server].Trust lets run, or for which a decision is
+	// remembered. It is asked about one call of a user at a time, in the order of the calls.
+	// Calls that are allowed run meanwhile. If it returns the error [ErrAsk], a person is
+	// asked: [AskPerson] does so for each call. Another error ends the run. Default: the
+	// functions of the toolset; without any, every call is allowed, because the caller chose
+	// the tools.
 	Approve adapter.ApproveFunc
 
 	// Answer is the person at hand: it answers the questions of a run, see [run.Ask],
 	// some of them at the same time. Servers ask if their client's Elicitation handler is
 	// [OnlyInRuns]. If it returns no answer and no error, or is nil, the run waits until
-	// the answer comes by [Agent.Resume]. An error ends the run. The context ends once the
-	// question is settled in another way.
+	// the answer comes by [Agent.Resume]. An error, or an answer that does not fit its question,
+	// ends the run. The context ends once the question is settled in another way.
 	//
-	// A server of the legacy era waits for its answer in an open call, see Legacy.
+	// A server of the legacy era waits for its answer in an open call, see Legacy. If Answer
+	// fails, the server is told that the person cancelled.
 	Answer func(ctx context.Context, q *run.Ask) (*run.Answer, error)
 
 	// Legacy says what becomes of a question that a server asks in an open call, which cannot

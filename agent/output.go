@@ -62,7 +62,8 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 }
 
 // ResumeAs is [Agent.ResumeRun] for a run that [As] has begun. A run that is over has its
-// answer already. The schema stays that of the beginning.
+// answer already. The schema stays that of the beginning: if T has another one (descriptions may
+// differ), the error comes at once, no answer is kept, and the run stays as it is.
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Answer) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
@@ -70,8 +71,59 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.
 	}
 	d := a.resume(key, answers)
 	d.output = wanted
+	load := d.load
+	d.load = func(ctx context.Context) (*loaded, error) {
+		if err := a.checkSchema(ctx, key, wanted); err != nil {
+			return nil, err
+		}
+		return load(ctx)
+	}
 	result, err := outcome(d.run(ctx))
 	return as[T](result, err)
+}
+
+// checkSchema returns an error if a run that goes on asks for an answer of another form.
+func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
+	if a.opts.Store == nil {
+		return errNoStore
+	}
+	l := new(loaded)
+	if err := l.load(ctx, a, key); err != nil {
+		return err
+	}
+	s := l.state
+	if s.Status.Ended() || len(s.Schema) == 0 || sameForm(s.Schema, wanted.schema) {
+		return nil
+	}
+	return fmt.Errorf("run %q was begun for an answer with another schema than that of type %v: give ResumeAs the type of the beginning, or use ResumeRun",
+		s.ID, wanted.of)
+}
+
+// sameForm reports whether two schemas differ in no more than descriptions.
+func sameForm(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(undescribed(x), undescribed(y))
+}
+
+// undescribed removes the descriptions of a schema. A property of that name is a schema, no text.
+func undescribed(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, isText := v["description"].(string); isText {
+			delete(v, "description")
+		}
+		for _, inner := range v {
+			undescribed(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			undescribed(inner)
+		}
+	}
+	return v
 }
 
 // as reads the answer of a run that is over.
@@ -88,6 +140,7 @@ func as[T any](result *Result, err error) (T, *Result, error) {
 
 // output is the structured answer that a caller wants.
 type output struct {
+	of     reflect.Type
 	schema json.RawMessage
 	fits   func(json.RawMessage) error // what fits the schema
 }
@@ -105,7 +158,7 @@ func outputFor[T any]() (*output, error) {
 	case err != nil:
 		return nil, fmt.Errorf("agent: a structured answer of type %v: %w", t, err)
 	}
-	return &output{schema: schema, fits: func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }}, nil
+	return &output{of: t, schema: schema, fits: func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }}, nil
 }
 
 func (o *output) schemaOf() json.RawMessage {

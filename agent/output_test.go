@@ -158,6 +158,38 @@ func TestResumeAs(t *testing.T) {
 	}
 }
 
+// A type that has changed since is an error at once: the model is not called, and the run waits
+// as before.
+func TestResumeAsAnotherType(t *testing.T) {
+	type described struct {
+		City   string `json:"city" jsonschema:"The name of the city"`
+		Degree int    `json:"degree"`
+	}
+	type changed struct {
+		City   string `json:"city"`
+		Degree string `json:"degree"`
+	}
+	store := run.NewMemory()
+	opts := agent.Options{Approve: agent.AskPerson}
+	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
+	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
+	if !errors.Is(err, agent.ErrWaiting) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
+	_, _, err = agent.ResumeAs[changed](t.Context(), second, theRun, got.Asks[0].Allow())
+	if err == nil || !strings.Contains(err.Error(), "another schema than that of type agent_test.changed") {
+		t.Errorf("got %v, want an error about the type", err)
+	}
+	if asks, err := second.Asks(t.Context(), theRun); err != nil || len(asks) != 1 {
+		t.Errorf("got %v, %v, want the question open", asks, err)
+	}
+	report, _, err := agent.ResumeAs[described](t.Context(), second, theRun, got.Asks[0].Deny("no"))
+	if err != nil || report.City != "Oslo" {
+		t.Errorf("with other descriptions: got %+v, %v", report, err)
+	}
+}
+
 // Recover brings a run to the structured answer that As has begun it for, without its type.
 func TestRecoverAs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,6 +18,10 @@ type RecoverOptions struct {
 	// Parallel bounds the runs that are driven at the same time. Default 64.
 	Parallel int
 
+	// Share bounds the runs of each tenant that are driven at the same time: further ones wait,
+	// and runs of other tenants go before them. Default: no bound.
+	Share int
+
 	// Every is how often the store is asked what is due. Default 1 s.
 	Every time.Duration
 
@@ -58,7 +62,7 @@ type RecoverOptions struct {
 // recorded; one that cannot be driven, because its store or its lease fails, is tried
 // again after a wait that doubles up to a minute.
 func Recover(ctx context.Context, store run.Store, agents []*Agent, o *RecoverOptions) error {
-	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, retry: map[run.Key]wait{}}
+	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, tenants: map[string]int{}, refused: map[string]bool{}, retry: map[run.Key]wait{}, freed: make(chan struct{}, 1)}
 	if o != nil {
 		r.opts = *o
 	}
@@ -84,11 +88,14 @@ type recovery struct {
 	agents map[string]*Agent
 	opts   RecoverOptions
 	room   chan struct{}
+	freed  chan struct{} // a run has ended for which another of its tenant waits; has room for one
 	runs   sync.WaitGroup
 
-	mu    sync.Mutex // guards the fields below
-	busy  map[run.Key]bool
-	retry map[run.Key]wait
+	mu      sync.Mutex // guards the fields below
+	busy    map[run.Key]bool
+	tenants map[string]int  // runs under way, if they are bounded
+	refused map[string]bool // tenants that had their share when another run of them was due
+	retry   map[run.Key]wait
 }
 
 // wait is how long a run that could not be driven is left alone.
@@ -102,6 +109,9 @@ const (
 	firstRetry = time.Second
 	lastRetry  = time.Minute
 )
+
+// betweenPasses is how long runs that end are gathered before others take their place.
+const betweenPasses = 20 * time.Millisecond
 
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
@@ -122,6 +132,16 @@ func (r *recovery) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(r.opts.Every):
+		case <-r.freed:
+			select { // other runs end meanwhile: a pass lists all that is due
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(min(r.opts.Every, betweenPasses)):
+			}
+			select {
+			case <-r.freed:
+			default:
+			}
 		case _, open := <-wake:
 			if !open {
 				wake = nil
@@ -163,12 +183,20 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	return started, nil
 }
 
-// take reports whether no goroutine here drives the run, and it has not failed just now.
+// take reports whether no goroutine here drives the run, it has not failed just now, and its tenant
+// has no more than its share.
 func (r *recovery) take(key run.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.busy[key] || time.Now().Before(r.retry[key].until) {
 		return false
+	}
+	if r.opts.Share > 0 {
+		if r.tenants[key.Tenant] >= r.opts.Share {
+			r.refused[key.Tenant] = true
+			return false
+		}
+		r.tenants[key.Tenant]++
 	}
 	r.busy[key] = true
 	return true
@@ -212,6 +240,7 @@ func (r *recovery) settle(key run.Key, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.busy, key)
+	r.leaveLocked(key.Tenant)
 	if err == nil || errors.Is(err, run.ErrHeld) || errors.Is(err, run.ErrNotFound) || errors.Is(err, ErrFailed) {
 		delete(r.retry, key)
 		return
@@ -222,9 +251,28 @@ func (r *recovery) settle(key run.Key, err error) {
 	r.opts.Logger.Warn("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
 }
 
-// prune forgets waits that were over a while ago: others have finished or deleted the runs.
+// leaveLocked counts the end of a run, and has the next one of its tenant looked for if one waits.
+func (r *recovery) leaveLocked(tenant string) {
+	if r.opts.Share <= 0 {
+		return
+	}
+	if r.refused[tenant] {
+		delete(r.refused, tenant) // the next pass notes the others
+		select {
+		case r.freed <- struct{}{}:
+		default:
+		}
+	}
+	if r.tenants[tenant]--; r.tenants[tenant] == 0 {
+		delete(r.tenants, tenant)
+	}
+}
+
+// prune forgets waits that were over a while ago: others have finished or deleted the runs. The pass
+// that follows finds which tenants have more runs than their share.
 func (r *recovery) prune() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	clear(r.refused)
 	maps.DeleteFunc(r.retry, func(_ run.Key, w wait) bool { return time.Since(w.until) > lastRetry })
 }

@@ -3,10 +3,12 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -117,6 +119,117 @@ func TestRecoverForUsers(t *testing.T) {
 	})
 }
 
+// Recover drives no more runs of a tenant than its share, and others meanwhile.
+func TestRecoverShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := run.NewMemory()
+		var mu sync.Mutex
+		now, most := map[string]int{}, map[string]int{}
+		wait := adapter.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+			user := userOf(ctx)
+			mu.Lock()
+			now[user]++
+			most[user] = max(most[user], now[user])
+			mu.Unlock()
+			time.Sleep(time.Minute)
+			mu.Lock()
+			now[user]--
+			mu.Unlock()
+			return "waited", nil
+		}, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
+		model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			if len(p.messages) > 1 {
+				return says("done")(ctx, p)
+			}
+			return uses(toolCall("1", "wait", "{}"))(ctx, p)
+		})
+		a := newAgent(t, model, &agent.Options{Store: store, Tools: []adapter.Source{wait}})
+		ended := map[string]time.Duration{}
+		began := time.Now()
+		for _, user := range []string{"ada", "ada", "ada", "ada", "ada", "bob"} {
+			if _, err := a.Begin(t.Context(), human("go"), agent.ForTenant(user)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer stop()
+		_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
+			Share: 2, Every: time.Hour,
+			Context: func(ctx context.Context, key run.Key) context.Context {
+				return context.WithValue(ctx, userKey{}, key.Tenant)
+			},
+			OnEnd: func(key run.Key, result *agent.Result, err error) {
+				if err != nil || result.Status != run.Finished {
+					t.Errorf("got %+v, %v", result, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				ended[key.Tenant] = time.Since(began).Round(time.Second)
+			},
+		})
+		if most["ada"] != 2 || most["bob"] != 1 {
+			t.Errorf("got %v runs at the same time, want 2 of ada at most", most)
+		}
+		if ended["ada"] != 3*time.Minute || ended["bob"] != time.Minute {
+			t.Errorf("got %v, want bob's after a minute and ada's after three", ended)
+		}
+	})
+}
+
+// passes counts the lists of a store.
+type passes struct {
+	run.Store
+	n int
+}
+
+func (s *passes) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+	s.n++
+	return s.Store.List(ctx, q)
+}
+
+// Recover with a share lists the store again only for runs that wait, also after a run that fails, and
+// once for runs that end together.
+func TestRecoverListsForRunsThatWait(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tenants, each, share, most int
+		model                      func(context.Context, prompt) (*llms.ContentResponse, error)
+	}{
+		"none waits":     {100, 1, 1, 1, says("done")},
+		"they wait":      {2, 20, 5, 4, says("done")},
+		"they wait long": {1, 20, 1, 20, says("done")},
+		"they fail":      {2, 20, 5, 4, says("")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &passes{Store: run.NewMemory()}
+				model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+					time.Sleep(time.Second)
+					return tc.model(ctx, p)
+				})
+				a := newAgent(t, model, &agent.Options{Store: store})
+				for i := range tc.tenants * tc.each {
+					if _, err := a.Begin(t.Context(), human("go"), agent.ForTenant(fmt.Sprint(i%tc.tenants))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				var ended atomic.Int64
+				_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
+					Share: tc.share, Every: time.Hour, Logger: slog.New(slog.DiscardHandler),
+					OnEnd: func(run.Key, *agent.Result, error) { ended.Add(1) },
+				})
+				if got := int(ended.Load()); got != tc.tenants*tc.each {
+					t.Errorf("got %d ends, want %d", got, tc.tenants*tc.each)
+				}
+				if store.n > tc.most {
+					t.Errorf("got %d lists, want %d at most", store.n, tc.most)
+				}
+			})
+		})
+	}
+}
+
 // A stopped process that wakes up after another one has taken its run appends nothing.
 func TestWokenProcessIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -198,9 +311,9 @@ type broken struct {
 	panics bool
 }
 
-func (b broken) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
+func (b broken) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 	if *b.left--; *b.left >= 0 {
-		return b.Store.Append(ctx, lease, head, records)
+		return b.Store.Append(ctx, lease, head, records, answers...)
 	}
 	if b.panics {
 		panic("disk gone")
@@ -273,9 +386,9 @@ func (s *shut) List(context.Context, run.Query) iter.Seq2[run.Head, error] {
 	}
 }
 
-func (s *shut) Acquire(context.Context, run.Key, run.Holder) (run.Lease, error) {
+func (s *shut) Load(context.Context, run.Key) (*run.Log, error) {
 	s.tries <- time.Now()
-	return run.Lease{}, errors.New("down")
+	return nil, errors.New("down")
 }
 
 // A callback that panics, or ends its goroutine, keeps its run from being driven for a while,

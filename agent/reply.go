@@ -40,12 +40,33 @@ func (d *dialog) reply(response *llms.ContentResponse) *reply {
 	r := &reply{message: m, id: convert.ID(response), text: m.Text(), finish: convert.Finish(response), usage: convert.Usage(response)}
 	r.usage.Turns = 1
 	r.usage.Cost = d.cost(m.Model, r.usage)
-	for i := range m.Parts {
-		if m.Parts[i].Type == run.CallPart {
-			r.calls = append(slices.Grow(r.calls, len(m.Parts)-i), m.Parts[i])
+	r.calls = callsOf(m.Parts)
+	return r
+}
+
+// callsOf is the calls among the parts of a reply. Calls that stand together are shared with
+// it.
+func callsOf(parts []run.Part) []run.Part {
+	from, to, n := 0, 0, 0
+	for i := range parts {
+		if parts[i].Type != run.CallPart {
+			continue
+		}
+		if n == 0 {
+			from = i
+		}
+		to, n = i+1, n+1
+	}
+	if n == to-from {
+		return parts[from:to:to]
+	}
+	calls := make([]run.Part, 0, n)
+	for i := range parts {
+		if parts[i].Type == run.CallPart {
+			calls = append(calls, parts[i])
 		}
 	}
-	return r
+	return calls
 }
 
 // keepCalls takes the calls out of a reply that may have none, but of one tool; nil is

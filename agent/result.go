@@ -73,7 +73,8 @@ func overWithout(s *run.State) error {
 // Run gives the input to the model and returns its answer. If the run waits for a person, the
 // error is nil, Result.Status is run.Waiting, and Asks has the questions. The
 // result is never nil: with an error it holds what was done before. If the run has failed, and not
-// only its work in this process, the error matches [ErrFailed] beside its reason.
+// only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
+// run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions.
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return outcome(a.begin(in, opts).run(ctx))
 }

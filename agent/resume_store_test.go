@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // listed notes the methods of a store that are called.
 type listed struct {
 	run.Store
-	calls []string
+	calls  []string
+	before func()       // called once, before a run is taken
+	append func() error // fails an append; nil: none fails
 }
 
 func (s *listed) Load(ctx context.Context, key run.Key) (*run.Log, error) {
@@ -22,9 +26,12 @@ func (s *listed) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	return s.Store.Load(ctx, key)
 }
 
-func (s *listed) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+func (s *listed) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 	s.calls = append(s.calls, "append")
-	return s.Store.Append(ctx, l, head, records)
+	if s.append != nil {
+		return s.append()
+	}
+	return s.Store.Append(ctx, l, head, records, answers...)
 }
 
 func (s *listed) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
@@ -34,12 +41,16 @@ func (s *listed) Answer(ctx context.Context, key run.Key, answers []run.Answer) 
 
 func (s *listed) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
 	s.calls = append(s.calls, "acquire")
+	if before := s.before; before != nil {
+		s.before = nil
+		before()
+	}
 	return s.Store.Acquire(ctx, key, h)
 }
 
-// Between an answer and the call that it allows, a run is taken and loaded once, and two things
-// are made durable: the answer, and the intent to call.
-func TestResumeWritesTwice(t *testing.T) {
+// Between an answer and the call that it allows, a run is loaded and taken once, and the answer
+// is made durable in one commit with the intent to call.
+func TestResumeWritesOnce(t *testing.T) {
 	store := &listed{Store: run.NewMemory()}
 	var before []string
 	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Store: store, Approve: agent.AskPerson})
@@ -53,7 +64,43 @@ func TestResumeWritesTwice(t *testing.T) {
 	if err != nil || got.Answer != "done" {
 		t.Fatalf("got %q, %v, want the answer", got.Answer, err)
 	}
-	diff(t, "calls of the store", before, []string{"acquire", "load", "answer", "append"})
+	diff(t, "calls of the store", before, []string{"load", "acquire", "append"})
+}
+
+// What works after a denial and before the model finds the answer durable.
+func TestResumeKeepsDenialFirst(t *testing.T) {
+	store := &listed{Store: run.NewMemory()}
+	seen := map[string][]string{}
+	note := func(who string) {
+		if _, again := seen[who]; !again {
+			seen[who] = slices.Clone(store.calls)
+		}
+	}
+	a := worker(t, turnsOf{turns: 1}, func() { t.Error("the call ran") }, agent.Options{
+		Store: store, Approve: agent.AskPerson,
+		Compact: func(context.Context, []run.Message, compact.Budget) (*run.Compacted, error) {
+			note("Compact")
+			return nil, nil
+		},
+		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *run.State, *agent.ModelCall) error {
+			note("BeforeModel")
+			return nil
+		}}},
+	})
+	suspend(t, a, 0, 1)
+	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.calls = nil
+	clear(seen)
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.Deny})
+	if err != nil || got.Answer != "done" {
+		t.Fatalf("got %q, %v, want the answer", got.Answer, err)
+	}
+	for _, who := range []string{"Compact", "BeforeModel"} {
+		diff(t, "calls of the store before "+who, seen[who], []string{"load", "acquire", "append"})
+	}
 }
 
 // A run that another process holds is not resumed, and its answers are kept for the holder.
@@ -76,4 +123,89 @@ func TestResumeOfHeldRun(t *testing.T) {
 	if log, err = store.Load(t.Context(), key); err != nil || len(log.Answers) != 1 {
 		t.Errorf("got %d answers, %v, want the one that was given", len(log.Answers), err)
 	}
+}
+
+// waitingRun is a run that waits for an approval, in a store that is watched. worked counts the calls.
+func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
+	t.Helper()
+	store, worked = &listed{Store: run.NewMemory()}, new(atomic.Int64)
+	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
+	suspend(t, a, 0, 1)
+	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.calls = nil
+	return store, a, log.Head.Asks[0], worked
+}
+
+// An answer that is refused leaves the run to whoever holds it: a process whose lease has expired may
+// still append.
+func TestRefusedAnswerTakesNoLease(t *testing.T) {
+	store, a, ask, _ := waitingRun(t)
+	yes := run.Answer{Ask: ask, Action: run.Allow}
+	for _, c := range []struct {
+		name    string
+		answers []run.Answer
+		want    error
+	}{
+		{"forged", []run.Answer{yes, {Ask: "ask_forged", Action: run.Allow}}, run.ErrNotAsked},
+		{"unfit", []run.Answer{{Ask: ask, Action: run.Accept}}, run.ErrUnfit},
+		{"two", []run.Answer{yes, {Ask: ask, Action: run.Deny}}, run.ErrAnswered},
+	} {
+		if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
+		}
+	}
+	if slices.Contains(store.calls, "acquire") {
+		t.Errorf("got the calls %q, want the run left alone", store.calls)
+	}
+}
+
+// An answer is kept also if the run cannot go on with it in this process.
+func TestAnswerOfAFailedResume(t *testing.T) {
+	store, a, ask, worked := waitingRun(t)
+	broken := errors.New("the disk is full")
+	store.append = func() error { return broken }
+	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.Allow}); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+	store.append = nil
+	if log, err := store.Store.Load(t.Context(), run.Key{ID: "0"}); err != nil || len(log.Answers) != 1 || worked.Load() != 0 {
+		t.Errorf("got %d answers, %v, and %d calls, want the answer that was given, and no call", len(log.Answers), err, worked.Load())
+	}
+	if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" {
+		t.Errorf("got %q, %v, want the answer", got.Answer, err)
+	}
+}
+
+// Another process may answer, or go on with the run, between the load of a run and its lease.
+func TestResumeBesideOthers(t *testing.T) {
+	t.Run("another answer", func(t *testing.T) {
+		store, a, ask, worked := waitingRun(t)
+		store.before = func() {
+			if err := store.Store.Answer(t.Context(), run.Key{ID: "0"}, []run.Answer{{Ask: ask, Action: run.Deny}}); err != nil {
+				t.Error(err)
+			}
+		}
+		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.Allow})
+		if !errors.Is(err, run.ErrAnswered) || worked.Load() != 0 {
+			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), run.ErrAnswered)
+		}
+		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" || worked.Load() != 0 {
+			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Answer, err, worked.Load())
+		}
+	})
+	t.Run("the end", func(t *testing.T) {
+		store, a, ask, worked := waitingRun(t)
+		yes := run.Answer{Ask: ask, Action: run.Allow}
+		store.before = func() {
+			if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil {
+				t.Error(err)
+			}
+		}
+		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Answer != "done" || worked.Load() != 1 {
+			t.Errorf("got %q, %v after %d calls, want the answer of the run that went on, and one call", got.Answer, err, worked.Load())
+		}
+	})
 }

@@ -162,8 +162,15 @@ func TestAnswersAreRefused(t *testing.T) {
 		if err != nil || len(got.Asks) != 2 {
 			t.Fatalf("got %+v, %v, want two questions", got, err)
 		}
-		if _, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || err.Error() != `run agent: "r" waits for answers to its questions` {
+		again, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID))
+		if !errors.Is(err, agent.ErrWaiting) || err.Error() != `run agent: "r" waits for answers to its questions` {
 			t.Errorf("an input to a run that waits: got %v, want %v", err, agent.ErrWaiting)
+		}
+		if _, result, err := agent.As[weatherReport](t.Context(), a, human("and?"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.Waiting {
+			t.Errorf("As with a run that waits: got %+v, %v", result, err)
+		}
+		if again.Status != run.Waiting || len(again.Asks) != 2 {
+			t.Errorf("an input to a run that waits: the result is %s with %d questions, want it waiting with 2", again.Status, len(again.Asks))
 		}
 		one, two := got.Asks[0], got.Asks[1]
 		refused := func(name string, key run.Key, answer run.Answer, want error) {

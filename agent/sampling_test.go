@@ -127,7 +127,7 @@ func TestCompletionIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dying := &failing{Store: store, at: 3, keep: true} // the answer, the review, the completion
+	dying := &failing{Store: store, at: 2, keep: true} // the review with the answer, the completion
 	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Store: dying, LeaseTTL: 1})
 	if _, err := second.ResumeRun(t.Context(), theRun, got.Asks[0].Allow()); err == nil {
 		t.Fatal("the process did not end")

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -13,7 +14,11 @@ import (
 func (d *session) run(ctx context.Context) (*run.State, error) {
 	l, err := d.load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("run agent: %w", err)
+		err = fmt.Errorf("run agent: %w", err)
+		if waiting, ok := errors.AsType[*waitingError](err); ok {
+			return waiting.state, err
+		}
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver) // a model may call back too late
@@ -109,5 +114,9 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	renewing.Go(func() { l.hold.keep(ctx, cancel) })
 	defer renewing.Wait()
 	defer cancel(nil)
-	return f(ctx)
+	err := f(ctx)
+	if unkept := l.hold.keepAnswers(ctx); unkept != nil {
+		err = errors.Join(err, unkept)
+	}
+	return err
 }

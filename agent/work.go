@@ -18,17 +18,16 @@ type work struct {
 	ctx    context.Context // of the calls; ends with the first error
 	cancel context.CancelCauseFunc
 
-	reports    chan report
-	asking     chan struct{}                 // the goroutine that decides waits for a person
-	active     int                           // goroutines at work
-	running    int                           // tool calls under way among them
-	writing    map[string]string             // by server: the call under way that may change something
-	busy       map[string]bool               // calls that a goroutine works on
-	unanswered []*unansweredError            // whose calls are given up
-	prompts    map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
-	settled    bool                          // all proposed calls are decided on, or a person is being asked
-	jobs       map[string]*job
-	worked     time.Duration // while tool calls were under way
+	reports chan report
+	asking  chan struct{}                 // the goroutine that decides waits for a person
+	active  int                           // goroutines at work
+	running int                           // tool calls under way among them
+	writing map[string]string             // by server: the call under way that may change something
+	busy    map[string]bool               // calls that a goroutine works on
+	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
+	settled bool                          // all proposed calls are decided on, or a person is being asked
+	jobs    map[string]*job
+	worked  time.Duration // while tool calls were under way
 
 	closed  bool                               // no question may be held; guarded by ledger.mu
 	asked   int                                // questions of open calls; guarded by engine.mu
@@ -40,7 +39,7 @@ type work struct {
 type report struct {
 	key  string // of busy
 	call bool   // a tool call has ended
-	err  error  // ends the work, unless it is an unansweredError
+	err  error  // ends the work
 }
 
 // errand is what a goroutine of the work does.
@@ -150,9 +149,6 @@ func (w *work) over(err error) error {
 // take takes a report, and those that wait behind it, and says if a tool call has ended.
 func (w *work) take(r report, err error) (called bool, _ error) {
 	for {
-		if failed, ok := errors.AsType[*unansweredError](r.err); ok {
-			w.unanswered, r.err = append(w.unanswered, failed), nil
-		}
 		if r.err != nil && err == nil {
 			err = r.err
 			w.cancel(err)
@@ -187,9 +183,6 @@ func (w *work) start() (launch []errand, err error) {
 	if err := w.skip(); err != nil {
 		return nil, err
 	}
-	if err := w.giveUp(); err != nil {
-		return nil, err
-	}
 	room := w.room()
 	calls := w.pending(func(c *run.Call) bool { return w.waits(c, room) })
 	for _, c := range calls {
@@ -218,19 +211,10 @@ func (w *work) launch(all []errand) {
 	alone := w.active == 0 && len(all) == 1
 	w.active += len(all)
 	if alone {
-		w.run(all[0])
+		chore{all[0], w.reports}.run()
 		return
 	}
-	for _, e := range all {
-		w.workers.start(chore{w, e})
-	}
-}
-
-// run runs an errand and reports its end.
-func (w *work) run(e errand) {
-	e.err = errGoexit
-	defer func() { w.reports <- e.report }()
-	e.err = guarded("tool call", e.do)
+	w.workers.start(all, w.reports)
 }
 
 // next returns what moves a call on, nil if nothing does.
@@ -268,18 +252,19 @@ func (w *work) startDeciding() error {
 	if w.busy[deciding] {
 		return nil
 	}
-	calls := w.pending(isProposed)
-	decide := func() error { return w.decide(calls) }
+	calls := w.calls(isProposed)
 	if w.settled = len(calls) == 0; w.settled {
 		return nil
 	}
-	if w.active == 0 && !w.asks(calls) {
+	if w.active == 0 && !w.asks(calls) { // nothing else changes the calls
 		w.settled = true
-		return guarded("tool call", decide)
+		return guarded("tool call", func() error { return w.decide(calls) })
 	}
+	calls = w.pending(isProposed)
+	decide := func() error { return w.decide(calls) }
 	w.busy[deciding] = true
 	w.active++
-	w.workers.start(chore{w, errand{report{key: deciding}, decide}})
+	w.workers.start([]errand{{report{key: deciding}, decide}}, w.reports)
 	return nil
 }
 
@@ -288,22 +273,39 @@ func isProposed(c *run.Call) bool { return c.At == run.Proposed }
 // pending is the calls of the turn that want is true for, as they are now.
 func (w *work) pending(want func(*run.Call) bool) (calls []*run.Call) {
 	w.read(func(s *run.State) {
-		n := 0
-		for _, c := range s.Calls {
-			if want(c) {
-				n++
-			}
-		}
-		copies := make([]run.Call, 0, n)
-		calls = make([]*run.Call, 0, n)
-		for _, c := range s.Calls {
-			if want(c) {
-				copies = append(copies, *c)
-				calls = append(calls, &copies[len(copies)-1])
-			}
+		calls = matching(s.Calls, want)
+		copies := make([]run.Call, len(calls))
+		for i, c := range calls {
+			copies[i] = *c
+			calls[i] = &copies[i]
 		}
 	})
 	return calls
+}
+
+// calls is the calls of the turn that want is true for, which change with the state.
+func (w *work) calls(want func(*run.Call) bool) (calls []*run.Call) {
+	w.read(func(s *run.State) { calls = matching(s.Calls, want) })
+	return calls
+}
+
+func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
+	n := 0
+	for _, c := range all {
+		if want(c) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	matching := make([]*run.Call, 0, n)
+	for _, c := range all {
+		if want(c) {
+			matching = append(matching, c)
+		}
+	}
+	return matching
 }
 
 // room reports whether another tool call may run.

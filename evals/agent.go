@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
 	agenteval "github.com/mcpchain/mcpchain/evals/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
@@ -34,6 +35,7 @@ type agentSettings struct {
 	junit   string
 	against string
 	least   float64
+	passAt  int
 }
 
 func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
@@ -45,10 +47,15 @@ func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
 	flags.StringVar(&s.Model.BaseURL, "base-url", "", "OpenAI-compatible endpoint of a live model, as in http://localhost:11434/v1")
 	flags.StringVar(&s.Model.KeyEnv, "key-env", "OPENAI_API_KEY", "environment `variable` that has the key of a live model")
 	flags.StringVar(&s.Model.Cassette, "cassettes", "", "`directory` of the replies of a recorded model")
-	flags.BoolVar(&s.Model.Record, "record", false, "record the replies into -cassettes")
+	flags.BoolVar(&s.Model.Record, "record", false, "record what a live model and the servers say into -cassettes")
+	flags.BoolVar(&s.Model.Servers, "recorded-servers", false, "play the servers from -cassettes, too; servers in process are as ever")
 	flags.Uint64Var(&s.Model.Seed, "seed", 0, "of the baseline random")
 	flags.IntVar(&s.Trials, "trials", 1, "trials of each task")
 	flags.IntVar(&s.Parallel, "parallel", 0, "trials at one time; 0 is twice the number of processors")
+	flags.DurationVar(&s.Patience, "patience", 0, "how long a trial may take at least, on a slow machine")
+	flags.BoolVar(&s.Anew, "anew", false, "run the trials again that -results has")
+	flags.Func("prices", "tell the cost by this `file` of JSON: the prices of models per million tokens, in millionths", s.readPrices)
+	flags.IntVar(&s.passAt, "pass-at", 0, "tell pass@`k` and pass^k; it is an error if a task has fewer trials that count")
 	flags.BoolVar(&s.Keep, "keep", false, "keep the directories of trials")
 	flags.BoolVar(&s.json, "json", false, "print the results as JSON, one a line, instead of tables")
 	flags.StringVar(&s.results, "results", "", "keep the results in this `file` of JSON lines, and skip the trials that it has")
@@ -62,9 +69,24 @@ func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
+	if s.json && s.against != "" {
+		return nil, errors.New("-against is for a table: leave out -json")
+	}
 	s.files = flags.Args()
 	s.Tasks = func(suite, task string) bool { return s.run.MatchString(suite + "/" + task) }
 	return s, s.Model.Check()
+}
+
+func (s *agentSettings) readPrices(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	s.Prices = &agent.Prices{}
+	if err := json.Unmarshal(data, s.Prices); err != nil {
+		return err
+	}
+	return s.Prices.Check()
 }
 
 // load reads the suites that are named; without any, the suites of the repository.
@@ -114,23 +136,55 @@ func agentCommand(ctx context.Context, args []string, out, notes io.Writer) erro
 			fmt.Fprintf(notes, "%d of %d trials, %s\n", done, all, time.Since(began).Round(100*time.Millisecond))
 		}
 	}
-	if err := agenteval.Run(ctx, all, &s.Options); err != nil {
+	if s.Model, err = s.Model.Open(s.with(all)); err != nil {
 		return err
 	}
-	return s.conclude(out)
+	if err := agenteval.Run(ctx, s.with(all), &s.Options); err != nil {
+		return err
+	}
+	return s.conclude(all, out)
+}
+
+// with are the suites that have a task to run.
+func (s *agentSettings) with(all []*suite.Suite) (some []*suite.Suite) {
+	for _, one := range all {
+		if slices.ContainsFunc(one.Tasks, func(t *suite.Task) bool { return s.Tasks(one.Name, t.ID) }) {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// lines are the lines of these suites by this model and this program.
+func (s *agentSettings) lines(all []*suite.Suite) ([]*results.Line, error) {
+	program, err := agenteval.Program()
+	if err != nil {
+		return nil, err
+	}
+	hashes := map[string]bool{}
+	for _, one := range all {
+		hashes[one.Name+" "+one.Hash()] = true
+	}
+	lines := slices.DeleteFunc(s.Results.Lines(), func(l *results.Line) bool {
+		return l.Config != s.Model.Hash() || l.Program != program || !hashes[l.Suite+" "+l.SuiteHash] || !s.Tasks(l.Suite, l.Task)
+	})
+	if len(lines) == 0 {
+		return nil, results.ErrEmpty
+	}
+	return lines, nil
 }
 
 // conclude prints what came of the suites, and fails below the threshold.
-func (s *agentSettings) conclude(out io.Writer) error {
-	lines := s.Results.Lines()
-	lines = slices.DeleteFunc(lines, func(l *results.Line) bool { return l.Config != s.Model.Hash() || !s.Tasks(l.Suite, l.Task) })
+func (s *agentSettings) conclude(suites []*suite.Suite, out io.Writer) error {
+	lines, err := s.lines(suites)
+	if err != nil {
+		return err
+	}
 	var all []*results.Summary
 	var wrong []error
 	for _, of := range results.BySuite(lines) {
 		sum, err := results.Summarize(of)
-		if err != nil {
-			wrong = append(wrong, err)
-		}
+		wrong = append(wrong, err)
 		if sum == nil {
 			continue
 		}
@@ -138,19 +192,18 @@ func (s *agentSettings) conclude(out io.Writer) error {
 		if sum.Rate < s.least {
 			wrong = append(wrong, fmt.Errorf("%s: %d of %d trials failed", sum.Suite, sum.Failed, sum.Trials))
 		}
+		if s.passAt > 0 {
+			wrong = append(wrong, sum.NeedsTrials(s.passAt))
+		}
 	}
-	if err := writeJUnit(s.junit, checksOf(lines)); err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b *results.Summary) int { return cmp.Compare(a.Suite, b.Suite) })
+	wrong = append(wrong, writeJUnit(s.junit, checksOf(lines)))
 	if s.json {
 		for _, l := range lines {
-			if err := json.NewEncoder(out).Encode(l); err != nil {
-				return err
-			}
+			wrong = append(wrong, json.NewEncoder(out).Encode(l))
 		}
 		return errors.Join(wrong...)
 	}
+	slices.SortFunc(all, func(a, b *results.Summary) int { return cmp.Compare(a.Suite, b.Suite) })
 	wrong = append(wrong, results.Table(out, all))
 	if s.against != "" {
 		wrong = append(wrong, compare(out, all, s.against))
@@ -168,6 +221,7 @@ func compare(out io.Writer, all []*results.Summary, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	lines, _ = results.Current(lines)
 	var found []*results.Difference
 	var ps []float64
 	for _, of := range results.BySuite(lines) {
@@ -197,7 +251,7 @@ func compare(out io.Writer, all []*results.Summary, file string) error {
 
 // checksOf are trials as checks, for JUnit.
 func checksOf(lines []*results.Line) (all []*check.Check) {
-	outcomes := map[results.Outcome]check.Outcome{results.Pass: check.Pass, results.Fail: check.Fail, results.Void: check.Skip}
+	outcomes := map[results.Outcome]check.Outcome{results.Pass: check.Pass, results.Fail: check.Fail, results.Void: check.Error}
 	for _, l := range lines {
 		all = append(all, &check.Check{
 			Kind: "agent/" + l.Suite, Name: fmt.Sprintf("%s/%d", l.Task, l.Trial), Outcome: outcomes[l.Outcome],

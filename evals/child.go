@@ -70,7 +70,8 @@ func (c *childCommand) run(ctx context.Context, args []string, out, notes io.Wri
 	if err != nil {
 		return err
 	}
-	all, err := c.before(f)
+	at := commit(ctx)
+	all, err := c.before(f, at)
 	if err != nil {
 		return err
 	}
@@ -88,15 +89,37 @@ func (c *childCommand) run(ctx context.Context, args []string, out, notes io.Wri
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r := &reader{childCommand: c, out: out, notes: notes, json: f.json, output: map[string]*bytes.Buffer{}}
-	err = errors.Join(r.all(stdout), cmd.Wait())
+	r := &reader{childCommand: c, out: out, notes: notes, json: f.json, commit: at, output: map[string]*bytes.Buffer{}}
+	if r.keep, err = begin(f.results, all); err != nil {
+		_ = cmd.Process.Kill()
+		return errors.Join(err, cmd.Wait())
+	}
+	err = r.all(stdout)
+	if err != nil { // it would wait for a reader
+		_ = cmd.Process.Kill()
+		_ = stdout.Close() // ends the programs that it has begun, too: they write into it
+	}
+	err = errors.Join(err, cmd.Wait(), r.keep.Close())
 	all = append(all, r.checks...)
-	return errors.Join(err, keep(f, all), verdict(c.kind, all, out, f.json))
+	return errors.Join(err, writeJUnit(f.junit, all), verdict(c.kind, all, out, f.json))
 }
 
-// before are the tests that have passed already.
-func (c *childCommand) before(f *childFlags) ([]*check.Check, error) {
-	if f.results == "" || f.anew || !c.tests {
+// commit is the commit that is checked out, "" if there are changes of the program that are not in it.
+func commit(ctx context.Context) string {
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", "*.go", "*.mod", "*.sum", "**/testdata/**").Output()
+	if err != nil || len(changed) > 0 {
+		return ""
+	}
+	head, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(head))
+}
+
+// before are the tests that have passed already, at this commit.
+func (c *childCommand) before(f *childFlags, commit string) ([]*check.Check, error) {
+	if f.results == "" || f.anew || !c.tests || commit == "" {
 		return nil, nil
 	}
 	data, err := os.ReadFile(f.results)
@@ -106,14 +129,14 @@ func (c *childCommand) before(f *childFlags) ([]*check.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := check.Parse(data)
-	failed := map[string]bool{}
+	all, err := check.Parse(data[:bytes.LastIndexByte(data, '\n')+1]) // a line may be cut by a kill
+	passed := map[string]bool{}
 	for _, x := range all {
-		if x.Outcome != check.Pass {
-			failed[top(x.Name)] = true
+		if x.Name == top(x.Name) && x.Outcome == check.Pass && x.Commit == commit {
+			passed[x.Name] = true
 		}
 	}
-	return slices.DeleteFunc(all, func(x *check.Check) bool { return failed[top(x.Name)] }), err
+	return slices.DeleteFunc(all, func(x *check.Check) bool { return !passed[top(x.Name)] }), err
 }
 
 // top is the test that a name is of.
@@ -132,19 +155,25 @@ func skipped(all []*check.Check) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-func keep(f *childFlags, all []*check.Check) error {
-	if f.results != "" {
-		var b bytes.Buffer
-		for _, x := range all {
-			if err := json.NewEncoder(&b).Encode(x); err != nil {
-				return err
-			}
-		}
-		if err := os.WriteFile(f.results, b.Bytes(), 0o600); err != nil {
-			return err
+// begin begins a file with the checks that are kept. Without a name nothing is written.
+func begin(name string, all []*check.Check) (io.WriteCloser, error) {
+	var b bytes.Buffer
+	for _, x := range all {
+		if err := json.NewEncoder(&b).Encode(x); err != nil {
+			return nil, err
 		}
 	}
-	return writeJUnit(f.junit, all)
+	if name == "" {
+		name = os.DevNull
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(b.Bytes()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // writeJUnit writes checks into a file, if there is a name for it.
@@ -159,7 +188,7 @@ func writeJUnit(name string, all []*check.Check) error {
 	return os.WriteFile(name, b.Bytes(), 0o600)
 }
 
-// verdict counts the checks. Without any, or with one that failed, it is an error.
+// verdict counts the checks. Without any that passed or measured, or with one that failed, it is an error.
 func verdict(kind string, all []*check.Check, out io.Writer, quiet bool) error {
 	n := map[check.Outcome]int{}
 	for _, x := range all {
@@ -173,6 +202,8 @@ func verdict(kind string, all []*check.Check, out io.Writer, quiet bool) error {
 		return fmt.Errorf("%s: there are no results", kind)
 	case n[check.Fail] > 0:
 		return fmt.Errorf("%s: %d of %d checks failed", kind, n[check.Fail], len(all))
+	case n[check.Pass]+n[""] == 0:
+		return fmt.Errorf("%s: all of %d checks were skipped", kind, len(all))
 	}
 	return nil
 }
@@ -182,6 +213,8 @@ type reader struct {
 	*childCommand
 	out, notes io.Writer
 	json       bool
+	commit     string
+	keep       io.WriteCloser
 	checks     []*check.Check
 	output     map[string]*bytes.Buffer // of tests
 }
@@ -194,7 +227,11 @@ func (r *reader) all(from io.Reader) error {
 		c := r.read1(line)
 		switch {
 		case c != nil:
+			c.Commit = r.commit
 			r.checks = append(r.checks, c)
+			if err := json.NewEncoder(r.keep).Encode(c); err != nil {
+				return err
+			}
 			if r.json {
 				if err := json.NewEncoder(r.out).Encode(c); err != nil {
 					return err
@@ -256,34 +293,49 @@ func measured(line []byte) *check.Check {
 	return c
 }
 
-// target reads a verdict of evals/loop.
+var targetLine = regexp.MustCompile(`^(\S+)\s+(.+?)\s+(\S+(?: \S+)*) ≤ (.+?)\s+(ok|MISSED)$`)
+
+// target reads a verdict of evals/loop: its cell, what was measured there, the figure and its limit.
 func target(line []byte) *check.Check {
 	text := strings.TrimSpace(string(line))
-	rest, ok := strings.CutSuffix(text, " ok")
-	outcome := check.Pass
-	if !ok {
-		if rest, ok = strings.CutSuffix(text, " MISSED"); !ok {
-			return nil
-		}
-		outcome = check.Fail
+	m := targetLine.FindStringSubmatch(text)
+	if m == nil {
+		return nil
 	}
-	return &check.Check{Kind: "loop", Name: strings.Join(strings.Fields(rest), " "), Outcome: outcome, Text: text}
+	c := &check.Check{Kind: "loop", Name: m[1] + " " + m[2], Outcome: check.Pass, Text: m[3] + " ≤ " + m[4]}
+	if m[5] != "ok" {
+		c.Outcome = check.Fail
+	}
+	return c
 }
 
 var killedLine = regexp.MustCompile(`^(\w+) +(\d+) calls: lost (\d+) doubled (\d+) silent (\d+), in doubt (\d+)$`)
 
+// Further lines: of evals/temporal, which evals/chaos runs for -store temporal, and the last one of both.
+var (
+	doubtLine  = regexp.MustCompile(`^(\d+) calls, of these in doubt: (\d+) at the server with keys, (\d+) at the plain one$`)
+	effectLine = regexp.MustCompile(`^lost (\d+) doubled (\d+) silent (\d+)$`)
+)
+
 // killed reads a line of evals/chaos.
 func killed(line []byte) *check.Check {
-	m := killedLine.FindSubmatch(line)
-	if m == nil {
+	c := &check.Check{Kind: "chaos", Outcome: check.Pass, Values: map[string]float64{}, Text: string(line)}
+	var names []string
+	m := killedLine.FindStringSubmatch(c.Text)
+	if m != nil {
+		c.Name, names = m[1], []string{"calls", "lost", "doubled", "silent", "doubts"}
+		m = m[1:]
+	} else if m = doubtLine.FindStringSubmatch(c.Text); m != nil {
+		c.Name, names = "doubts", []string{"calls", "keyed", "doubts"}
+	} else if m = effectLine.FindStringSubmatch(c.Text); m != nil {
+		c.Name, names = "all", []string{"lost", "doubled", "silent"}
+	} else {
 		return nil
 	}
-	c := &check.Check{Kind: "chaos", Name: string(m[1]), Outcome: check.Pass, Values: map[string]float64{}, Text: string(line)}
-	for i, name := range []string{"calls", "lost", "doubled", "silent", "doubts"} {
-		n, _ := strconv.ParseFloat(string(m[i+2]), 64) // digits
-		c.Values[name] = n
+	for i, name := range names {
+		c.Values[name], _ = strconv.ParseFloat(m[i+1], 64) // digits
 	}
-	if c.Values["lost"]+c.Values["doubled"]+c.Values["silent"] > 0 || c.Name == "keys" && c.Values["doubts"] > 0 {
+	if c.Values["lost"]+c.Values["doubled"]+c.Values["silent"]+c.Values["keyed"] > 0 || c.Name == "keys" && c.Values["doubts"] > 0 {
 		c.Outcome = check.Fail
 	}
 	return c

@@ -71,7 +71,7 @@ func TestGuide(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var out, notes bytes.Buffer
-	if err := command(t.Context(), []string{"agent", "-trials", "2", name}, &out, &notes); err != nil || !strings.Contains(out.String(), "pass^2 100.0%") {
+	if err := command(t.Context(), []string{"agent", "-patience", "10m", "-trials", "2", name}, &out, &notes); err != nil || !strings.Contains(out.String(), "pass^2 100.0%") {
 		t.Errorf("got %s\n%s\n%v", out.String(), notes.String(), err)
 	}
 }

@@ -10,8 +10,8 @@
 //
 // A command that ends with a status other than 0 says why. It is run in the root of the repository;
 // what stands after -- is for the program behind it. With -results, agent goes on with the trials
-// that have no line yet, and conformance and interop skip the tests that have passed; the others
-// begin anew.
+// that have no line of this program yet, and conformance and interop skip the tests that have passed at
+// this commit; the others begin anew.
 package main
 
 import (

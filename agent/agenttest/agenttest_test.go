@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func run(t *testing.T, model llms.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
+func runAgent(t *testing.T, model llms.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
 	t.Helper()
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{Client: client})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestScriptEnds(t *testing.T) {
 		{"empty", agenttest.PlayOn(), "call 1 of the model: the script has 0 steps"},
 		{"fails", agenttest.Play(agenttest.Fail(boom)), "boom"},
 	} {
-		if _, err := run(t, test.model, &agenttest.Server{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := runAgent(t, test.model, &agenttest.Server{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestPrompts(t *testing.T) {
 		agenttest.Use(agenttest.Wanted{Tool: "echo", Arguments: `{"a":1}`}, agenttest.Wanted{Tool: "fails", Arguments: `{}`}),
 		agenttest.Say("one two"),
 	)
-	result, err := run(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil)
+	result, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil)
 	if err != nil || result.Answer != "one two" {
 		t.Fatalf("got %q, %v", result.Answer, err)
 	}
@@ -96,7 +96,7 @@ func TestServerAsks(t *testing.T) {
 		}),
 	}
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
-	if _, err := run(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client); err != nil {
+	if _, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client); err != nil {
 		t.Fatal(err)
 	}
 	second := model.Prompts()[1]

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/tmc/langchaingo/llms"
+
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // A test of an agent without a model and without a program: the script says what the
@@ -36,6 +39,27 @@ func Example() {
 	fmt.Println(second.Results(), result.Answer)
 	// Output:
 	// [rain in Oslo] It rains in Oslo.
+}
+
+// A step of your own decides by what the model was told. A script that counts calls begins again in
+// the next process; this one goes on.
+func ExampleStep() {
+	clerk := func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+		if len(p.Results()) == 0 {
+			return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
+		}
+		return agenttest.Say("It is "+p.Results()[0]+".")(ctx, p)
+	}
+	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
+	options := &agent.Options{Tools: []adapter.Source{today}, Approve: agent.AskPerson, Store: run.NewMemory()}
+
+	ctx := context.Background()
+	first := must(agent.New(agenttest.PlayOn(clerk), options))
+	waiting := must(first.Run(ctx, agent.Text("Which day is it?"), agent.In("day")))
+	second := must(agent.New(agenttest.PlayOn(clerk), options)) // as in another process
+	result := must(second.ResumeRun(ctx, run.Key{ID: "day"}, waiting.Asks[0].Allow()))
+	fmt.Println(result.Answer)
+	// Output: It is Sunday.
 }
 
 func must[T any](v T, err error) T {

@@ -14,8 +14,7 @@ import (
 type Dialect string
 
 const (
-	// Auto goes by the package of the model's type, see [Detect]. Without a model it is
-	// OpenAI.
+	// Auto goes by the package of the model's type. Without a model it is OpenAI.
 	Auto Dialect = ""
 
 	// OpenAI takes messages as they are.
@@ -66,11 +65,11 @@ func (d Dialect) rules() rules {
 	return dialects[OpenAI]
 }
 
-// For returns the dialect for a model: d itself, or what [Detect] finds if d is [Auto]. An
-// unknown dialect is an error.
+// For returns the dialect for a model: d itself, or, if d is [Auto], the dialect of the
+// package of the model's type. An unknown dialect is an error.
 func (d Dialect) For(model llms.Model) (Dialect, error) {
 	if d == Auto {
-		return Detect(model), nil
+		return detect(model), nil
 	}
 	if _, ok := dialects[d]; !ok {
 		return "", fmt.Errorf("dialect %q is unknown; use a constant of package convert", d)
@@ -85,8 +84,8 @@ func (d Dialect) HumanAfterTools() bool { return d.rules().humanAfterTools }
 // without them.
 func (d Dialect) ToolsAtEnd() bool { return d.rules().toolsAtEnd }
 
-// Detect returns the dialect of the package of a model's type.
-func Detect(model llms.Model) Dialect {
+// detect returns the dialect of the package of a model's type.
+func detect(model llms.Model) Dialect {
 	t := reflect.TypeOf(model)
 	if t == nil {
 		return OpenAI

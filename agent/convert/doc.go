@@ -8,6 +8,7 @@
 //
 //	signature      the provider's proof of a reasoning text, a string
 //	cache_control  a mark for the provider's cache: {"type":"ephemeral","ttl_ns":300000000000}
+//	host           what the host of a model wants back with a call, see [HostData]
 //	detail         the detail of an image, a string: "low" or "high"
 //
 // langchaingo has no content for reasoning, so ToLLMS leaves reasoning out. A summary is

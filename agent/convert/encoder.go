@@ -117,9 +117,9 @@ func (e *Encoder) parts(n int) (parts []llms.ContentPart) {
 // that was encoded.
 func (e *Encoder) Reply(response *llms.ContentResponse) run.Message {
 	m := FromResponse(response)
-	given := map[string]bool{"": true} // ids of the reply; true: not to be given again
-	for _, p := range m.Parts {
-		if p.Type == run.CallPart && p.ID != "" {
+	given := make(map[string]bool, len(m.Parts)) // ids of the reply; true: not to be given again
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == run.CallPart && p.ID != "" {
 			given[p.ID] = e.calls[p.ID]
 		}
 	}
@@ -128,7 +128,7 @@ func (e *Encoder) Reply(response *llms.ContentResponse) run.Message {
 		if p.Type != run.CallPart {
 			continue
 		}
-		if given[p.ID] {
+		if p.ID == "" || given[p.ID] {
 			p.ID = e.freshID(given)
 		}
 		given[p.ID] = true
@@ -231,13 +231,20 @@ func (e *Encoder) message(m *run.Message) {
 		return
 	}
 	parts := e.parts(len(m.Parts))
+	var functions []llms.FunctionCall // of the calls from here on
 	for i := range m.Parts {
-		if m.Parts[i].Type == run.CallPart {
-			e.calls[m.Parts[i].ID] = true
+		p := &m.Parts[i]
+		if p.Type != run.CallPart {
+			if part := e.rules.part(p, m.Role); part != nil {
+				parts = append(parts, part)
+			}
+			continue
 		}
-		if part := e.rules.part(&m.Parts[i], m.Role); part != nil {
-			parts = append(parts, part)
+		if len(functions) == 0 {
+			functions = make([]llms.FunctionCall, len(m.Parts)-i)
 		}
+		e.calls[p.ID] = true
+		parts, functions = append(parts, e.rules.call(p, &functions[0])), functions[1:]
 	}
 	if m.Role == run.Assistant && e.rules.singleParts {
 		e.single(role, parts)

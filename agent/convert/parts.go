@@ -16,6 +16,7 @@ const (
 	signatureKey = "signature"
 	cacheKey     = "cache_control"
 	detailKey    = "detail"
+	hostKey      = "host"
 )
 
 // part writes a part of a message of that role, nil if it has no form.
@@ -40,11 +41,17 @@ func (r rules) bare(p *run.Part) llms.ContentPart {
 	case run.ImagePart, run.AudioPart, run.FilePart:
 		return media(p)
 	case run.CallPart:
-		return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: plainName(p.Name), Arguments: object(p.Arguments)}}
+		return r.call(p, new(llms.FunctionCall))
 	case run.ResultPart:
 		return llms.ToolCallResponse{ToolCallID: p.ID, Name: plainName(p.Name), Content: p.Text}
 	}
 	return nil
+}
+
+// call writes a call of the model.
+func (rules) call(p *run.Part, function *llms.FunctionCall) llms.ToolCall {
+	function.Name, function.Arguments = plainName(p.Name), object(p.Arguments)
+	return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: function}
 }
 
 // maxName is the length of the longest name of a function that all providers take.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -88,14 +89,37 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 		calls = []llms.ToolCall{{FunctionCall: c.FuncCall}}
 	}
 	parts = slices.Grow(parts, len(calls))
+	data, _ := c.GenerationInfo["HostData"].(map[string]json.RawMessage)
 	for _, call := range calls {
 		p, _ := fromPart(call)
+		if raw := data[call.ID]; len(raw) > 0 {
+			p = withProvider(p, hostKey, raw)
+		}
 		if strings.TrimSpace(p.Arguments) == "" {
 			p.Arguments = "{}"
 		}
 		parts = append(parts, p)
 	}
 	return parts
+}
+
+// HostData returns what the host of a model wants back with the calls of a history, by their
+// ids: thought signatures and reasoning, for which langchaingo's messages have no field. A model
+// puts it into the GenerationInfo of its replies under "HostData", a map[string]json.RawMessage by
+// the ids of the calls. The history is read at the first use.
+func HostData(history []run.Message) func(id string) json.RawMessage {
+	all := sync.OnceValue(func() map[string]json.RawMessage {
+		data := map[string]json.RawMessage{}
+		for i := range history {
+			for j := range history[i].Parts {
+				if p := &history[i].Parts[j]; p.Type == run.CallPart && len(p.Provider) > 0 && len(p.Provider[hostKey]) > 0 {
+					data[p.ID] = p.Provider[hostKey]
+				}
+			}
+		}
+		return data
+	})
+	return func(id string) json.RawMessage { return all()[id] }
 }
 
 func modelName(info map[string]any) string {

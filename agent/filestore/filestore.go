@@ -39,7 +39,7 @@ import (
 // Sync says when a store waits until the disk has what it writes.
 type Sync int
 
-// What Append syncs. Create, Answer and Delete always sync, except under Never.
+// What Append syncs. Create, Answer, Delete and an Append with answers always sync, except under Never.
 const (
 	// EveryEffect syncs each Append. A power cut loses nothing.
 	EveryEffect Sync = iota

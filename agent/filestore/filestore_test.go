@@ -44,8 +44,8 @@ func (p *pair) Create(ctx context.Context, h run.Holder, head run.Head, records 
 	return p.next().Create(ctx, h, head, records)
 }
 
-func (p *pair) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
-	return p.next().Append(ctx, lease, head, records)
+func (p *pair) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	return p.next().Append(ctx, lease, head, records, answers...)
 }
 
 func (p *pair) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {

@@ -179,9 +179,13 @@ func (s *Store) list(ctx context.Context, q run.Query) (heads []run.Head, err er
 	if err != nil {
 		return nil, err
 	}
+	only := ""
+	if q.ID != "" && !q.AllTenants {
+		only = nameOf(run.Key{Tenant: q.Tenant, ID: q.ID})
+	}
 	var damaged []error
 	for _, e := range entries {
-		if !isName(e.Name()) {
+		if !isName(e.Name()) || only != "" && e.Name() != only {
 			continue
 		}
 		h, err := s.headOf(ctx, e.Name())

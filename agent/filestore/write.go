@@ -46,7 +46,7 @@ func (s *Store) create(ctx context.Context, h run.Holder, first run.Head, record
 	if err := s.begin(s.path(name), l); err != nil {
 		return run.Lease{}, err
 	}
-	return run.Lease{Key: first.Key, Epoch: first.Epoch}, nil
+	return run.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq}, nil
 }
 
 // begin writes a file with its first line, whole or not at all.
@@ -73,18 +73,36 @@ func (s *Store) syncDir() error {
 	return s.opts.FS.SyncDir(s.dir)
 }
 
-// Append implements [run.Store].
-func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record) error {
+// Append implements [run.Store]. With answers it reads the whole file.
+func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record, answers ...run.Answer) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := run.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
-		return s.write(f, t, &line{Records: records, Head: t.head.follow(next)}, s.syncs(records))
+		l := &line{Records: records, Head: t.head.follow(next)}
+		if len(answers) > 0 {
+			log, err := s.read(f, nameOf(lease.Key))
+			if err != nil {
+				return err
+			}
+			if l.Answers, err = run.CheckAnswers(log.tip.head.Head, log.answers, answers); err != nil {
+				return err
+			}
+			l.Head = l.Head.answered(asksOf(l.Answers))
+		}
+		return s.write(f, t, l, s.syncs(records) || len(answers) > 0 && s.opts.Sync != Never)
 	})
 	if errors.Is(err, run.ErrNotFound) {
 		err = run.ErrConflict
 	}
 	return of("append to", lease.Key, err)
+}
+
+func asksOf(answers []run.Answer) (asks []string) {
+	for _, a := range answers {
+		asks = append(asks, a.Ask)
+	}
+	return asks
 }
 
 // syncs reports whether an Append of records is synced.
@@ -113,11 +131,7 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 		case err != nil:
 			return err
 		case len(fresh) > 0:
-			asks := make([]string, len(fresh))
-			for i, a := range fresh {
-				asks[i] = a.Ask
-			}
-			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asks)}, s.opts.Sync != Never)
+			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asksOf(fresh))}, s.opts.Sync != Never)
 		case len(answers) > 0 && s.opts.Sync != Never:
 			return f.Sync() // whoever wrote the answer may have ended before
 		}
@@ -135,7 +149,7 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease r
 		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
 		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))
 		t.head.Held = now.Add(h.TTL)
-		lease = run.Lease{Key: key, Epoch: t.head.Epoch}
+		lease = run.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq}
 		return s.write(f, t, &line{Holder: h.Name, Head: t.head}, false)
 	})
 	if err != nil {

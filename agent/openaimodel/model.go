@@ -1,6 +1,10 @@
 // Package openaimodel is a langchaingo model over the Chat Completions API of
 // OpenAI, or of a host that imitates it.
 //
+//	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
+//	host.BaseURL = "http://localhost:11434/v1"                // another host than OpenAI
+//	model, err := openaimodel.New(host, "qwen3", nil)
+//
 // Its differences from langchaingo's own OpenAI provider matter to an agent
 // with tools: parallel tool calls survive streaming, the streaming function
 // gets only text, an interrupted stream is an error, a temperature is sent only
@@ -115,7 +119,7 @@ func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
 // and all tool calls. Their ids are never empty.
 //
 // Options without a counterpart in the API are ignored: TopK, MinLength,
-// MaxLength, RepetitionPenalty, and Metadata but for [Model.AnswerFormat]. More than one candidate is an
+// MaxLength, RepetitionPenalty, and Metadata but for [Model.AnswerFormat] and [Model.Recall]. More than one candidate is an
 // error. A streaming function gets only the text, as it arrives; its error ends
 // the call and is returned.
 //
@@ -136,7 +140,7 @@ func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 	if err != nil {
 		return nil, failure(err)
 	}
-	return response(reply), nil
+	return m.response(reply), nil
 }
 
 // Call asks the model one question and returns the text of its answer.
@@ -171,13 +175,16 @@ func (m *Model) ask(ctx context.Context, r *chat.Request, o *llms.CallOptions) (
 }
 
 // response is the reply in langchaingo's types.
-func response(r *chat.Reply) *llms.ContentResponse {
+func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 	choice := &llms.ContentChoice{
 		Content: r.Text, StopReason: r.Finish, ReasoningContent: r.Reasoning,
 		GenerationInfo: map[string]any{"Model": r.Model},
 	}
 	if r.ID != "" {
 		choice.GenerationInfo["ID"] = r.ID
+	}
+	if data := m.hostData(r); len(data) > 0 {
+		choice.GenerationInfo[hostDataKey] = data
 	}
 	if r.Refusal != "" {
 		choice.GenerationInfo["Refusal"] = r.Refusal

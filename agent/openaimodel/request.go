@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func (m *Model) request(messages []llms.MessageContent, o *llms.CallOptions) (*c
 		r.ToolChoice = chat.ToolChoice{}
 	}
 	for i, msg := range messages {
-		if r.Messages, err = appendMessage(r.Messages, msg); err != nil {
+		if r.Messages, err = m.appendMessage(r.Messages, msg, o); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -140,9 +141,9 @@ func namedChoice(c *llms.ToolChoice) (chat.ToolChoice, error) {
 // appendMessage adds a message. A message with answers of tools becomes
 // several, as the API has one message for each answer; they come first, since
 // they must follow the calls.
-func appendMessage(out []chat.Message, m llms.MessageContent) ([]chat.Message, error) {
+func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent, o *llms.CallOptions) ([]chat.Message, error) {
 	msg := chat.Message{}
-	switch m.Role {
+	switch in.Role {
 	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
 		msg.Role = chat.User
 	case llms.ChatMessageTypeAI:
@@ -152,10 +153,10 @@ func appendMessage(out []chat.Message, m llms.MessageContent) ([]chat.Message, e
 	case llms.ChatMessageTypeTool, llms.ChatMessageTypeFunction:
 		msg.Role = chat.ToolRole
 	default:
-		return nil, fmt.Errorf("role %q is unknown", m.Role)
+		return nil, fmt.Errorf("role %q is unknown", in.Role)
 	}
 	answers := 0
-	for i, p := range m.Parts {
+	for i, p := range in.Parts {
 		switch p := bare(p).(type) {
 		case llms.ToolCallResponse:
 			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ToolCallID, Parts: []chat.Part{{Text: p.Content}}})
@@ -164,7 +165,11 @@ func appendMessage(out []chat.Message, m llms.MessageContent) ([]chat.Message, e
 			if p.FunctionCall == nil {
 				return nil, fmt.Errorf("part %d: tool call %q without a function", i, p.ID)
 			}
-			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments})
+			back := m.recalled(o, p.ID)
+			msg.Reasoning = cmp.Or(msg.Reasoning, back.Reasoning)
+			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
+				ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments, Extra: back.Extra,
+			})
 		default:
 			part, err := contentPart(p)
 			if err != nil {
@@ -178,7 +183,7 @@ func appendMessage(out []chat.Message, m llms.MessageContent) ([]chat.Message, e
 	case msg.Role == chat.ToolRole && (rest > 0 || answers == 0):
 		return nil, errors.New("a tool's message holds llms.ToolCallResponse parts and nothing else")
 	case msg.Role != chat.Assistant && len(msg.ToolCalls) > 0:
-		return nil, fmt.Errorf("a message of role %q cannot call tools", m.Role)
+		return nil, fmt.Errorf("a message of role %q cannot call tools", in.Role)
 	case rest == 0 && answers > 0:
 		return out, nil
 	}

@@ -19,9 +19,9 @@ type counting struct {
 	writes atomic.Int32
 }
 
-func (c *counting) Append(ctx context.Context, l runs.Lease, h runs.Head, records []runs.Record) error {
+func (c *counting) Append(ctx context.Context, l runs.Lease, h runs.Head, records []runs.Record, answers ...runs.Answer) error {
 	c.writes.Add(1)
-	return c.Store.Append(ctx, l, h, records)
+	return c.Store.Append(ctx, l, h, records, answers...)
 }
 
 var talk = runs.Key{ID: "talk"}

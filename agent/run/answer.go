@@ -78,29 +78,37 @@ func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error 
 	if err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	_, err = SubmitTo(ctx, store, s, answers...)
-	return err
+	if _, err := CheckOpen(s, answers); err != nil {
+		return err
+	}
+	return store.Answer(ctx, key, dated(answers))
 }
 
-// SubmitTo is [Submit] for a run whose last state is s. It returns the answers to open questions.
-func SubmitTo(ctx context.Context, store Store, s *State, answers ...Answer) (open []Answer, err error) {
-	if len(answers) == 0 {
-		return nil, nil
-	}
-	answers = slices.Clone(answers)
+// CheckOpen checks answers by the questions of a run whose last state is s, and returns the ones
+// to open questions, dated. Answers to other questions are left to the store, which knows the
+// answers to questions that are closed. The errors are as of [CheckAnswer].
+func CheckOpen(s *State, answers []Answer) (open []Answer, err error) {
 	now := time.Now()
-	for i := range answers {
-		if answers[i].At.IsZero() {
-			answers[i].At = now.UTC().Truncate(time.Millisecond)
-		}
-		switch err := CheckAnswer(s, answers[i], now); {
+	for _, a := range dated(answers) {
+		switch err := CheckAnswer(s, a, now); {
 		case err == nil:
-			open = append(open, answers[i])
-		case !errors.Is(err, ErrNotAsked): // the store knows the answers to questions that are closed
+			open = append(open, a)
+		case !errors.Is(err, ErrNotAsked):
 			return nil, fmt.Errorf("run %q: %w", s.ID, err)
 		}
 	}
-	return open, store.Answer(ctx, Key{s.Tenant, s.ID}, answers)
+	return open, nil
+}
+
+// dated gives answers without a time the present one.
+func dated(answers []Answer) []Answer {
+	answers = slices.Clone(answers)
+	for i := range answers {
+		if answers[i].At.IsZero() {
+			answers[i].At = time.Now().UTC().Truncate(time.Millisecond)
+		}
+	}
+	return answers
 }
 
 // Check checks an answer to a question. The error matches [ErrNotAsked] if it is to

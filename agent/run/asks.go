@@ -34,8 +34,8 @@ func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, erro
 		if left <= 0 {
 			left = defaultAsks
 		}
-		seen := map[Key]bool{} // a run may begin to wait in between
-		for _, status := range []Status{Running, Waiting} {
+		seen := map[Key]bool{} // a run may begin to wait in between, or go on
+		for _, status := range []Status{Running, Waiting, Running} {
 			runs := Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agent: q.Agent, Status: status}
 			for head, err := range store.List(ctx, runs) {
 				var asks []OpenAsk

@@ -118,6 +118,30 @@ func TestOpenAsks(t *testing.T) {
 	}
 }
 
+// extend has a holder of a run add a change.
+func extend(t *testing.T, store run.Store, key run.Key, c run.Change) {
+	t.Helper()
+	lease, err := store.Acquire(t.Context(), key, run.Holder{Name: "h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run.Record{Seq: s.Seq + 1, At: start, Change: c}
+	if err := run.Apply(s, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.
 func TestOpenAsksOnce(t *testing.T) {
 	store, key := run.NewMemory(), run.Key{ID: "held"}
@@ -130,28 +154,34 @@ func TestOpenAsksOnce(t *testing.T) {
 		if n++; n > 1 {
 			continue
 		}
-		lease, err := store.Acquire(t.Context(), key, run.Holder{Name: "h"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := store.Load(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := run.Fold(log.Records)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := run.Record{Seq: s.Seq + 1, At: start, Change: &run.Suspended{}}
-		if err := run.Apply(s, r); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
-			t.Fatal(err)
-		}
+		extend(t, store, key, &run.Suspended{})
 	}
 	if n != 1 {
 		t.Errorf("got the question %d times, want once", n)
+	}
+}
+
+// passing is a store whose run waits while runs that go on are listed first, and goes on then.
+type passing struct {
+	run.Store
+	lists int
+	goOn  func()
+}
+
+func (s *passing) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+	if s.lists++; s.lists == 2 {
+		s.goOn()
+	}
+	return s.Store.List(ctx, q)
+}
+
+// TestOpenAsksOfARunThatGoesOn lists the questions of a run that has waited a moment ago.
+func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
+	store, key := run.NewMemory(), run.Key{ID: "waits"}
+	keep(t, store, key, "", opens("a", run.AskForm), opens("b", run.AskForm), &run.Suspended{})
+	s := &passing{Store: store, goOn: func() { extend(t, store, key, &run.Woken{}) }}
+	if got := asksOf(t, s, run.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
+		t.Errorf("got %q, want both questions", got)
 	}
 }
 

@@ -7,7 +7,7 @@
 //	state, err := run.Fold(log.Records)
 //
 // Package agent moves a run on; it appends a record before and after everything that
-// has an effect. Who waits for a person waits as rows of a store: the open [Ask]s of
+// has an effect. A run that waits for a person is rows of a store: the open [Ask]s of
 // a state are answered from any process by [Store.Answer].
 //
 // A state has secrets of others, such as the request states and task ids of servers.

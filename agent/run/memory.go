@@ -42,7 +42,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Reco
 	m.epoch++
 	head.Epoch, head.Held, head.Asks = m.epoch, time.Now().Add(h.TTL), slices.Clone(head.Asks)
 	m.runs[head.Key] = &kept{head: head, records: slices.Clone(records), answers: map[string]Answer{}}
-	return Lease{head.Key, head.Epoch}, nil
+	return Lease{head.Key, head.Epoch, head.Seq}, nil
 }
 
 func (m *memory) Load(ctx context.Context, key Key) (*Log, error) {
@@ -55,7 +55,7 @@ func (m *memory) Load(ctx context.Context, key Key) (*Log, error) {
 	return &Log{Head: k.current(), Records: slices.Clone(k.records), Answers: k.pending()}, nil
 }
 
-func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record) error {
+func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...Answer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.leased(ctx, "append to", lease)
@@ -63,6 +63,9 @@ func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []R
 		return err
 	}
 	if err := CheckAppend(k.head, lease, head, records); err != nil {
+		return err
+	}
+	if err := k.answer(answers); err != nil {
 		return err
 	}
 	head.Epoch, head.Held, head.Asks = k.head.Epoch, k.head.Held, slices.Clone(head.Asks)
@@ -77,11 +80,7 @@ func (m *memory) Answer(ctx context.Context, key Key, answers []Answer) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := CheckAnswers(k.head, k.answers, answers)
-	for _, a := range fresh {
-		k.answers[a.Ask] = a
-	}
-	return err
+	return k.answer(answers)
 }
 
 func (m *memory) Acquire(ctx context.Context, key Key, h Holder) (Lease, error) {
@@ -97,7 +96,7 @@ func (m *memory) Acquire(ctx context.Context, key Key, h Holder) (Lease, error) 
 	}
 	m.epoch++
 	k.head.Epoch, k.head.Held = m.epoch, now.Add(h.TTL)
-	return Lease{key, k.head.Epoch}, nil
+	return Lease{key, k.head.Epoch, k.head.Seq}, nil
 }
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
@@ -184,6 +183,15 @@ func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, e
 		return nil, fmt.Errorf("%s run %q: %w", what, lease.Key.ID, err)
 	}
 	return k, nil
+}
+
+// answer keeps answers, or none.
+func (k *kept) answer(answers []Answer) error {
+	fresh, err := CheckAnswers(k.head, k.answers, answers)
+	for _, a := range fresh {
+		k.answers[a.Ask] = a
+	}
+	return err
 }
 
 // current is the head with the number of answers to open questions.

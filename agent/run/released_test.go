@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ func TestReleasedVersions(t *testing.T) {
 		addVersion(t)
 	}
 	folders, err := filepath.Glob("testdata/v*")
+	slices.SortFunc(folders, byVersion)
 	if err != nil || len(folders) == 0 || folders[len(folders)-1] != present {
 		t.Fatalf("got the folders %v, %v, want %s as the last one", folders, err, present)
 	}
@@ -52,6 +54,23 @@ func TestReleasedVersions(t *testing.T) {
 			}
 			knowsMembers(t, "State", reflect.ValueOf(readState(t, filepath.Join(folder, "members.state"))), all)
 		})
+	}
+}
+
+// byVersion orders folders by their numbers: v1, v1.1, v1.10, v2.
+func byVersion(a, b string) int {
+	var versions [2][2]int
+	for i, folder := range []string{a, b} {
+		_, _ = fmt.Sscanf(filepath.Base(folder), "v%d.%d", &versions[i][0], &versions[i][1]) // v1 has one number
+	}
+	return slices.Compare(versions[0][:], versions[1][:])
+}
+
+func TestByVersion(t *testing.T) {
+	folders := []string{"testdata/v10", "testdata/v1.10", "testdata/v2", "testdata/v1.2", "testdata/v1"}
+	slices.SortFunc(folders, byVersion)
+	if want := "[testdata/v1 testdata/v1.2 testdata/v1.10 testdata/v2 testdata/v10]"; fmt.Sprint(folders) != want {
+		t.Errorf("got %v, want %s", folders, want)
 	}
 }
 

@@ -32,12 +32,14 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records [
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
-func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record) error {
+func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...Answer) error {
 	sealed, err := s.sealAll(lease.Key, records)
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
-	return s.Store.Append(ctx, lease, head, sealed)
+	return s.answering(lease.Key, answers, func(answers []Answer) error {
+		return s.Store.Append(ctx, lease, head, sealed, answers...)
+	})
 }
 
 func (s *sealedStore) Load(ctx context.Context, key Key) (*Log, error) {
@@ -73,38 +75,50 @@ func damaged(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// Answer seals equal answers equally, so that the other store finds out whether a
-// question has another answer. One that an older secret has sealed is found by sealing
-// with that.
+// Answer implements [Store].
 func (s *sealedStore) Answer(ctx context.Context, key Key, answers []Answer) error {
-	err := s.answer(ctx, key, answers, s.keys.current)
+	return s.answering(key, answers, func(answers []Answer) error { return s.Store.Answer(ctx, key, answers) })
+}
+
+// answering seals answers and has them kept. Equal answers are sealed equally, so that the other
+// store finds out whether a question has another answer. One that an older secret has sealed is
+// found by sealing with that.
+func (s *sealedStore) answering(key Key, answers []Answer, keep func([]Answer) error) error {
+	with := func(secret string) error {
+		sealed, err := s.sealAnswers(secret, key, answers)
+		if err != nil {
+			return err
+		}
+		return keep(sealed)
+	}
+	err := with(s.keys.current)
 	for secret := range s.keys.secrets {
 		if !errors.Is(err, ErrAnswered) {
 			return err
 		}
-		if secret != s.keys.current && s.answer(ctx, key, answers, secret) == nil {
+		if secret != s.keys.current && with(secret) == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func (s *sealedStore) answer(ctx context.Context, key Key, answers []Answer, secret string) error {
+func (s *sealedStore) sealAnswers(secret string, key Key, answers []Answer) ([]Answer, error) {
 	sealed, keys := make([]Answer, len(answers)), s.keys.of(key)
 	for i, a := range answers {
 		said := a
 		said.At = time.Time{} // an equal answer is one at any time
 		data, err := said.MarshalJSON()
 		if err != nil {
-			return fmt.Errorf("answer question %q of run %q: %w", a.Ask, key.ID, err)
+			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, key.ID, err)
 		}
 		content, err := json.Marshal(&sealedChange{keys.seal(secret, "answer", a.Ask, data, "")})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sealed[i] = Answer{Ask: a.Ask, Action: actionSealed, Content: content, At: a.At}
 	}
-	return s.Store.Answer(ctx, key, sealed)
+	return sealed, nil
 }
 
 // actionSealed is the action of an answer that is sealed.

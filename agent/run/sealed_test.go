@@ -338,8 +338,12 @@ func TestKeyRotation(t *testing.T) {
 	if err := run.Apply(s, next); err != nil {
 		t.Fatal(err)
 	}
-	if err := both.Append(t.Context(), lease, run.HeadOf(s), []run.Record{next}); err != nil {
-		t.Fatal(err)
+	if err := both.Append(t.Context(), lease, run.HeadOf(s), []run.Record{next}, answer); !errors.Is(err, run.ErrAnswered) {
+		t.Errorf("append with another answer: got %v, want %v", err, run.ErrAnswered)
+	}
+	answer.Action = run.Accept
+	if err := both.Append(t.Context(), lease, run.HeadOf(s), []run.Record{next}, answer); err != nil {
+		t.Fatalf("append with an equal answer: %v", err)
 	}
 	if _, err := both.Load(t.Context(), key); err != nil {
 		t.Error(err)

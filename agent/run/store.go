@@ -9,7 +9,9 @@ import (
 
 // Store keeps runs. One process at a time holds a run and appends to it; any process
 // may read it and answer its questions. The methods may be called concurrently, and
-// what they have returned nil for is durable. A method whose context has ended does
+// what they have returned nil for is durable. A lease need not be: a power cut may lose
+// it if it ends all processes that can hold the run, and if its epoch is not used
+// again, as [FirstEpoch] ensures. A method whose context has ended does
 // nothing, and its error matches the context's. After an error other than the errors of
 // this package a change may have been kept: load the run. Package storetest proves a store.
 type Store interface {
@@ -23,8 +25,10 @@ type Store interface {
 	// Append adds records and replaces the head, all or nothing. The error matches
 	// [ErrConflict] if the lease is not of the last epoch, if the records do not follow
 	// the last one, or if there is no such run. A lease that has expired is good until
-	// another process takes the run over.
-	Append(ctx context.Context, lease Lease, head Head, records []Record) error
+	// another process takes the run over. Answers to questions that are open before the
+	// append are kept with the records, as Answer keeps them: if one is refused, nothing is
+	// appended.
+	Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...Answer) error
 
 	// Answer keeps answers to the questions in Head.Asks, which the holder takes. It needs
 	// no lease. The first answer to a question counts, also after the question is closed: an equal
@@ -84,6 +88,7 @@ type Holder struct {
 type Lease struct {
 	Key   Key
 	Epoch uint64 // rises with each holder; no two leases of a key have the same
+	Seq   uint64 // of the last record when the run was taken; what changes a run ignores it
 }
 
 // Head is what a store knows of a run without its records. The agent writes it with
@@ -118,8 +123,10 @@ func (h Head) Due(now time.Time) bool {
 type Query struct {
 	Tenant     string
 	AllTenants bool
+	ID         string    // "" is any
 	Agent      string    // "" is any
 	Status     Status    // "" is any
+	Before     time.Time // runs whose last change was earlier; zero: any
 	DueAt      time.Time // runs that are due at that time, see [Head.Due]; zero: any
 	Limit      int       // 0 is none
 }
@@ -127,8 +134,10 @@ type Query struct {
 // Matches reports whether the query selects a run.
 func (q Query) Matches(h Head) bool {
 	return (q.AllTenants || q.Tenant == h.Key.Tenant) &&
+		(q.ID == "" || q.ID == h.Key.ID) &&
 		(q.Agent == "" || q.Agent == h.Agent) &&
 		(q.Status == "" || q.Status == h.Status) &&
+		(q.Before.IsZero() || h.Updated.Before(q.Before)) &&
 		(q.DueAt.IsZero() || h.Due(q.DueAt))
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -17,40 +18,65 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 }
 
 func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	var num, epoch, held int64
+	num, head, err := t.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	fresh, err := t.keepAnswers(ctx, num, head, answers)
+	if err != nil || fresh == 0 {
+		return err
+	}
+	head.Answers += fresh
+	_, err = t.exec(ctx, updateAnswers, head.Answers, due(head), num)
+	return err
+}
+
+// answerAs keeps answers for the holder of a run, who appends behind a record. It changes nothing
+// if the append will be refused.
+func (t *tx) answerAs(ctx context.Context, lease run.Lease, behind uint64, answers []run.Answer) error {
+	num, head, err := t.head(ctx, lease.Key)
+	if errors.Is(err, run.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
+		return refuse(run.ErrConflict)
+	}
+	if err == nil {
+		_, err = t.keepAnswers(ctx, num, head, answers)
+	}
+	return err
+}
+
+// head reads the head of a run, and keeps others from changing it.
+func (t *tx) head(ctx context.Context, key run.Key) (num int64, head run.Head, err error) {
+	var epoch, held int64
 	var count int
 	var data []byte
 	tenant, id := names(key)
-	err := one(ctx, t, `SELECT num, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`+t.d.lock,
+	err = one(ctx, t, `SELECT num, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`+t.d.lock,
 		[]any{tenant, id}, &num, &epoch, &held, &count, &data)
 	if isNone(err) {
-		return refuse(run.ErrNotFound)
+		return 0, head, refuse(run.ErrNotFound)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		head, err = decodeHead(key, data, epoch, held, count)
+		err = wrapRefusal(err)
 	}
-	head, err := decodeHead(key, data, epoch, held, count)
-	if err != nil {
-		return refuse(err)
-	}
+	return num, head, err
+}
+
+// keepAnswers inserts the answers that a run does not have, and returns how many these are.
+func (t *tx) keepAnswers(ctx context.Context, num int64, head run.Head, answers []run.Answer) (int, error) {
 	stored, err := t.answers(ctx, num)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	fresh, err := run.CheckAnswers(head, stored, answers)
 	if err != nil || len(fresh) == 0 {
-		return wrapRefusal(err)
+		return 0, wrapRefusal(err)
 	}
 	items, err := encodeAnswers(fresh)
 	if err != nil {
-		return refuse(err)
+		return 0, refuse(err)
 	}
-	if err := t.insert(ctx, insertAnswers, num, items); err != nil {
-		return err
-	}
-	head.Answers += len(fresh)
-	_, err = t.exec(ctx, updateAnswers, head.Answers, due(head), num)
-	return err
+	return len(fresh), t.insert(ctx, insertAnswers, num, items)
 }
 
 func wrapRefusal(err error) error {

@@ -33,7 +33,7 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	head.Answers = 0
-	lease := run.Lease{Key: head.Key}
+	lease := run.Lease{Key: head.Key, Seq: head.Seq}
 	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 }
 
 // Append implements [run.Store].
-func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
+func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -72,6 +72,11 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 	before := head.Seq - uint64(len(records))
 	tenant, id := names(lease.Key)
 	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
+		if len(answers) > 0 {
+			if err := t.answerAs(ctx, lease, before, answers); err != nil {
+				return err
+			}
+		}
 		var num int64
 		err := one(ctx, t, updateRun, []any{
 			head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), data,

@@ -19,14 +19,14 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 		}
 		// A lease may be lost in a power cut: the clock keeps its epoch from being used again.
 		first := int64(run.FirstEpoch(now))
-		var epoch int64
+		var epoch, seq int64
 		err = one(ctx, t, `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, holder = ?
-			WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch`,
-			[]any{first, first, until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch)
+			WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch, seq`,
+			[]any{first, first, until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch, &seq)
 		if isNone(err) {
 			return t.whyHeld(ctx, key)
 		}
-		lease.Epoch = uint64(epoch)
+		lease.Epoch, lease.Seq = uint64(epoch), uint64(seq)
 		return err
 	})
 	if err != nil {

@@ -70,6 +70,23 @@ func (s *Store) page(ctx context.Context, q run.Query, last *run.Head, size int)
 	return heads, err
 }
 
+// Count returns how many runs a query selects. Limit bounds it, and what it costs.
+func (s *Store) Count(ctx context.Context, q run.Query) (n int, err error) {
+	where, args := conditions(q, nil)
+	query := `SELECT 1 FROM mcpchain_runs` + where
+	if q.Limit > 0 {
+		query += ` LIMIT ?`
+		args = append(args, q.Limit)
+	}
+	err = s.reading(ctx, func(c querier) error {
+		return one(ctx, c, s.d.statement(`SELECT count(*) FROM (`+query+`) AS selected`), args, &n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count runs: %w", err)
+	}
+	return n, nil
+}
+
 // since is when a run that is due became due: the column due has the least number if no
 // time makes it due.
 const since = `(CASE WHEN due = -9223372036854775808 THEN updated ELSE due END)`
@@ -96,11 +113,18 @@ func conditions(q run.Query, last *run.Head) (where string, args []any) {
 	default:
 		add("tenant = ?", q.Tenant)
 	}
+	if q.ID != "" {
+		_, id := names(run.Key{ID: q.ID})
+		add("id = ?", id)
+	}
 	if q.Agent != "" {
 		add("agent = ?", q.Agent)
 	}
 	if q.Status != "" {
 		add("status = ?", string(q.Status))
+	}
+	if !q.Before.IsZero() {
+		add("updated < ?", nanos(q.Before))
 	}
 	if !q.DueAt.IsZero() {
 		add("due <= ? AND held <= ? AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt))

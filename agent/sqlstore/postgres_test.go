@@ -130,3 +130,39 @@ func TestPostgresClock(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestCount counts what List lists.
+func TestCount(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) *sqlstore.Store{
+		"SQLite": func(t testing.TB) *sqlstore.Store {
+			s, _ := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+			return s
+		},
+		"Postgres": func(t testing.TB) *sqlstore.Store {
+			s, _ := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := open(t)
+			for i := range 5 {
+				create(t, store, run.Key{Tenant: "acme", ID: fmt.Sprint(i)})
+			}
+			create(t, store, run.Key{Tenant: "other", ID: "0"})
+			for _, tc := range []struct {
+				q    run.Query
+				want int
+			}{
+				{run.Query{AllTenants: true}, 6},
+				{run.Query{Tenant: "acme"}, 5},
+				{run.Query{Tenant: "acme", Status: run.Running, Limit: 3}, 3},
+				{run.Query{AllTenants: true, ID: "0"}, 2},
+				{run.Query{Tenant: "acme", Status: run.Failed}, 0},
+			} {
+				if got, err := store.Count(t.Context(), tc.q); err != nil || got != tc.want {
+					t.Errorf("%+v: got %d, %v, want %d", tc.q, got, err, tc.want)
+				}
+			}
+		})
+	}
+}

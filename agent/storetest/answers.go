@@ -92,3 +92,46 @@ func answerClosed(t *trial) {
 	t.wants("answer at the end", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
 	t.has(d)
 }
+
+// appendAnswers keeps answers with the records that the holder makes of them.
+func appendAnswers(t *trial) {
+	d := begin(one, opened("a", "b", "c")...)
+	lease := t.create(d, held)
+	t.appendWith(lease, d, []run.Answer{yes("a")}, answered(yes("a")), said("1"))
+	t.has(d)
+	t.answer(d, yes("a"))
+	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	t.appendWith(lease, d, []run.Answer{yes("b")}, said("2"))
+	t.has(d, yes("b"))
+	t.answer(d, no("c"))
+	t.appendWith(lease, d, []run.Answer{no("c"), yes("b")}, answered(yes("b")))
+	t.has(d, no("c"))
+	t.appendWith(lease, d, []run.Answer{yes("a")}, &run.Ended{Status: run.Finished})
+	t.has(d)
+}
+
+// appendAnswersRefused appends nothing and keeps no answer if one of both is refused.
+func appendAnswersRefused(t *trial) {
+	d := begin(one, opened("a", "b")...)
+	lease := t.create(d, held)
+	t.answer(d, no("b"))
+	tries := func(what string, want error, lease run.Lease, answers ...run.Answer) {
+		t.Helper()
+		next := &draft{state: must(run.Fold(d.records)), records: d.records}
+		records := next.next(opened("c")...)
+		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, answers...), want)
+		t.has(d, no("b"))
+	}
+	tries("with another answer", run.ErrAnswered, lease, yes("a"), yes("b"))
+	tries("with two answers", run.ErrAnswered, lease, yes("a"), no("a"))
+	tries("with an answer to no question", run.ErrNotAsked, lease, yes("a"), yes("z"))
+	tries("with an answer to a question of its own", run.ErrNotAsked, lease, yes("c"))
+	tries("of another epoch", run.ErrConflict, run.Lease{Key: one, Epoch: lease.Epoch + 1}, yes("a"))
+	t.wants("to no run", t.store.Append(t.Context(), run.Lease{Key: run.Key{ID: "none"}, Epoch: 1},
+		begin(run.Key{ID: "none"}).head(), begin(run.Key{ID: "none"}).records, yes("a")), run.ErrConflict)
+	behind := begin(one, opened("a")...)
+	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.head(), behind.records[1:], yes("a")), run.ErrConflict)
+	t.has(d, no("b"))
+	t.appendWith(lease, d, []run.Answer{yes("a")}, said("1"))
+	t.has(d, yes("a"), no("b"))
+}

@@ -20,7 +20,7 @@ type faulty struct {
 	run.Store
 	create  func(context.Context, run.Holder, run.Head, []run.Record) (run.Lease, error)
 	load    func(context.Context, run.Key) (*run.Log, error)
-	append  func(context.Context, run.Lease, run.Head, []run.Record) error
+	append  func(context.Context, run.Lease, run.Head, []run.Record, ...run.Answer) error
 	answer  func(context.Context, run.Key, []run.Answer) error
 	acquire func(context.Context, run.Key, run.Holder) (run.Lease, error)
 	renew   func(context.Context, run.Lease, time.Duration) error
@@ -33,8 +33,8 @@ func (f *faulty) Create(ctx context.Context, h run.Holder, head run.Head, record
 	return f.create(ctx, h, head, records)
 }
 func (f *faulty) Load(ctx context.Context, key run.Key) (*run.Log, error) { return f.load(ctx, key) }
-func (f *faulty) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
-	return f.append(ctx, l, head, records)
+func (f *faulty) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	return f.append(ctx, l, head, records, answers...)
 }
 func (f *faulty) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	return f.answer(ctx, key, answers)
@@ -83,7 +83,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends in parts", "append/all_or_nothing", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 			for i := range records {
 				part := head
 				part.Seq = records[i].Seq
@@ -95,24 +95,52 @@ var faults = []struct {
 		}
 	}},
 	{"appends at any place", "append/conflict", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
-			if err := f.Store.Append(ctx, l, head, records); l.Epoch == 0 || !errors.Is(err, run.ErrConflict) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+			if err := f.Store.Append(ctx, l, head, records, answers...); l.Epoch == 0 || !errors.Is(err, run.ErrConflict) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"takes any epoch", "lease/holder_that_wakes_up", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
-			return f.Store.Append(ctx, f.present(l.Key), head, records)
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+			return f.Store.Append(ctx, f.present(l.Key), head, records, answers...)
 		}
 	}},
 	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {
 				return run.ErrConflict
 			}
+			return f.Store.Append(ctx, l, head, records, answers...)
+		}
+	}},
+	{"appends without the answers", "append/answers", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, _ ...run.Answer) error {
 			return f.Store.Append(ctx, l, head, records)
+		}
+	}},
+	{"keeps answers before it appends", "append/answers_refused", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+			if err := f.Store.Answer(ctx, l.Key, answers); err != nil {
+				return err
+			}
+			return f.Store.Append(ctx, l, head, records)
+		}
+	}},
+	{"appends before it keeps answers", "append/answers_refused", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+			if err := f.Store.Append(ctx, l, head, records); err != nil {
+				return err
+			}
+			return f.Store.Answer(ctx, l.Key, answers)
+		}
+	}},
+	{"says nothing of the last record", "lease", func(f *faulty) {
+		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+			l, err := f.Store.Acquire(ctx, key, h)
+			l.Seq = 0
+			return l, err
 		}
 	}},
 	{"gives a run that is held", "lease", func(f *faulty) {
@@ -253,9 +281,9 @@ var faults = []struct {
 			l.Epoch -= base[l.Key]
 			return l, err
 		}
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 			l.Epoch += base[l.Key]
-			return f.Store.Append(ctx, l, head, records)
+			return f.Store.Append(ctx, l, head, records, answers...)
 		}
 		f.renew = func(ctx context.Context, l run.Lease, ttl time.Duration) error {
 			l.Epoch += base[l.Key]
@@ -295,7 +323,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends without a lock", "at_once/append", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
 				return run.ErrConflict
 			}

@@ -12,14 +12,16 @@ func lease(t *trial) {
 	t.wants("renew the lease of no run", t.store.Renew(t.Context(), run.Lease{Key: one, Epoch: 1}, held), run.ErrConflict)
 	t.wants("release no run", t.store.Release(t.Context(), run.Lease{Key: one, Epoch: 1}), nil)
 
-	first := t.create(begin(one), held)
+	d := begin(one)
+	first := t.create(d, held)
+	t.append(first, d, said("1"))
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
 		_, err := t.store.Acquire(t.Context(), one, run.Holder{Name: name, TTL: held})
 		t.wants("acquire what is held", err, run.ErrHeld)
 	}
 	t.wants("release", t.store.Release(t.Context(), first), nil)
-	if second := t.acquire(one, held); second.Epoch <= first.Epoch {
-		t.Errorf("got epoch %d after %d", second.Epoch, first.Epoch)
+	if second := t.acquire(one, held); second.Epoch <= first.Epoch || second.Seq != d.head().Seq {
+		t.Errorf("got epoch %d at record %d after %d, want a higher one at %d", second.Epoch, second.Seq, first.Epoch, d.head().Seq)
 	} else if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, second.Epoch)
 	}

@@ -42,6 +42,10 @@ func list(t *trial) {
 	t.lists("of a tenant without runs", run.Query{Tenant: "acm"})
 	t.lists("of an agent", run.Query{AllTenants: true, Agent: "other"}, "other")
 	t.lists("of an agent and a tenant", run.Query{Agent: "helper"})
+	t.lists("of an id", run.Query{AllTenants: true, ID: "other"}, "other")
+	t.lists("of an id and a tenant", run.Query{Tenant: "acme", ID: "one"}, "one")
+	t.lists("of an id of another tenant", run.Query{Tenant: "acme", ID: "other"})
+	t.lists("of no id", run.Query{AllTenants: true, ID: "on"})
 	t.lists("running", run.Query{AllTenants: true, Status: run.Running}, "one")
 	t.lists("failed", run.Query{AllTenants: true, Status: run.Failed}, "other")
 
@@ -84,6 +88,9 @@ func listOrder(t *trial) {
 	t.lists("newest first", run.Query{}, "1", "3", "0", "2", "4")
 	t.lists("limited", run.Query{Limit: 2}, "1", "3")
 	t.lists("limited and selected", run.Query{AllTenants: true, Limit: 6, Status: run.Running}, "1", "3", "0", "2", "4", "9")
+	last := t.load(run.Key{ID: "1"}).Head.Updated
+	t.lists("before the last change", run.Query{Before: last}, "3", "0", "2", "4")
+	t.lists("before a while", run.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
 	t.lists("with a high limit", run.Query{Limit: 9}, "1", "3", "0", "2", "4")
 }
 

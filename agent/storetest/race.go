@@ -122,6 +122,29 @@ func answerAtOnce(t *trial) {
 	t.has(d, answers[won[0]], yes("b"))
 }
 
+// appendAnswersAtOnce has the holder and other processes answer.
+func appendAnswersAtOnce(t *trial) {
+	d := begin(one, opened("a")...)
+	lease := t.create(d, held)
+	next := begin(one, opened("a")...)
+	records := next.next(said("1"))
+	answers := make([]run.Answer, many)
+	won := t.race(run.ErrAnswered, func(i int) error {
+		answers[i] = run.Answer{Ask: "a", Action: run.Allow, By: fmt.Sprint(i)}
+		if i == many/2 {
+			return t.store.Append(t.Context(), lease, next.head(), records, answers[i])
+		}
+		return t.store.Answer(t.Context(), one, []run.Answer{answers[i]})
+	})
+	if len(won) != 1 {
+		t.Fatalf("got the winners %v, want one", won)
+	}
+	if won[0] == many/2 {
+		d = next
+	}
+	t.has(d, answers[won[0]])
+}
+
 // loadAtOnce reads and lists a run while it changes: what is read is of one moment.
 func loadAtOnce(t *trial) {
 	d := begin(one, opened("a")...)

@@ -1,4 +1,11 @@
-// Package storetest proves that a [run.Store] keeps its promises.
+// Package storetest proves that a [run.Store] keeps its promises. A store of your own
+// has a test of one line:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) run.Store { return newStore(t) })
+//	}
+//
+// [Reopen] adds what holds after a restart.
 package storetest
 
 import (
@@ -27,6 +34,8 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"append/conflict", appendConflict},
 		{"append/expired lease", appendExpired},
 		{"append/members of the store", appendOwnMembers},
+		{"append/answers", appendAnswers},
+		{"append/answers refused", appendAnswersRefused},
 		{"lease", lease},
 		{"lease/expiry", leaseExpiry},
 		{"lease/renew", leaseRenew},
@@ -54,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"at once/append", appendAtOnce},
 		{"at once/acquire", acquireAtOnce},
 		{"at once/answer", answerAtOnce},
+		{"at once/append answers", appendAnswersAtOnce},
 		{"at once/load", loadAtOnce},
 		{"context has ended", ended},
 	} {
@@ -128,8 +138,8 @@ func (t *trial) create(d *draft, ttl time.Duration) run.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lease.Key != d.key() {
-		t.Fatalf("got the lease of %q, want %q", lease.Key, d.key())
+	if lease.Key != d.key() || lease.Seq != d.head().Seq {
+		t.Fatalf("got the lease of %q at record %d, want %q at %d", lease.Key, lease.Seq, d.key(), d.head().Seq)
 	}
 	return lease
 }
@@ -137,8 +147,14 @@ func (t *trial) create(d *draft, ttl time.Duration) run.Lease {
 // append adds changes to a draft and its run.
 func (t *trial) append(lease run.Lease, d *draft, changes ...run.Change) {
 	t.Helper()
+	t.appendWith(lease, d, nil, changes...)
+}
+
+// appendWith adds changes to a draft and its run, with answers.
+func (t *trial) appendWith(lease run.Lease, d *draft, answers []run.Answer, changes ...run.Change) {
+	t.Helper()
 	records := d.next(changes...)
-	if err := t.store.Append(t.Context(), lease, d.head(), records); err != nil {
+	if err := t.store.Append(t.Context(), lease, d.head(), records, answers...); err != nil {
 		t.Fatal(err)
 	}
 }

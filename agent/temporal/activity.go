@@ -78,11 +78,12 @@ func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.K
 // patience is how long to wait for a run that is held: until its lease ends, and not long, because the
 // holder may let it go. Each try costs the store a write, which others wait for.
 func patience(err error, lease time.Duration) time.Duration {
-	least, most := lease/50, lease/6
 	if held, ok := errors.AsType[*agent.HeldError](err); ok {
-		return min(max(time.Until(held.Until)+time.Millisecond, least/10), most)
+		if left := time.Until(held.Until); left > 0 { // else the store has another clock
+			return min(left+time.Millisecond, lease/6)
+		}
 	}
-	return least
+	return lease / 50
 }
 
 // agent finds the agent of a run.
@@ -155,7 +156,7 @@ func later(err error, kind string, delay time.Duration) error {
 	return temporalsdk.NewApplicationErrorWithOptions(err.Error(), kind, temporalsdk.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
-// backoff is a wait that doubles with each attempt, from 100 ms to about 10 s.
+// backoff is a wait that doubles with each attempt, from 200 ms to 12.8 s.
 func backoff(ctx context.Context) time.Duration {
 	return 100 * time.Millisecond << min(activity.GetInfo(ctx).Attempt, 7)
 }

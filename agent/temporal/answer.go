@@ -21,6 +21,11 @@ const (
 
 // answer has the store take answers.
 func (d *driver) answer(ctx workflow.Context, answers []run.Answer) error {
+	if d.job.Target.ID == "" { // a schedule's, which has not begun
+		if err := workflow.Await(ctx, func() bool { return d.job.Target.ID != "" }); err != nil {
+			return err
+		}
+	}
 	ctx = workflow.WithActivityOptions(ctx, d.quick)
 	err := workflow.ExecuteActivity(ctx, answerActivity, d.job.Target, answers).Get(ctx, nil)
 	if app := (*temporalsdk.ApplicationError)(nil); errors.As(err, &app) {

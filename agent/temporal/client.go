@@ -108,16 +108,22 @@ func (c *Client) drive(ctx context.Context, t target) error {
 		return fmt.Errorf("the id of its workflow has %d bytes; Temporal takes %d", n, maxWorkflowID)
 	}
 	o.Priority.FairnessKey = fairnessKey(t.Tenant)
-	if c.opts.SearchAttributes {
-		o.TypedSearchAttributes = temporalsdk.NewSearchAttributes(
-			temporalsdk.NewSearchAttributeKeyKeyword(TenantAttribute).ValueSet(t.Tenant),
-			temporalsdk.NewSearchAttributeKeyKeyword(AgentAttribute).ValueSet(t.Agent),
-			temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(run.Running)),
-		)
-	}
+	o.TypedSearchAttributes = c.attributes(t)
 	j := job{Target: t, Attributes: c.opts.SearchAttributes, After: c.opts.ContinueAfter}
 	_, err := c.service.SignalWithStartWorkflow(ctx, o.ID, wakeSignal, nil, o, runWorkflow, j)
 	return err
+}
+
+// attributes are the search attributes of a workflow that begins.
+func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
+	if !c.opts.SearchAttributes {
+		return temporalsdk.SearchAttributes{}
+	}
+	return temporalsdk.NewSearchAttributes(
+		temporalsdk.NewSearchAttributeKeyKeyword(TenantAttribute).ValueSet(t.Tenant),
+		temporalsdk.NewSearchAttributeKeyKeyword(AgentAttribute).ValueSet(t.Agent),
+		temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(run.Running)),
+	)
 }
 
 // fairnessKey is a tenant's, in the 64 bytes that Temporal takes.

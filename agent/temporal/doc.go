@@ -39,6 +39,10 @@
 // lease, one commit and one account hold for all of them, and no kill can come between a
 // parent and its child. A step of the parent takes the sub-agents on with it.
 //
+// # Schedules
+//
+// [Client.Scheduled] is the action of a schedule of Temporal, which begins a run each time.
+//
 // # Secrets
 //
 // An answer to a question passes through the history of the workflow. Nothing else of a run is

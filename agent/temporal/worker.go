@@ -169,6 +169,7 @@ func register(r worker.WorkflowRegistry, w *workflows, a *activities) {
 	r.RegisterWorkflowWithOptions(w.run, workflow.RegisterOptions{Name: runWorkflow})
 	if r, ok := r.(worker.ActivityRegistry); ok {
 		r.RegisterActivityWithOptions(a.step, activity.RegisterOptions{Name: stepActivity})
+		r.RegisterActivityWithOptions(a.begin, activity.RegisterOptions{Name: beginActivity})
 		r.RegisterActivityWithOptions(a.answer, activity.RegisterOptions{Name: answerActivity})
 		r.RegisterActivityWithOptions(a.cancel, activity.RegisterOptions{Name: cancelActivity})
 	}

@@ -63,6 +63,16 @@ func isLimit(err error) bool {
 	return errors.As(err, &app) && app.Type() == "TenantLimit" && !app.NonRetryable() && app.NextRetryDelay() > 0
 }
 
+// working waits until a call has begun.
+func working(t *testing.T, w *world, ended <-chan error) {
+	t.Helper()
+	select {
+	case <-w.began:
+	case err := <-ended:
+		t.Fatalf("the step has ended: %v", err)
+	}
+}
+
 // Each tenant has its own limits in a worker, and a step beyond them waits at Temporal.
 func TestTenantLimits(t *testing.T) {
 	t.Run("at the same time", func(t *testing.T) {
@@ -77,12 +87,12 @@ func TestTenantLimits(t *testing.T) {
 		}
 		ended := make(chan error, 2)
 		go func() { ended <- s.take(0, "a", "1") }()
-		<-w.began
+		working(t, w, ended)
 		if err := s.take(1, "a", "2"); !isLimit(err) {
 			t.Errorf("got %v, want the limit of the tenant", err)
 		}
 		go func() { ended <- s.take(2, "b", "1") }()
-		<-w.began // is not bound by it
+		working(t, w, ended) // is not bound by it
 		close(stop)
 		for range 2 {
 			if err := <-ended; err == nil || isLimit(err) {
@@ -148,5 +158,19 @@ func TestNewWorker(t *testing.T) {
 		if f() == nil {
 			t.Errorf("%s: got no error", name)
 		}
+	}
+}
+
+// A worker asks for a run that is held when its lease ends. It does not ask all the time if the store has another
+// clock, by which the lease goes on.
+func TestPatience(t *testing.T) {
+	const lease = 15 * time.Second
+	for left, want := range map[time.Duration]time.Duration{-time.Hour: lease / 50, -time.Millisecond: lease / 50, time.Hour: lease / 6} {
+		if got := temporal.Patience(&agent.HeldError{Until: time.Now().Add(left)}, lease); got != want {
+			t.Errorf("a lease that ends in %v: got %v, want %v", left, got, want)
+		}
+	}
+	if got := temporal.Patience(run.ErrHeld, lease); got != lease/50 {
+		t.Errorf("no end is known: got %v, want %v", got, lease/50)
 	}
 }

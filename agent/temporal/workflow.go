@@ -8,6 +8,7 @@ import (
 	temporalsdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -15,18 +16,12 @@ import (
 const (
 	runWorkflow    = "mcpchain.Run"
 	stepActivity   = "mcpchain.Step"
+	beginActivity  = "mcpchain.Begin"
 	answerActivity = "mcpchain.Answer"
 	cancelActivity = "mcpchain.Cancel"
 	answerUpdate   = "answer"
 	wakeSignal     = "wake"
 	stateQuery     = "state"
-)
-
-// The search attributes, for [ClientOptions].SearchAttributes. All are keywords.
-const (
-	TenantAttribute = "McpchainTenant"
-	AgentAttribute  = "McpchainAgent"
-	StatusAttribute = "McpchainStatus"
 )
 
 // target is a run with its agent.
@@ -40,11 +35,12 @@ func (t target) key() run.Key { return run.Key{Tenant: t.Tenant, ID: t.ID} }
 
 // job is what a workflow is started with.
 type job struct {
-	Target     target   `json:"target"`
-	Attributes bool     `json:"attributes,omitzero"` // are kept up to date
-	After      int      `json:"after"`               // so many steps the workflow continues as new
-	Steps      int      `json:"steps,omitzero"`      // before it did so
-	Taken      []string `json:"taken,omitempty"`     // the last questions with an answer
+	Target     target      `json:"target"`
+	Attributes bool        `json:"attributes,omitzero"` // are kept up to date
+	After      int         `json:"after"`               // so many steps the workflow continues as new
+	Steps      int         `json:"steps,omitzero"`      // before it did so
+	Taken      []string    `json:"taken,omitempty"`     // the last questions with an answer
+	Begin      agent.Input `json:"begin,omitempty"`     // of a schedule: begins the run
 }
 
 // progress is what a step came to.
@@ -94,6 +90,11 @@ func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 	d.state = State{Agent: j.Target.Agent, Status: run.Running, Steps: j.Steps}
 	if err := d.serve(ctx); err != nil {
 		return Outcome{}, err
+	}
+	if len(j.Begin) > 0 {
+		if err := d.begin(ctx); err != nil {
+			return Outcome{}, err
+		}
 	}
 	for n := 0; ; n++ {
 		if n >= max(j.After, 1) || n > 0 && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {

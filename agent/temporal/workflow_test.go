@@ -238,7 +238,7 @@ func TestCancelWaiting(t *testing.T) {
 func TestWorkerStops(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`, `{"n":2}`}}, {text: "done"}}, agent.Options{})
-	env := begin(t, a, &temporal.WorkerOptions{Grace: 50 * time.Millisecond})
+	env := begin(t, a, &temporal.WorkerOptions{Grace: time.Second}) // the next attempt has it, too
 	stop := make(chan struct{})
 	env.SetWorkerStopChannel(stop)
 	go func() {

@@ -2,11 +2,17 @@ package agenteval
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
@@ -24,31 +30,29 @@ type Options struct {
 	// Results has the lines of trials that are done, and gets the lines of the others.
 	Results *results.File
 
+	// Anew has all trials run, also those that have a line.
+	Anew bool
+
 	// OnLine gets each line after it is kept, one at a time. Default: none.
 	OnLine func(l *results.Line, done, all int)
 
-	Dir  string                                              // see [trial.Trial]
-	Keep bool                                                // see [trial.Trial]
-	NPM  func(program string) (node, path string, err error) // see [trial.Trial]
+	// See [trial.Trial] for the fields below.
+	Dir      string
+	Keep     bool
+	Patience time.Duration
+	Prices   *agent.Prices
+	NPM      func(program string) (node, path string, err error)
 }
 
-// Run runs the trials that have no line yet. It returns after all, or with the error of the context.
-// What tasks come to is in the lines.
+// Run runs the trials that have no line yet, or a void one. It returns after all, or with the error of
+// the context. What tasks come to is in the lines.
 func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
-	if err := o.Model.Check(); err != nil {
+	all, err := o.plan(suites)
+	if err != nil {
 		return err
 	}
-	var all []*trial.Trial
-	for _, s := range suites {
-		if err := s.Check(); err != nil {
-			return fmt.Errorf("suite %q: %w", s.Name, err)
-		}
-		all = append(all, o.trials(s)...)
-	}
 	total := len(all)
-	all = slices.DeleteFunc(all, func(t *trial.Trial) bool {
-		return o.Results.Has(results.Key(t.Suite.Hash(), t.Task.ID, t.N, t.Model.Hash()))
-	})
+	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.done(t) })
 	work := make(chan *trial.Trial)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -82,6 +86,74 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	return context.Cause(ctx)
 }
 
+// plan are the trials of suites, with what they have in common.
+func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
+	if err := o.check(suites); err != nil {
+		return nil, err
+	}
+	program, err := Program()
+	if err != nil {
+		return nil, err
+	}
+	m, err := o.Model.Open(suites)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := o.Prices.Of(m.Name); o.Prices != nil && !ok {
+		return nil, fmt.Errorf("the prices of %s have none of the model %s: it has no column of costs", o.Prices.Date, m)
+	}
+	for _, s := range suites {
+		all = append(all, o.trials(s)...)
+	}
+	for _, t := range all {
+		t.Model, t.Program = m, program
+	}
+	return all, nil
+}
+
+// check returns what is wrong with suites, and with the model for them.
+func (o *Options) check(suites []*suite.Suite) error {
+	if err := o.Model.Check(); err != nil {
+		return err
+	}
+	for _, s := range suites {
+		if err := s.Check(); err != nil {
+			return fmt.Errorf("suite %q: %w", s.Name, err)
+		}
+		for label, server := range s.Servers {
+			if o.Model.Servers && server.URL != "" {
+				return fmt.Errorf("suite %q: server %q has a URL: such servers are not recorded", s.Name, label)
+			}
+		}
+	}
+	return nil
+}
+
+// done reports whether a trial has a line and is not to be run again.
+func (o *Options) done(t *trial.Trial) bool {
+	key := results.Key{SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Trial: t.N, Config: t.Model.Hash(), Program: t.Program}
+	if o.Anew {
+		o.Results.Forget(key)
+	}
+	return o.Results.Has(key)
+}
+
+// Program is the hash of this program: results of another version are not its own.
+var Program = sync.OnceValues(func() (string, error) {
+	name, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)[:6]), err
+})
+
 // trials are the trials of a suite.
 func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 	for _, t := range s.Tasks {
@@ -93,7 +165,7 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 			n = max(o.Trials, 1)
 		}
 		for i := range n {
-			all = append(all, &trial.Trial{Suite: s, Task: t, N: i, Model: o.Model, Dir: o.Dir, Keep: o.Keep, NPM: o.NPM})
+			all = append(all, &trial.Trial{Suite: s, Task: t, N: i, Dir: o.Dir, Keep: o.Keep, Patience: o.Patience, Prices: o.Prices, NPM: o.NPM})
 		}
 	}
 	return all

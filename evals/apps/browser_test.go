@@ -12,12 +12,14 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -57,29 +59,21 @@ type shown struct {
 	t       *testing.T
 	ctx     context.Context
 	session *host.Session
-	page    string // the origin of the host's page
+	page    string       // the origin of the host's page
+	asked   atomic.Int64 // requests to the host's page by whoever is not the page
 
-	mu      sync.Mutex
-	console []string // errors
+	mu       sync.Mutex                    // guards the fields below
+	console  []string                      // errors
+	contexts []runtime.ExecutionContextID  // of frames in the page's process
+	frames   map[target.ID]context.Context // in processes of their own
 }
 
 // show shows a view: its document and what its server says of it.
 func show(t *testing.T, view *apps.View, server host.Server, opts *host.Options, wild bool) *shown {
 	t.Helper()
-	if err := browser(); err != nil {
-		t.Fatal("start Chromium:", err)
-	}
-	page, box := listen(t), listen(t)
-	s := &shown{t: t, page: "http://" + page.Addr().String()}
-	origin := "http://" + box.Addr().String()
-	if wild {
-		_, port, _ := net.SplitHostPort(box.Addr().String())
-		origin = "http://*.localhost:" + port
-	}
-	sandboxed, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigin: s.page})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := listen(t)
+	s := newShown(t, page)
+	frame := s.sandbox(view, wild)
 	transport, conn := mcpclient.Pipe()
 	toView, err := transport.Dial(t.Context())
 	if err != nil {
@@ -88,19 +82,47 @@ func show(t *testing.T, view *apps.View, server host.Server, opts *host.Options,
 	if opts == nil {
 		opts = &host.Options{}
 	}
-	frame := sandboxed.Frame(view.Meta, "s")
-	opts.Sandbox = host.Sandbox{CSP: frame.CSP, Permissions: frame.Permissions}
+	opts.Sandbox = host.Grants{CSP: frame.CSP, Permissions: frame.Permissions}
 	for _, limit := range []*time.Duration{&opts.Limits.Initialize, &opts.Limits.Send, &opts.Limits.Teardown, &opts.Limits.ToolCall} {
 		*limit = patience
 	}
-	if s.session, err = host.Open(conn, server, opts); err != nil {
+	if s.session, err = host.Open(t.Context(), conn, server, opts); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, box, sandboxed)
 	serve(t, page, s.hostPage(frame, view, toView))
 	t.Cleanup(func() { _ = toView.Close(); <-s.session.Done() })
 	s.open()
 	return s
+}
+
+// newShown starts Chromium, once.
+func newShown(t *testing.T, page net.Listener) *shown {
+	t.Helper()
+	if err := browser(); err != nil {
+		t.Fatal("start Chromium:", err)
+	}
+	return &shown{t: t, page: "http://" + page.Addr().String(), frames: map[target.ID]context.Context{}}
+}
+
+// sandbox serves the sandbox of a view.
+func (s *shown) sandbox(view *apps.View, wild bool) sandbox.Frame {
+	s.t.Helper()
+	box := listen(s.t)
+	origin := "http://" + box.Addr().String()
+	if wild {
+		_, port, _ := net.SplitHostPort(box.Addr().String())
+		origin = "http://*.localhost:" + port
+	}
+	sandboxed, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{s.page}, Local: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	frame, err := sandboxed.Frame(view.Meta, sandbox.Place{Server: "s"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	serve(s.t, box, sandboxed)
+	return frame
 }
 
 func listen(t *testing.T) net.Listener {
@@ -120,23 +142,13 @@ func serve(t *testing.T, l net.Listener, h http.Handler) {
 
 // hostPage serves the page of the host, which carries messages between the view and the session.
 func (s *shown) hostPage(frame sandbox.Frame, view *apps.View, toView mcpclient.Conn) http.Handler {
-	text := func(v any) string {
-		b, err := json.Marshal(v)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return string(b)
-	}
-	source, err := os.ReadFile("testdata/host.html")
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-src "+frame.Origin)
-		_, _ = strings.NewReplacer("VIEW", text(frame), "DOCUMENT", text(string(view.HTML))).WriteString(w, string(source))
+		s.fill(w, "testdata/host.html", "VIEW", frame, "DOCUMENT", string(view.HTML))
 	})
+	mux.HandleFunc("/taken", func(http.ResponseWriter, *http.Request) { s.asked.Add(1) })
 	mux.HandleFunc("POST /view", func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		for _, message := range bytes.Split(raw, []byte("\n")) {
@@ -165,6 +177,23 @@ func (s *shown) hostPage(frame sandbox.Frame, view *apps.View, toView mcpclient.
 	return mux
 }
 
+// fill writes a page, with values in JSON in the place of words.
+func (s *shown) fill(w io.Writer, page string, words ...any) {
+	source, err := os.ReadFile(page)
+	if err != nil {
+		s.t.Error(err)
+	}
+	var pairs []string
+	for i := 0; i < len(words); i += 2 {
+		value, err := json.Marshal(words[i+1])
+		if err != nil {
+			s.t.Error(err)
+		}
+		pairs = append(pairs, words[i].(string), string(value))
+	}
+	_, _ = strings.NewReplacer(pairs...).WriteString(w, string(source))
+}
+
 // open opens the host's page in a new browser.
 func (s *shown) open() {
 	s.t.Helper()
@@ -188,17 +217,32 @@ func (s *shown) listen(event any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := event.(type) {
+	case *runtime.EventExecutionContextCreated:
+		s.contexts = append(s.contexts, e.Context.ID)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			text := "console:"
+			for _, a := range e.Args {
+				text += " " + string(a.Value) + a.Description
+			}
+			s.console = append(s.console, text)
+		}
 	case *runtime.EventExceptionThrown:
-		s.console = append(s.console, e.ExceptionDetails.Text)
+		text := e.ExceptionDetails.Text
+		if thrown := e.ExceptionDetails.Exception; thrown != nil {
+			text += " " + thrown.Description
+		}
+		s.console = append(s.console, text)
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError {
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "410 (Gone)") { // a view says something after the end
 			s.console = append(s.console, e.Entry.Text)
 		}
 	}
 }
 
-// errors are what the console of the page complained of.
+// errors are what the consoles of the page and of all its frames complained of.
 func (s *shown) errors() []string {
+	_, _ = inFrames[bool](s, "undefined") // hears the frames that it has not heard yet, from their beginning
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.console...)

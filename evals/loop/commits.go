@@ -21,9 +21,9 @@ func (c *counted) Create(ctx context.Context, h run.Holder, head run.Head, recor
 	return c.Store.Create(ctx, h, head, records)
 }
 
-func (c *counted) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record) error {
+func (c *counted) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 	c.commits.Add(1)
-	return c.Store.Append(ctx, l, head, records)
+	return c.Store.Append(ctx, l, head, records, answers...)
 }
 
 // mostCommits is the target for the commits of a turn.

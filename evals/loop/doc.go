@@ -19,10 +19,8 @@
 // is a new session, in memory, without tracing. After each sample a check counts
 // the calls of the tool, so that failures are not measured.
 //
-// "floor" is a loop without a framework that makes the records of our agent, and
-// has no limits, hooks, approvals or events. "ours-stored" is our agent with the store of [run.NewMemory], from which each
-// run is deleted at its end. "ours-fresh" is our agent without the history of the
-// cell.
+// "ours-stored" is our agent with the store of [run.NewMemory], from which each run
+// is deleted at its end. "ours-fresh" is our agent without the history of the cell.
 //
 // # Cells
 //
@@ -88,10 +86,12 @@
 // # Targets
 //
 // After the tables stand the targets of our agent. CPU time is at most half of
-// the best peer's with a native tool, and at most 0.7 of it with an MCP tool. In
-// go-sdk cells most of the time is the server's own, so the bound is 0.7 of the
-// peer's time and 0.3 of the server's alone: 0.7 of what is left without the
-// server. With a store CPU time is at most 1.5 times what it is without.
+// the best peer's with a native tool, and at most 0.7 of it with an MCP tool. With
+// eight native calls in a turn it is no more than the best peer's: most of what
+// eino pays, it pays once for a turn. In go-sdk cells most of the time is the
+// server's own, so the bound is 0.7 of the peer's time and 0.3 of the server's
+// alone: 0.7 of what is left without the server. With a store CPU time is at most
+// 1.5 times what it is without.
 //
 // The share of a model call is how much it costs more because of a history: at
 // most 30 µs with 1,000 messages and 200 µs with 10,000. It is the mean of the

@@ -37,7 +37,6 @@ var frameworks = slices.Concat(ourVariants, []framework{
 	{"eino", everywhere, openEino},
 	{"adk-go", withoutHistory, openADKGo},
 	{"langchaingo", func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
-	{floorName, func(c cell) bool { return c.kind == native && c.history == 0 }, openFloor},
 	{serverName, func(c cell) bool { return c.kind == gosdk }, openServerAlone},
 })
 

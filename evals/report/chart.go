@@ -127,10 +127,7 @@ func (r *ranges) add(s *results.Summary) {
 		}
 		r.Height = rowHeight
 	}
-	low, high := s.BCa.Low, s.BCa.High
-	if s.Wilson != nil {
-		low, high = s.Wilson.Low, s.Wilson.High
-	}
+	low, high := s.Interval.Low, s.Interval.High
 	at := func(v float64) int { return labelWidth + int(min(max(v, 0), 1)*plotWidth) }
 	r.Height += rowHeight
 	r.Rows = append(r.Rows, row{

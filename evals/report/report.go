@@ -27,6 +27,7 @@ var pageHTML string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) },
+	"money":   func(micro int64) string { return fmt.Sprintf("%.4f", float64(micro)/1e6) },
 	"seconds": func(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) },
 }).Parse(pageHTML))
 
@@ -39,6 +40,7 @@ type view struct {
 	Memory      []chart
 	Loop, Chaos []*check.Check
 	Agent       []section
+	Replaced    int // lines that newer ones have replaced
 }
 
 // section is the suites of one mode and model.
@@ -84,7 +86,8 @@ func Write(out io.Writer, d *Data) error {
 	v.Interop = peers(d.Checks)
 	v.Speed = charts(d.Checks, "cpu_ratio", "CPU time of a call, divided by the floor's")
 	v.Memory = charts(d.Checks, "bytes_per_session", "KiB of an idle session")
-	v.Agent = sections(d.Trials)
+	trials, replaced := results.Current(d.Trials)
+	v.Agent, v.Replaced = sections(trials), replaced
 	return page.Execute(out, v)
 }
 

@@ -57,43 +57,67 @@ func TestWrite(t *testing.T) {
 			t.Errorf("got %d times %s, want %d", got, what, want)
 		}
 	}
+	old := data()
+	older := *old.Trials[0]
+	older.SuiteHash = "older"
+	older.Date = older.Date.Add(-time.Hour)
+	old.Trials = append(old.Trials, &older)
+	page.Reset()
+	if err := Write(&page, old); err != nil || strings.Count(page.String(), `<details class="trial"`) != 3 || !strings.Contains(page.String(), "1 lines are left out") {
+		t.Errorf("a line of an older version of the suite is shown, %v", err)
+	}
 	if Write(&page, &Data{}) != nil {
 		t.Error("a page without results is an error")
 	}
 }
 
-// TestBrowser opens the page in Chromium: nothing runs, nothing is complained about, and each
-// drill-down is there.
-func TestBrowser(t *testing.T) {
+// consoleLine is how Chromium logs what a page writes to its console.
+var consoleLine = regexp.MustCompile(`(?m)^.*CONSOLE.*$`)
+
+// browse opens a page in Chromium, and returns its document and what was written to the console.
+func browse(t *testing.T, page []byte) (dom, console string) {
+	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(name, page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(dir, "profile"),
+		"--enable-logging=stderr", "--v=0", "--dump-dom", "file://"+name)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err, log.String())
+	}
+	return out.String(), consoleLine.FindString(log.String())
+}
+
+// Chromium opens the page: nothing runs, nothing is complained about, and each chart and drill-down is
+// there. The same script in a page without the policy is seen.
+func TestBrowser(t *testing.T) {
+	if _, said := browse(t, []byte(`<!DOCTYPE html><script>console.error("attack")</script>`)); !strings.Contains(said, "attack") {
+		t.Fatalf("the console of a page that writes to it has %q", said)
 	}
 	var page bytes.Buffer
 	if err := Write(&page, data()); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	name := filepath.Join(dir, "page.html")
-	if err := os.WriteFile(name, page.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(dir, "profile"),
-		"--enable-logging=stderr", "--v=0", "--dump-dom", "file://"+name)
-	var dom, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &dom, &log
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err, log.String())
-	}
-	if said := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindString(log.String()); said != "" {
+	dom, said := browse(t, page.Bytes())
+	if said != "" {
 		t.Errorf("the console has %s", said)
 	}
-	if n := strings.Count(dom.String(), `<details class="trial"`); n != 3 {
-		t.Errorf("got %d drill-downs, want 3", n)
-	}
-	if n := strings.Count(dom.String(), "<rect"); n != 2 {
-		t.Errorf("got %d bars, want 2", n)
+	for what, want := range map[string]int{`<details class="trial"`: 3, `<div class="who`: 3, `<pre class="reason"`: 3, `<svg class="chart"`: 4, "<rect": 2, "<circle": 2} {
+		if got := strings.Count(dom, what); got != want {
+			t.Errorf("got %d times %s, want %d", got, what, want)
+		}
 	}
 }

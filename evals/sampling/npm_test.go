@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/npmtest"
 )
@@ -35,6 +36,8 @@ func aimock(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = cmd.Wait() }) // killed by then: t.Context has ended
 	var said []string
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // ends the lines
+	defer late.Stop()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		said = append(said, lines.Text())

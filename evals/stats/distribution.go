@@ -55,6 +55,23 @@ func betaShare(a, b, x float64) float64 {
 	return front * betaFraction(a, b, x) / a
 }
 
+// betaQuantile is the inverse of [betaShare].
+func betaQuantile(p, a, b float64) float64 {
+	low, high := 0.0, 1.0
+	for range 200 {
+		middle := (low + high) / 2
+		if middle == low || middle == high {
+			break
+		}
+		if betaShare(a, b, middle) < p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
+}
+
 // betaFraction is the continued fraction of the incomplete beta function, by Lentz's method.
 func betaFraction(a, b, x float64) float64 {
 	const tiny = 1e-300

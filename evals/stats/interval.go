@@ -59,6 +59,38 @@ func Wilson(passed, trials int, confidence float64) Interval {
 	return Interval{max(0, middle-half), min(1, middle+half)}
 }
 
+// Rate is the interval of Korn and Graubard of a rate, from the rates of tasks: Clopper's and Pearson's
+// exact interval for as many independent trials as have the same variance as these tasks, and fewer
+// if the tasks are few. It covers the rate also if there are few tasks or nearly all of them pass, for
+// which [TInterval] and [BCa] are too narrow. Without variance each task counts as one trial.
+func Rate(rates []float64, confidence float64) Interval {
+	n := float64(len(rates))
+	if n == 0 {
+		return Interval{0, 1}
+	}
+	p, d, effective := Mean(rates), Deviation(rates), n
+	if d > 0 && p > 0 && p < 1 {
+		z := NormalQuantile(0.5+confidence/2) / TQuantile(0.5+confidence/2, n-1)
+		effective = min(n, p*(1-p)/(d*d/n)*z*z)
+	}
+	x, tail := p*effective, (1-confidence)/2
+	i := Interval{0, 1}
+	if x > 0 {
+		i.Low = betaQuantile(tail, x, effective-x+1)
+	}
+	if x < effective {
+		i.High = betaQuantile(1-tail, x+1, effective-x)
+	}
+	return i
+}
+
+// Regular reports whether there are enough tasks for [TInterval] and [BCa] of their rates: 30, and 10
+// each that pass and that fail. Otherwise these cover less than they say.
+func Regular(rates []float64) bool {
+	n, p := float64(len(rates)), Mean(rates)
+	return n >= 30 && n*min(p, 1-p) >= 10-1e-9
+}
+
 // Resample returns the means of samples with replacement, always the same ones for a seed.
 func Resample(values []float64, times int, seed uint64) []float64 {
 	r := rand.New(rand.NewPCG(seed, uint64(len(values))))

@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Tally counts the trials of a task. Void trials are left out.
 type Tally struct{ Passed, Trials int }
@@ -41,29 +38,4 @@ func choices(n, k int) float64 {
 		c *= float64(n-i) / float64(k-i)
 	}
 	return max(c, 0)
-}
-
-// Kappa is Cohen's κ of two raters of the same items, and its interval at 95 %, by the standard
-// error for large samples.
-func Kappa(a, b []bool) (float64, Interval) {
-	n := float64(len(a))
-	same, yesA, yesB := 0.0, 0.0, 0.0
-	for i := range a {
-		if a[i] == b[i] {
-			same++
-		}
-		if a[i] {
-			yesA++
-		}
-		if b[i] {
-			yesB++
-		}
-	}
-	agreed, chance := same/n, (yesA*yesB+(n-yesA)*(n-yesB))/(n*n)
-	if n == 0 || chance == 1 {
-		return 0, Interval{-1, 1}
-	}
-	kappa := (agreed - chance) / (1 - chance)
-	half := NormalQuantile(0.975) * math.Sqrt(agreed*(1-agreed)/n) / (1 - chance)
-	return kappa, Interval{max(-1, kappa-half), min(1, kappa+half)}
 }

@@ -17,6 +17,8 @@ func TestAgainstSciPy(t *testing.T) {
 	var want struct {
 		Values, T, Wilson, D, BS, BCa []float64
 		TQ, NQ                        [][]float64
+		Rates, RateIntervals          [][]float64
+		Ps, Holm                      []float64
 		Tallies                       [][]int
 		Perm, MDE, PassAt2, PassAll2  float64
 	}
@@ -37,6 +39,12 @@ func TestAgainstSciPy(t *testing.T) {
 	interval("t", TInterval(want.Values, 0.95), want.T)
 	interval("Wilson", Wilson(7, 10, 0.95), want.Wilson)
 	interval("BCa", BCa(want.Values, want.BS, 0.95), want.BCa)
+	for i, rates := range want.Rates {
+		interval("rate", Rate(rates, 0.95), want.RateIntervals[i])
+	}
+	for i, p := range Holm(want.Ps) {
+		near("Holm", p, want.Holm[i])
+	}
 	for _, q := range want.TQ {
 		near("quantile of t", TQuantile(q[0], q[1]), q[2])
 	}
@@ -58,13 +66,38 @@ func TestAgainstSciPy(t *testing.T) {
 	}
 }
 
-// The intervals over tasks cover the true rate as often as they say: 30 tasks, 4 trials of each, half
-// of the variance between tasks. Wilson's interval over all 120 trials does not: the trials of a
-// task are alike.
+// Rate covers the true rate at least as often as it says, also of few tasks and of rates near 1. The
+// others do so only where they are regular: 30 tasks, 4 trials of each, half of the variance between
+// tasks. Wilson's interval over all 120 trials never does: the trials of a task are alike.
 func TestCoverage(t *testing.T) {
-	const tasks, trials, times, truth = 30, 4, 3000, 0.6
+	for _, truth := range []float64{0.6, 0.9, 0.95} {
+		for _, tasks := range []int{3, 6, 12, 30} {
+			if c := simulate(truth, tasks, 500); c.rate < 0.94 {
+				t.Errorf("%v, %d tasks: Rate covers %.3f, want at least 0.94", truth, tasks, c.rate)
+			}
+		}
+	}
+	c := simulate(0.6, 30, 3000)
+	t.Logf("30 tasks at 0.6: %+v", c)
+	for what, got := range map[string]float64{"t": c.t, "BCa": c.bca} {
+		if got < 0.93 || got > 0.97 {
+			t.Errorf("%s covers %.3f, want 0.93 to 0.97", what, got)
+		}
+	}
+	if c.wilson >= 0.85 {
+		t.Errorf("Wilson over trials covers %.3f, want less than 0.85", c.wilson)
+	}
+	if near := simulate(0.95, 12, 500); near.t > 0.85 || near.bca > 0.85 {
+		t.Errorf("t covers %.3f and BCa %.3f of 12 tasks at 0.95: they could be shown", near.t, near.bca)
+	}
+}
+
+// coverage is how often intervals cover the truth.
+type coverage struct{ rate, t, bca, wilson float64 }
+
+func simulate(truth float64, tasks, times int) (c coverage) {
+	const trials = 4
 	r := rand.New(rand.NewPCG(7, 11))
-	var byT, byBCa, byWilson int
 	for range times {
 		rates, passed := make([]float64, tasks), 0
 		for i := range rates {
@@ -78,26 +111,34 @@ func TestCoverage(t *testing.T) {
 			rates[i] = float64(n) / trials
 			passed += n
 		}
-		covers := func(i Interval) int {
+		count := func(of *float64, i Interval) {
 			if i.Low <= truth && truth <= i.High {
-				return 1
+				*of += 1 / float64(times)
 			}
-			return 0
 		}
-		byT += covers(TInterval(rates, 0.95))
-		byBCa += covers(BCa(rates, Resample(rates, 400, r.Uint64()), 0.95))
-		byWilson += covers(Wilson(passed, tasks*trials, 0.95))
+		count(&c.rate, Rate(rates, 0.95))
+		count(&c.t, TInterval(rates, 0.95))
+		count(&c.bca, BCa(rates, Resample(rates, 200, r.Uint64()), 0.95))
+		count(&c.wilson, Wilson(passed, tasks*trials, 0.95))
 	}
-	share := func(n int) float64 { return float64(n) / times }
-	t.Logf("t %.3f, BCa %.3f, Wilson over trials %.3f", share(byT), share(byBCa), share(byWilson))
-	if c := share(byT); c < 0.93 || c > 0.97 {
-		t.Errorf("t covers %.3f, want 0.93 to 0.97", c)
+	return c
+}
+
+func TestRegular(t *testing.T) {
+	rates := func(tasks, failed int) []float64 {
+		all := make([]float64, tasks)
+		for i := failed; i < tasks; i++ {
+			all[i] = 1
+		}
+		return all
 	}
-	if c := share(byBCa); c < 0.93 || c > 0.97 {
-		t.Errorf("BCa covers %.3f, want 0.93 to 0.97", c)
-	}
-	if c := share(byWilson); c >= 0.85 {
-		t.Errorf("Wilson over trials covers %.3f, want less than 0.85", c)
+	for _, c := range []struct {
+		tasks, failed int
+		want          bool
+	}{{0, 0, false}, {29, 14, false}, {30, 0, false}, {30, 9, false}, {30, 10, true}, {30, 20, true}, {30, 21, false}, {100, 10, true}} {
+		if got := Regular(rates(c.tasks, c.failed)); got != c.want {
+			t.Errorf("%d of %d tasks failed: got %v, want %v", c.failed, c.tasks, got, c.want)
+		}
 	}
 }
 
@@ -119,28 +160,6 @@ func TestPassNeedsTrials(t *testing.T) {
 		if got, err := PassAll(2, tasks); err == nil {
 			t.Errorf("pass^2 of %v: got %v, want an error", tasks, got)
 		}
-	}
-}
-
-func TestHolm(t *testing.T) {
-	got, want := Holm([]float64{0.04, 0.01, 0.03}), []float64{0.06, 0.03, 0.06}
-	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-12 {
-			t.Errorf("got %v, want %v", got, want)
-			break
-		}
-	}
-}
-
-// κ of Cohen's own kind of table: 20 and 15 of 50 agree; the raters say yes 25 and 30 times.
-func TestKappa(t *testing.T) {
-	var a, b []bool
-	for i := range 50 {
-		a = append(a, i < 25)
-		b = append(b, i < 20 || i >= 25 && i < 35)
-	}
-	if got, i := Kappa(a, b); math.Abs(got-0.4) > 1e-12 || i.Low >= 0.4 || i.High <= 0.4 {
-		t.Errorf("got %v in %v, want 0.4", got, i)
 	}
 }
 

@@ -14,7 +14,7 @@
 //
 // A pause is the time from a kill until another worker holds the run whose step was under way.
 //
-// The tests need TEMPORAL_SERVER=embedded: they build the server, too.
+// The tests need TEMPORAL_SERVER=embedded or -tags embedded: they build the server, too.
 package main
 
 import (
@@ -30,6 +30,7 @@ type options struct {
 	length, every  time.Duration
 	lease          time.Duration
 	dsn            string
+	postgres       bool
 	worker         int
 	address, space string
 	world, dir     string
@@ -42,8 +43,9 @@ func main() {
 	flag.IntVar(&o.workers, "workers", 3, "worker processes")
 	flag.DurationVar(&o.length, "time", time.Minute, "how long workers are killed")
 	flag.DurationVar(&o.every, "every", 2*time.Second, "the time between kills")
-	flag.DurationVar(&o.lease, "lease", 3*time.Second, "the heartbeat timeout and the lease of a run")
+	flag.DurationVar(&o.lease, "lease", 3*time.Second, "the lease of a run. The heartbeat timeout of its steps is two fifths of it; the bound of a pause is the lease and a second")
 	flag.StringVar(&o.dsn, "dsn", "", "a Postgres `database` as the store of runs, which must be empty. Default: a file of SQLite")
+	flag.BoolVar(&o.postgres, "postgres", false, "begin a Postgres server, as the store of runs")
 	flag.IntVar(&o.worker, "worker", 0, "be the worker of this number")
 	flag.StringVar(&o.address, "address", "", "of Temporal, for a worker")
 	flag.StringVar(&o.space, "namespace", "", "of Temporal, for a worker")

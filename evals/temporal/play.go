@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -20,11 +21,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/pgtest"
 )
 
 // play begins the runs, kills workers, and judges the runs: whether nothing went wrong, and whether
 // their pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
+	if o.postgres {
+		database, err := pgtest.Start()
+		if err != nil {
+			return false, false, err
+		}
+		defer database.Stop()
+		o.dsn = database.DSN("postgres")
+	}
 	if o.dir, err = os.MkdirTemp("", "chaos"); err != nil {
 		return false, false, err
 	}
@@ -78,6 +88,8 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 		fmt.Fprintln(out, err)
 	}
 	slow := w.watch.print(out, o.lease+time.Second)
+	f.end()
+	f.print(out, w.watch.begun())
 	return v.clean() && len(p.wrong) == 0, !slow, nil
 }
 
@@ -114,6 +126,7 @@ type fleet struct {
 	world *world
 	all   []*exec.Cmd
 	kills int
+	used  time.Duration // processor time of workers that have ended
 }
 
 func (f *fleet) begin(ctx context.Context) error {
@@ -153,7 +166,7 @@ func (f *fleet) kill(ctx context.Context, length time.Duration) {
 		i := f.kills % len(f.all)
 		_ = f.all[i].Process.Kill()
 		f.world.watch.killed(i + 1)
-		_ = f.all[i].Wait()
+		f.ended(f.all[i])
 		if cmd, err := f.worker(ctx, i+1); err == nil {
 			f.all[i] = cmd
 		}
@@ -163,8 +176,25 @@ func (f *fleet) kill(ctx context.Context, length time.Duration) {
 func (f *fleet) end() {
 	for _, cmd := range f.all {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		f.ended(cmd)
 	}
+	f.all = nil
+}
+
+// ended waits for the end of a worker.
+func (f *fleet) ended(cmd *exec.Cmd) {
+	_ = cmd.Wait()
+	f.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// print shows what steps cost: the workers have their starts in it, and this process has Temporal, the tools and the
+// person.
+func (f *fleet) print(out io.Writer, steps int) {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	here := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	fmt.Fprintf(out, "processor time: %d steps, %v of the workers, %v of Temporal, the tools and the person\n",
+		steps, f.used.Round(time.Millisecond), here.Round(time.Millisecond))
 }
 
 // person answers what runs ask.

@@ -15,7 +15,6 @@ import (
 	"github.com/tmc/langchaingo/llms"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -38,11 +37,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// embedded asks for the tests with a Temporal server.
+var embedded = os.Getenv("TEMPORAL_SERVER") == "embedded"
+
 // opted skips a test unless it is asked for: it starts a Temporal server.
 func opted(t *testing.T) {
 	t.Helper()
-	if os.Getenv("TEMPORAL_SERVER") != "embedded" {
-		t.Skip("set TEMPORAL_SERVER=embedded for the tests with a Temporal server")
+	if !embedded {
+		t.Skip("set TEMPORAL_SERVER=embedded, or use -tags embedded, for the tests with a Temporal server")
 	}
 }
 
@@ -67,15 +69,10 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	keyword := enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	_, err = c.OperatorService().AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{
-		Namespace: server.GetDefaultNamespace(),
-		SearchAttributes: map[string]enumspb.IndexedValueType{
-			temporal.TenantAttribute: keyword, temporal.AgentAttribute: keyword, temporal.StatusAttribute: keyword,
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	for range 2 { // the second time they are there
+		if err := temporal.AddSearchAttributes(t.Context(), c, server.GetDefaultNamespace()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := &service{client: c, store: run.NewMemory(), began: make(chan struct{}, 8)}
 	s.runs = temporal.NewClient(c, s.store, &temporal.ClientOptions{SearchAttributes: true})
@@ -347,7 +344,7 @@ func (s *service) listed(t *testing.T) {
 	t.Error("the cancelled runs are not listed")
 }
 
-// TestChaos is a short one.
+// TestChaos is a short one. How long a pause is depends on the machine: the program judges it.
 func TestChaos(t *testing.T) {
 	opted(t)
 	o := &options{runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, lease: 2 * time.Second}

@@ -15,6 +15,7 @@ type watch struct {
 	steps   []time.Duration // from a kill until the run is held again
 	tries   []time.Duration // from a kill until another worker takes the step
 	between []time.Duration // from the end of a step until the next
+	held    int             // steps that have begun
 }
 
 type watched struct {
@@ -39,6 +40,7 @@ func (w *watch) seen(worker int, run, what string) {
 		}
 		r.worker = worker
 	case "hold":
+		w.held++
 		if !r.killed.IsZero() {
 			w.steps = append(w.steps, time.Since(r.killed))
 		} else if !r.free.IsZero() {
@@ -61,6 +63,13 @@ func (w *watch) killed(worker int) {
 			r.killed = time.Now()
 		}
 	}
+}
+
+// begun is how many steps have begun.
+func (w *watch) begun() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held
 }
 
 // print reports whether the pauses after kills are longer than they may be.

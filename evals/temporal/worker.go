@@ -168,8 +168,8 @@ func (r *reporter) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.
 	return lease, err
 }
 
-func (r *reporter) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
-	err := r.Store.Append(ctx, lease, head, records)
+func (r *reporter) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	err := r.Store.Append(ctx, lease, head, records, answers...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status[lease.Key] = head.Status

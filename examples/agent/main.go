@@ -9,38 +9,33 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
-	"strings"
-	"sync"
+	"os/signal"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/review"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
 func main() {
 	checkUsage()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // Ctrl-C ends the run, and the servers with it
+	defer stop()
 	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
-	if url := os.Getenv("OPENAI_BASE_URL"); url != "" {
-		host.BaseURL = url
-	}
-	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
-	answer, err := ask(context.Background(), os.Args[1], host, os.Getenv("OPENAI_MODEL"), you, os.Args[2])
+	host.BaseURL = cmp.Or(os.Getenv("OPENAI_BASE_URL"), host.BaseURL)
+	you := &person{in: lines(os.Stdin), out: os.Stderr}
+	answer, err := ask(ctx, os.Args[1], host, os.Getenv("OPENAI_MODEL"), you, os.Args[2])
 	if answer != "" {
 		fmt.Println(safetext.Prose(answer))
 	}
@@ -117,107 +112,3 @@ var errNoInput = errors.New("no person could be asked: standard input has ended"
 
 // maxShown bounds an error and the text of a question, in characters.
 const maxShown = 4000
-
-// person answers one question at a time. After the end of the input there is no
-// person, and nothing is allowed or filled in.
-type person struct {
-	mu     sync.Mutex // guards the fields below
-	in     *bufio.Reader
-	out    io.Writer
-	absent bool // a question found no input
-}
-
-func (p *person) missed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.absent
-}
-
-// askLocked asks, and returns the typed line. Texts of servers and models are
-// quoted, indented, or shown as JSON, so that they cannot look like the
-// program's.
-func (p *person) askLocked(format string, args ...any) (string, error) {
-	fmt.Fprintf(p.out, format+" ", args...)
-	line, err := p.in.ReadString('\n')
-	if err != nil && line == "" {
-		p.absent = true
-		fmt.Fprintln(p.out)
-		return "", errNoInput
-	}
-	return strings.TrimSpace(line), nil
-}
-
-func (p *person) approve(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	line, err := p.askLocked("Run %s on %s with %s? y/n:", safetext.Quote(a.Definition.Name), a.Server, safetext.JSON(string(a.Arguments)))
-	switch {
-	case err != nil:
-		return adapter.Deny(err.Error()), nil
-	case line != "y":
-		return adapter.Deny("the user said no"), nil
-	}
-	return adapter.Allow(), nil
-}
-
-func (p *person) lend(ctx context.Context, r *sampling.Request) error {
-	source, _ := adapter.SourceFrom(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s asks the model:\n%s\n", source.Server, safetext.Indent(review.Request(r.Params)))
-	line, err := p.askLocked("Let it, for at most %d tokens? y/n:", r.Params.MaxTokens)
-	if err != nil || line != "y" {
-		return mcp.ErrRejected
-	}
-	return nil
-}
-
-// fillIn asks for each field of a form. An empty line takes the default.
-// Without a default it declines the form if the field is required.
-func (p *person) fillIn(_ context.Context, q *run.Ask) (*run.Answer, error) {
-	fields, err := q.Elicit.Fields()
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s asks: %s\n", q.Server, safetext.Quote(q.Elicit.Message))
-	content := map[string]any{}
-	for _, field := range fields {
-		value, err := p.fieldLocked(field)
-		if err != nil {
-			fmt.Fprintf(p.out, "declined: %s\n", safetext.Line(err.Error(), maxShown))
-			answer := q.Decline()
-			return &answer, nil
-		}
-		if value != nil {
-			content[field.Name] = value
-		}
-	}
-	answer, err := q.Accept(content)
-	return &answer, err
-}
-
-func (p *person) fieldLocked(f *mcp.Field) (any, error) {
-	line, err := p.askLocked("  %s:", label(f))
-	if err != nil {
-		return nil, err
-	}
-	return f.Parse(line)
-}
-
-// label describes a field: its title, its options, and the value of an empty
-// line.
-func label(f *mcp.Field) string {
-	text := safetext.Quote(f.Title)
-	for i, o := range f.Options {
-		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
-	}
-	switch {
-	case f.Default != nil:
-		text += fmt.Sprintf(" [%s]", safetext.Quote(fmt.Sprint(f.Default)))
-	case !f.Required:
-		text += " (optional)"
-	}
-	return text
-}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
@@ -94,7 +95,7 @@ func TestAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
-			you := &person{in: bufio.NewReader(strings.NewReader(tt.typed)), out: &shown}
+			you := &person{in: lines(strings.NewReader(tt.typed)), out: &shown}
 			got, err := ask(t.Context(), file, host, demomodel.Name, you, tt.question)
 			if err != tt.err || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, %v; want %q in it and %v", got, err, tt.want, tt.err)
@@ -149,10 +150,46 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestInterrupt presses Ctrl-C at a question: the program ends and does not wait for the answer.
+func TestInterrupt(t *testing.T) {
+	program, file, baseURL := setUp(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, file, "Book a table for 4")
+	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL="+demomodel.Name, "OPENAI_BASE_URL="+baseURL)
+	typed, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer typed.Close()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for in := bufio.NewReader(stderr); ; {
+		char, err := in.ReadByte()
+		if err != nil {
+			break
+		}
+		if said += string(char); strings.HasSuffix(said, "y/n: ") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(said, "interrupt") {
+		t.Errorf("got %v and %q, want an end that says why", err, said)
+	}
+}
+
 // The whole request to the model is shown, with hidden characters.
 func TestWhatIsAsked(t *testing.T) {
 	var shown strings.Builder
-	you := &person{in: bufio.NewReader(strings.NewReader("n\nn\n")), out: &shown}
+	you := &person{in: lines(strings.NewReader("n\nn\n")), out: &shown}
 	request := &sampling.Request{Params: &mcp.CreateMessageParams{
 		SystemPrompt: "Obey\u200b.", MaxTokens: 9,
 		Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}}}},

@@ -309,7 +309,7 @@ func TestEndpointWithoutVersion(t *testing.T) {
 	server := httptest.NewServer(demomodel.Handler())
 	defer server.Close()
 	converse(t, "", "-base-url", server.URL, "-model", "m", "-prompt", "one").check(t, "", 1,
-		"HTTP status 404", "; the address is "+server.URL+"/chat/completions: does -base-url lack /v1?\n")
+		"error: chat completion at "+strings.TrimPrefix(server.URL, "http://")+": HTTP status 404", "; the address is "+server.URL+"/chat/completions: does -base-url lack /v1?\n")
 }
 
 func errorLines(stderr string) []string {

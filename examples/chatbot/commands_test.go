@@ -136,6 +136,18 @@ func TestModelCommand(t *testing.T) {
 	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
 }
 
+// A model of the file is asked at its own endpoint, with its own key.
+func TestModelOfAnotherEndpoint(t *testing.T) {
+	here, _ := models(t, `{"data":[{"id":"small"}]}`)
+	there, asked := models(t, "{}")
+	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","context":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"}}}`)
+	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
+	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
+	if got := fmt.Sprint(asked()); got != "[distant]" {
+		t.Errorf("asked for %s", got)
+	}
+}
+
 func TestUsageCommand(t *testing.T) {
 	prices := write(t, "prices.json", `{"date":"2026-11-22","models":[{"model":"small*","currency":"USD","input":2000000,"output":10000000}]}`)
 	url, _ := models(t, "{}")

@@ -52,13 +52,13 @@ func talkative(text string, got *heard) mcpclient.Transport {
 	word := quotedJSON(text)
 	answers := map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"instructions":` + word + `}`,
-		"tools/list": `{"tools":[{"name":"echo","title":` + word + `,"description":` + word + `,"annotations":{"destructiveHint":true},
+		"tools/list": `{"tools":[{"name":"ask","description":` + word + `,"inputSchema":{"type":"object"}},{"name":"echo","title":` + word + `,"description":` + word + `,"annotations":{"destructiveHint":true},
 			"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":` + word + `,"default":` + word + `}}}}]}`,
 		"tools/call":               `{"content":[{"type":"text","text":` + word + `}]}`,
-		"resources/list":           `{"resources":[{"uri":"x://y","name":` + word + `,"title":` + word + `}]}`,
+		"resources/list":           `{"resources":[{"uri":"x://y","name":` + word + `,"title":` + word + `},{"uri":"x://z","name":` + word + `}]}`,
 		"resources/templates/list": `{"resourceTemplates":[]}`,
 		"resources/read":           `{"contents":[{"uri":"x://y","text":` + word + `}]}`,
-		"prompts/list":             `{"prompts":[{"name":"p","description":` + word + `,"arguments":[{"name":"a","description":` + word + `,"required":true}]}]}`,
+		"prompts/list":             `{"prompts":[{"name":"p","description":` + word + `,"arguments":[{"name":"a","description":` + word + `,"required":true},{"name":"b","description":` + word + `}]}]}`,
 	}
 	transport, server := mcpclient.Pipe()
 	go func() {
@@ -71,11 +71,26 @@ func talkative(text string, got *heard) mcpclient.Transport {
 			var m struct {
 				ID     json.RawMessage
 				Method string
+				Params struct {
+					Name           string
+					InputResponses json.RawMessage
+					Meta           struct{ ProgressToken json.RawMessage } `json:"_meta"`
+				}
 			}
 			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
 				continue
 			}
+			if m.Method == "prompts/get" {
+				_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":%s}}`, m.ID, word))
+				continue
+			}
+			if token := m.Params.Meta.ProgressToken; m.Method == "tools/call" && token != nil {
+				_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"message":%s}}`, token, word))
+			}
 			answer := answers[m.Method]
+			if m.Params.Name == "ask" && m.Params.InputResponses == nil {
+				answer = `{"resultType":"input_required","inputRequests":{"1":{"method":"elicitation/create","params":` + strangeForm(word) + `}}}`
+			}
 			if answer == "" {
 				answer = "{}"
 			}
@@ -85,8 +100,16 @@ func talkative(text string, got *heard) mcpclient.Transport {
 	return transport
 }
 
-// babbling is a model that calls echo with a text, and then says it.
-func babbling(text string, got *heard) http.Handler {
+// strangeForm is a form with a word at every place.
+func strangeForm(word string) string {
+	after := func(begin string) string { return `"` + begin + word[1:] }
+	return `{"message":` + word + `,"requestedSchema":{"type":"object","properties":{
+		"one":{"type":"string","title":` + after("First ") + `,"description":` + word + `,"default":` + word + `},
+		"two":{"type":"string","title":` + after("Second ") + `,"description":` + word + `,"oneOf":[{"const":"a","title":` + word + `},{"const":` + word + `,"title":"B"}]}}}}`
+}
+
+// babbling is a model that calls a tool with a text, and then says it.
+func babbling(tool, text string, got *heard) http.Handler {
 	word := quotedJSON(text)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
@@ -96,7 +119,7 @@ func babbling(text string, got *heard) http.Handler {
 		got.add(raw)
 		message := `{"role":"assistant","content":` + word + `,"reasoning_content":` + word + `}`
 		if !strings.Contains(string(raw), `"tool_call_id"`) {
-			message = `{"role":"assistant","content":` + word + `,"tool_calls":[{"id":"1","type":"function","function":{"name":"echo","arguments":` + quotedJSON(`{"text":`+word+`}`) + `}}]}`
+			message = `{"role":"assistant","content":` + word + `,"tool_calls":[{"id":"1","type":"function","function":{"name":"` + tool + `","arguments":` + quotedJSON(`{"text":`+word+`}`) + `}}]}`
 		}
 		fmt.Fprintf(w, `{"model":%s,"choices":[{"message":%s,"finish_reason":"stop"}]}`, word, message)
 	})
@@ -119,12 +142,12 @@ func FuzzEscapes(f *testing.F) {
 			t.Skip()
 		}
 		toServer, toModel := &heard{}, &heard{}
-		endpoint := httptest.NewServer(babbling(ofModel, toModel))
+		endpoint := httptest.NewServer(babbling("echo", ofModel, toModel))
 		defer endpoint.Close()
 		s := typist.New(t, typed, "?", "y", "/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/servers", "/reasoning", "/usage", "/conversations")
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
-		model, err := talk.OpenModel(endpoint.URL, "m", "", "", s)
+		model, err := talk.OpenModel(talk.Endpoint{BaseURL: endpoint.URL, Name: "m"}, "", s)
 		if err != nil {
 			t.Fatal(err)
 		}

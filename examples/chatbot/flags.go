@@ -61,7 +61,7 @@ question to the person does not count.
 Models of several endpoints stand in a file, and -model takes a name of it:
 
 	{"default": "small", "models": {
-	  "small": {"baseUrl": "http://localhost:11434/v1", "model": "qwen3"},
+	  "small": {"baseUrl": "http://localhost:11434/v1", "model": "qwen3", "context": 32768},
 	  "big": {"baseUrl": "https://example.com/v1", "model": "m", "apiKey": "${KEY}"}}}
 
 Environment: OPENAI_BASE_URL and OPENAI_MODEL replace the flags, and
@@ -92,10 +92,12 @@ const openAI = "https://api.openai.com/v1"
 
 // options are the settings of the flags and the environment.
 type options struct {
-	baseURL, model, apiKey string // model is empty for the demo model
-	models                 string // a file
-	modelHint              string // why the demo model is used in spite of some settings
-	config                 string // noConfig for no servers, "" to look for a file
+	baseURL, model, apiKey string  // model is empty for the demo model
+	models                 string  // a file
+	window                 int64   // tokens that the model takes; 0: unknown
+	catalog                catalog // the file
+	modelHint              string  // why the demo model is used in spite of some settings
+	config                 string  // noConfig for no servers, "" to look for a file
 	demo                   bool
 	prompt                 string
 	oneShot                bool
@@ -207,13 +209,13 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 }
 
 // findModel takes a model of the file of models by its name there. Without any name it takes
-// the file's default.
+// the file's default. An endpoint that is given is not replaced by that of the file.
 func (o *options) findModel(baseURLGiven bool, getenv func(string) string) error {
 	path := o.models
 	if path == "" {
 		path = userPlace("models.json")
 	}
-	if path == "" || baseURLGiven || o.model == "" && o.baseURL != "" {
+	if path == "" {
 		return nil
 	}
 	models, err := setup.ReadModels(path)
@@ -223,14 +225,44 @@ func (o *options) findModel(baseURLGiven bool, getenv func(string) string) error
 	if o.models != "" && len(models.Models) == 0 {
 		return &usageError{fmt.Sprintf("-models: there are no models in %s", safetext.Line(path, 400))}
 	}
+	o.catalog = catalog{models, getenv}
+	if baseURLGiven || o.model == "" && o.baseURL != "" {
+		return nil
+	}
 	model, found, err := models.Find(o.model, getenv)
 	switch {
 	case err != nil:
 		return &usageError{err.Error()}
+	case found && o.baseURL != "" && strings.TrimRight(o.baseURL, "/") != strings.TrimRight(model.BaseURL, "/"):
+		return &usageError{fmt.Sprintf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
+			safetext.Line(o.model, 80), safetext.Line(path, 400))}
 	case found:
-		o.baseURL, o.model, o.apiKey = model.BaseURL, model.Model, model.APIKey
+		o.baseURL, o.model, o.apiKey, o.window = model.BaseURL, model.Model, model.APIKey, model.Context
 	}
 	return nil
+}
+
+// catalog is the file of models, for a conversation.
+type catalog struct {
+	models *setup.Models
+	getenv func(string) string
+}
+
+// Names implements [talk.Catalog].
+func (c catalog) Names() []string {
+	if c.models == nil {
+		return nil
+	}
+	return c.models.Names()
+}
+
+// Endpoint implements [talk.Catalog].
+func (c catalog) Endpoint(name string) (e talk.Endpoint, found bool, err error) {
+	if c.models == nil {
+		return e, false, nil
+	}
+	m, found, err := c.models.Find(name, c.getenv)
+	return talk.Endpoint{BaseURL: strings.TrimRight(m.BaseURL, "/"), Name: m.Model, Key: m.APIKey, Window: m.Context}, found, err
 }
 
 // checkModel completes the settings of the model. An incomplete environment

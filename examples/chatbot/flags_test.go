@@ -74,7 +74,7 @@ func TestFlags(t *testing.T) {
 			tt.want.connectTimeout = cmp.Or(tt.want.connectTimeout, 30*time.Second)
 			tt.want.idleTimeout = cmp.Or(tt.want.idleTimeout, 5*time.Minute)
 			tt.want.callTimeout = cmp.Or(tt.want.callTimeout, time.Hour)
-			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.IgnoreTypes(catalog{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -162,7 +162,7 @@ func TestReadme(t *testing.T) {
 // A model of the file goes by its name there, with its own endpoint and key.
 func TestModelOfTheFile(t *testing.T) {
 	path := write(t, "models.json", `{"default": "small", "models": {
-		"small": {"baseUrl": "http://small/v1/", "model": "s"}, "big": {"baseUrl": "https://big/v1", "model": "b", "apiKey": "${BIG}"}}}`)
+		"small": {"baseUrl": "http://small/v1/", "model": "s", "context": 8192}, "big": {"baseUrl": "https://big/v1", "model": "b", "apiKey": "${BIG}"}}}`)
 	for name, tt := range map[string]struct {
 		args []string
 		env  func(string) string
@@ -173,6 +173,7 @@ func TestModelOfTheFile(t *testing.T) {
 		"other":       {[]string{"-model", "gpt"}, env("OPENAI_API_KEY", "k"), "https://api.openai.com/v1 gpt k"},
 		"flag":        {[]string{"-model", "big", "-base-url", "http://h/v1"}, env(), "http://h/v1 big "},
 		"environment": {nil, env("OPENAI_MODEL", "big", "BIG", "kb"), "https://big/v1 b kb"},
+		"gateway":     {nil, env("OPENAI_MODEL", "gpt", "OPENAI_BASE_URL", "http://g/v1"), "http://g/v1 gpt "},
 	} {
 		o, err := parseFlags(append([]string{"-models", path}, tt.args...), tt.env, io.Discard)
 		if err != nil {
@@ -180,6 +181,10 @@ func TestModelOfTheFile(t *testing.T) {
 		} else if got := o.baseURL + " " + o.model + " " + o.apiKey; got != tt.want {
 			t.Errorf("%s: got %s, want %s", name, got, tt.want)
 		}
+	}
+	_, err := parseFlags([]string{"-models", path}, env("OPENAI_MODEL", "small", "OPENAI_BASE_URL", "http://g/v1"), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "the model small has an endpoint in "+path+", and OPENAI_BASE_URL names another one") {
+		t.Errorf("got %v, want both endpoints named", err)
 	}
 	for args, want := range map[string]string{
 		"-model big -models " + path: "environment variable BIG is not set",

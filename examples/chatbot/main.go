@@ -16,6 +16,9 @@
 //   - internal/terminal draws it on a terminal, and edits what the person types
 //   - internal/lines draws it line by line, for pipes and plain terminals
 //   - internal/script writes it as JSON, one object for each turn
+//   - internal/diff says line by line what an edit changes
+//   - internal/media keeps pictures and sounds of servers as files
+//   - internal/picture draws pictures on terminals that can show them
 //   - internal/markdown draws a model's Markdown as it arrives
 //   - internal/wrap breaks lines between words
 package main
@@ -97,7 +100,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 			err = cmp.Or(err, talk.ErrReported)
 		}
 	}()
-	model, err := talk.OpenModel(o.baseURL, o.model, o.apiKey, o.modelHint, ui)
+	model, err := talk.OpenModel(talk.Endpoint{BaseURL: o.baseURL, Name: o.model, Key: o.apiKey, Window: o.window}, o.modelHint, ui)
 	if err != nil {
 		return err
 	}
@@ -108,16 +111,18 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	if err != nil {
 		return err
 	}
-	store, err := o.store(ui, servers)
+	store, closeStore, err := o.store(ctx, ui, servers)
 	if err != nil {
-		return err
+		return cmp.Or(context.Cause(ctx), err)
 	}
+	defer func() { err = cmp.Or(err, closeStore()) }()
 	servers.Authorize(who, ui)
 	defer servers.Close()
 	servers.Serve(who, lent, ui, o.idleTimeout, o.callTimeout)
 	session, err := talk.Open(ctx, talk.Config{
-		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Servers: servers,
+		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: o.catalog, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.prices, Store: store, Continue: o.resume,
+		Media: mediaFolder(ui),
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func TestPicture(t *testing.T) {
 	m.enter("you ›\n", "Book a table for 4\r")
 	m.enter("[y]es", "y")
 	m.enter("Enter goes on", "2030-02-30\r")
-	m.await("want a date")
+	m.await("want a day of")
 	m.typed(ctrlC)
 	m.until("the field is empty", func(s string) bool { return !strings.Contains(s, "2030-02-30") })
 	m.typed("2030-05-01\r")

@@ -1,39 +1,75 @@
 package main
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 
-	"github.com/mcpchain/mcpchain/agent/filestore"
+	_ "modernc.org/sqlite" // the driver of the conversations
+
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/media"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 )
 
 // store returns where the conversation of a person is kept, with the decisions for later
-// calls. A script keeps nothing.
-func (o *options) store(ui screen.Screen, servers *talk.Servers) (run.Store, error) {
+// calls. A script goes by the decisions, and keeps no conversation. The caller closes what is kept.
+func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store run.Store, closer func() error, err error) {
+	servers.Decisions = place("approvals")
 	if ui.Attended() && !o.oneShot {
-		servers.Decisions = place("approvals")
-		return openStore(place("conversations"))
+		return openStore(ctx, place("conversations.db"))
 	}
 	if o.resume {
-		return nil, &usageError{"-continue needs a terminal"}
+		return nil, nil, &usageError{"-continue needs a terminal"}
 	}
-	return nil, nil
+	return nil, func() error { return nil }, nil
 }
 
-// openStore opens the conversations that are kept. Without a place for them they end with
-// the program.
-func openStore(dir string) (run.Store, error) {
-	if dir == "" {
-		return run.NewMemory(), nil
+// openStore opens the conversations that are kept, in a file that only the person can read.
+// Without a place for them they end with the program.
+func openStore(ctx context.Context, path string) (store run.Store, closer func() error, err error) {
+	if path == "" {
+		return run.NewMemory(), func() error { return nil }, nil
 	}
-	store, err := filestore.Open(dir, nil)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open the conversations: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return store, nil
+	if err := file.Close(); err != nil {
+		return nil, nil, err
+	}
+	// Several programs of the person may use the file at once.
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(10000)"}).String())
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err = sqlstore.New(ctx, db, sqlstore.SQLite)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return store, db.Close, nil
+}
+
+// mediaFolder is where pictures and sounds of servers are kept. A script keeps nothing.
+func mediaFolder(ui screen.Screen) *media.Folder {
+	if dir := place("media"); dir != "" && ui.Attended() {
+		return media.At(dir)
+	}
+	return nil
 }
 
 // place is where the program keeps something for the person, "" if there is no place.

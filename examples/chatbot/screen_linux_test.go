@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -51,7 +52,14 @@ func openScreenOf(t *testing.T, cmd *exec.Cmd) *emulator {
 func openScreenWide(t *testing.T, columns int, cmd *exec.Cmd) *emulator {
 	t.Helper()
 	file, status := onTerminal(t, cmd, "TERM=xterm-256color", uint16(columns), 60)
-	m := &emulator{t: t, file: file, vt: vt10x.New(vt10x.WithSize(columns, 60)), shown: make(chan []byte, 100), status: status, cmd: cmd}
+	m := watchScreen(t, file, columns, 60)
+	m.status, m.cmd = status, cmd
+	return m
+}
+
+// watchScreen draws what comes to the person's side of a terminal.
+func watchScreen(t *testing.T, file *os.File, columns, rows int) *emulator {
+	m := &emulator{t: t, file: file, vt: vt10x.New(vt10x.WithSize(columns, rows)), shown: make(chan []byte, 100)}
 	go func() {
 		defer close(m.shown)
 		for {
@@ -67,15 +75,21 @@ func openScreenWide(t *testing.T, columns int, cmd *exec.Cmd) *emulator {
 }
 
 // unknown are sequences that the emulator takes for others.
-var unknown = regexp.MustCompile("\x1b\\[[<>=][0-9;]*[a-zA-Z]|\x1b\\[\\?[0-9;]*(\\$p|u|n)|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)|\x1bP[^\x1b]*\x1b\\\\|\x1b\\[[0-9;]* q")
+var unknown = regexp.MustCompile("\x1b\\[[<>=][0-9;]*[a-zA-Z]|\x1b\\[\\?[0-9;]*(\\$p|u|n)|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)|\x1b[P_][^\x1b]*\x1b\\\\|\x1b\\[[0-9;]* q")
 
 // take passes output on to the emulator, as whole sequences.
 func (m *emulator) take(b []byte) {
 	m.whole = append(m.whole, b...)
 	text := append(m.raw, b...)
 	end := len(text)
-	if i := strings.LastIndexByte(string(text), 0x1b); i >= 0 && !regexp.MustCompile("^\x1b(\\[[^a-zA-Z@`~]*[a-zA-Z@`~]|\\][^\x07]*\x07|[^\\[\\]P])").Match(text[i:]) {
+	if i := strings.LastIndexByte(string(text), 0x1b); i >= 0 && !regexp.MustCompile("^\x1b(\\[[^a-zA-Z@`~]*[a-zA-Z@`~]|\\][^\x07]*\x07|[^\\[\\]P_])").Match(text[i:]) {
 		end = i
+	}
+	if i := bytes.LastIndex(text, []byte("\x1bP")); i >= 0 && !bytes.Contains(text[i:], []byte("\x1b\\")) {
+		end = min(end, i)
+	}
+	if i := bytes.LastIndex(text, []byte("\x1b_")); i >= 0 && !bytes.Contains(text[i:], []byte("\x1b\\")) {
+		end = min(end, i)
 	}
 	m.raw = append([]byte(nil), text[end:]...)
 	if _, err := m.vt.Write(unknown.ReplaceAll(text[:end], nil)); err != nil {
@@ -84,6 +98,9 @@ func (m *emulator) take(b []byte) {
 }
 
 var port = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
+// saved is the name of a kept file, which has the time.
+var saved = regexp.MustCompile(`\d{8}-\d{6}-[0-9a-f]{6}`)
 
 var clock = regexp.MustCompile(`\b\d+ s\b`)
 
@@ -101,7 +118,7 @@ func (m *emulator) screen() string {
 		}
 		b.WriteString(strings.TrimRight(strings.ReplaceAll(line.String(), "\x00", " "), " ") + "\n")
 	}
-	return port.ReplaceAllString(clock.ReplaceAllString(strings.TrimRight(b.String(), "\n")+"\n", "N s"), "127.0.0.1:N")
+	return saved.ReplaceAllString(port.ReplaceAllString(clock.ReplaceAllString(strings.TrimRight(b.String(), "\n")+"\n", "N s"), "127.0.0.1:N"), "TIME")
 }
 
 // await returns when the screen has the text.
@@ -143,24 +160,45 @@ func (m *emulator) typed(keys string) {
 // golden waits until the screen is that of a file.
 func (m *emulator) golden(name string) {
 	m.t.Helper()
+	m.goldenOf(name, m.screen)
+}
+
+// goldenEnd is golden for the last rows. What is above them depends on the frames that were
+// drawn while much was printed.
+func (m *emulator) goldenEnd(name string, rows int) {
+	m.t.Helper()
+	m.goldenOf(name, func() string {
+		all := strings.SplitAfter(m.screen(), "\n")
+		return strings.Join(all[max(0, len(all)-1-rows):], "")
+	})
+}
+
+func (m *emulator) goldenOf(name string, screen func() string) {
+	m.t.Helper()
 	path := filepath.Join("testdata", "screens", name+".txt")
 	want, err := os.ReadFile(path)
 	if err != nil && !*update {
 		m.t.Fatal(err)
 	}
-	deadline := time.After(patience / 4)
-	for m.screen() != string(want) {
+	wait := patience
+	if *update {
+		wait /= 4
+	}
+	deadline := time.After(wait)
+	for screen() != string(want) {
 		select {
-		case piece := <-m.shown:
-			m.take(piece)
-			continue
+		case piece, open := <-m.shown:
+			if open {
+				m.take(piece)
+				continue
+			}
 		case <-deadline:
 		}
 		if !*update {
-			m.t.Errorf("%s: -want +got\n%s", name, cmp.Diff(string(want), m.screen()))
+			m.t.Errorf("%s: -want +got\n%s", name, cmp.Diff(string(want), screen()))
 			return
 		}
-		if err := os.WriteFile(path, []byte(m.screen()), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(screen()), 0o600); err != nil {
 			m.t.Fatal(err)
 		}
 		return
@@ -268,6 +306,7 @@ func TestContinue(t *testing.T) {
 	m.enter("you ›", "Book a table for 4\r")
 	m.await("[y]es")
 	m.kill()
+	m.onlyForThePerson("conversations.db", "conversations.db-wal")
 
 	cmd = command(t, "-continue")
 	cmd.Env = env
@@ -297,6 +336,17 @@ func TestContinue(t *testing.T) {
 	m.await(" 1  20")
 	m.enter("you ›\n", ctrlD)
 	m.ended(0)
+}
+
+// onlyForThePerson checks the modes of files that the program keeps.
+func (m *emulator) onlyForThePerson(names ...string) {
+	m.t.Helper()
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(m.home(), ".config", "mcpchain", "chatbot", name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			m.t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
+		}
+	}
 }
 
 // kill ends the program as a power cut does.
@@ -407,7 +457,7 @@ func TestFormOnScreen(t *testing.T) {
 	m.enter("you ›", "Book a table for 4\r")
 	m.enter("[y]es", "y")
 	m.enter("Enter goes on", "2030-02-30\r")
-	m.await("want a date")
+	m.await("want a day of")
 	m.golden("form")
 	m.typed(ctrlC)
 	m.until("the field is empty", func(s string) bool { return !strings.Contains(s, "2030-02-30") })
@@ -464,7 +514,7 @@ func TestResize(t *testing.T) {
 	m.vt.Resize(60, 60)
 	resize(t, m.file, 60, 60)
 	m.enter("0/1000 counted", ctrlC) // the end of the line does not fit
-	m.enter("you ›", strings.Repeat("words ", 12))
+	m.enter("you ›\n", strings.Repeat("words ", 12))
 	m.until("the text is wrapped", func(s string) bool {
 		for line := range strings.Lines(s[strings.LastIndex(s, "you ›"):]) {
 			if len([]rune(line)) > 61 {

@@ -26,7 +26,7 @@ type ui interface {
 func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	in, out, side := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
 	if in && out && side && !o.oneShot && !o.json && os.Getenv("TERM") != "dumb" {
-		return terminal.Open(terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history"), Window: compactWindow})
+		return terminal.Open(terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})
 	}
 	stdout := os.Stdout
 	if o.json {
@@ -56,8 +56,5 @@ func columns() int {
 	}
 	return width
 }
-
-// compactWindow is how many tokens the agent gives the model, see agent.Options.Compact.
-const compactWindow = 128_000
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

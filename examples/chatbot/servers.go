@@ -11,18 +11,20 @@ import (
 
 // servers returns the servers, and the prepared answers for their forms.
 func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, answers map[string]person.Answers, err error) {
-	path := o.config
+	var file *setup.File
 	switch {
-	case path == noConfig:
+	case o.config == noConfig:
 		servers = &talk.Servers{}
-	case o.demo || path == "" && o.model == "":
+	case o.demo || o.config == "" && o.model == "":
 		servers, err = talk.DemoServer()
-	case path == "":
+	case o.config == "":
 		places := setup.Places{Project: "mcp.json", User: userPlace("mcp.json"), Trust: place("trusted")}
-		path, err = places.Find(ctx, ui)
+		file, err = places.Find(ctx, ui)
+	default:
+		file = &setup.File{Path: o.config}
 	}
 	if err == nil && servers == nil {
-		servers, err = readServers(ctx, path, ui)
+		servers, err = readServers(ctx, file, ui)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -38,11 +40,11 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 }
 
 // readServers reads a file, if there is one.
-func readServers(ctx context.Context, path string, ui screen.Screen) (*talk.Servers, error) {
-	if path == "" {
+func readServers(ctx context.Context, file *setup.File, ui screen.Screen) (*talk.Servers, error) {
+	if file == nil {
 		return &talk.Servers{}, nil
 	}
-	cfg, err := setup.Read(ctx, path, ui)
+	cfg, err := file.Read(ctx, ui)
 	if err != nil {
 		return nil, err
 	}

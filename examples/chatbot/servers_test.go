@@ -72,6 +72,8 @@ func serveBadly(how string) {
 			text := strings.Repeat("0123456789", 1<<20)
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
 		})
+	case "workshop": // edits files, among other things
+		addWorkshop(s)
 	case "thirteen": // has thirteen tools
 		for i := range 6 {
 			sdk.AddTool(s, &sdk.Tool{Name: fmt.Sprintf("extra_%d", i)}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {

@@ -36,22 +36,7 @@ func openPlain(t *testing.T, args ...string) *plain {
 // where the exit status comes.
 func onTerminal(t *testing.T, cmd *exec.Cmd, term string, columns, rows uint16) (person *os.File, status chan int) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { person.Close() })
-	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	person, tty := pseudoTerminal(t)
 	defer tty.Close()
 	resize(t, tty, columns, rows)
 	cmd.Env = append(append([]string{"NO_COLOR=1"}, cmd.Env...), term)
@@ -66,6 +51,28 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, term string, columns, rows uint16) 
 		status <- cmd.ProcessState.ExitCode()
 	}()
 	return person, status
+}
+
+// pseudoTerminal opens a terminal: the person's side, and the program's.
+func pseudoTerminal(t *testing.T) (person, tty *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { person.Close() })
+	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return person, tty
 }
 
 func resize(t *testing.T, tty *os.File, columns, rows uint16) {

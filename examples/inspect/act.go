@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -167,8 +168,12 @@ func messages(r *mcp.GetPromptResult) string {
 
 // connect connects to the servers and lists their tools.
 func connect(ctx context.Context, servers []adapter.Server, o *options) (*adapter.Toolset, error) {
+	client, err := apps.Declare(answering()) // servers show their views to hosts of views
+	if err != nil {
+		return nil, err
+	}
 	return adapter.Open(ctx, servers, &adapter.Options{
-		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: answering(),
+		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: client,
 	})
 }
 

@@ -37,6 +37,8 @@ type serverReport struct {
 	Instructions string                  `json:"instructions,omitempty"`
 	Tools        []*toolReport           `json:"tools,omitempty"`
 	Skipped      []skippedTool           `json:"skipped,omitempty"`
+	ViewTools    []string                `json:"viewTools,omitempty"` // for views alone
+	Views        []*viewReport           `json:"views,omitempty"`
 	Prompts      []*mcp.Prompt           `json:"prompts,omitempty"`
 	Resources    []string                `json:"resources,omitempty"`
 	Templates    []string                `json:"resourceTemplates,omitempty"`
@@ -173,6 +175,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Tools = append(s.Tools, about)
 		byTool[t.Name()] = about
 	}
+	s.fillViews(ctx, status)
 	for _, t := range status.Skipped {
 		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
 	}

@@ -80,6 +80,7 @@ func (s *serverReport) write(p *printer, detailed bool) {
 	} else {
 		s.writeNames(p)
 	}
+	s.writeViews(p)
 	for _, t := range s.Skipped {
 		p.line("  tool %s cannot be used: %s", line(t.Name), line(t.Error))
 	}

@@ -1,6 +1,7 @@
 // The oauth example signs in to a protected MCP server, and lists its tools or
 // calls one.
 //
+//	go run ./examples/oauth -demo                                 starts a server to try it on
 //	go run ./examples/oauth https://mcp.example.com/mcp
 //	go run ./examples/oauth -call add_note -args '{"text":"buy milk"}' https://mcp.example.com/mcp
 //	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
@@ -45,7 +46,7 @@ type program struct {
 // settings are the settings of the command line.
 type settings struct {
 	server, store, call, args string
-	paste, signOut            bool
+	paste, signOut, demo      bool
 }
 
 func (p *program) run(ctx context.Context, args []string) (err error) {
@@ -54,6 +55,14 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	store, err := signin.Tokens(s.store)
+	if s.demo {
+		store = oauth.MemoryStore()
+		var d *demo
+		if d, err = startDemo(); err == nil {
+			defer func() { err = errors.Join(err, d.close()) }()
+			s.server = d.url()
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -100,15 +109,19 @@ func (p *program) parse(args []string) (*settings, error) {
 	flags.StringVar(&s.store, "store", "", "the `folder` to keep tokens in (default: mcpchain/tokens in the user's configuration)")
 	flags.StringVar(&s.call, "call", "", "the `tool` to call, instead of listing them")
 	flags.StringVar(&s.args, "args", "{}", "the arguments of the tool, a JSON `object`")
+	flags.BoolVar(&s.demo, "demo", false, "start a server on this machine, and sign in to it")
 	flags.BoolVar(&s.paste, "paste", false, "sign in with a browser on another device")
 	flags.BoolVar(&s.signOut, "sign-out", false, "forget the token")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if flags.NArg() != 1 {
-		return nil, errors.New("want one argument, the URL of an MCP server")
+	switch {
+	case s.demo && flags.NArg() == 0:
+	case !s.demo && flags.NArg() == 1:
+		s.server = flags.Arg(0)
+	default:
+		return nil, errors.New("want one argument, the URL of an MCP server, or -demo")
 	}
-	s.server = flags.Arg(0)
 	if !json.Valid([]byte(s.args)) {
 		return nil, errors.New("-args: not JSON")
 	}

@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"html"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -121,6 +124,72 @@ func TestExpiryInUse(t *testing.T) {
 	}
 }
 
+// TestDemo signs in to the server that the program starts, as the page of it says.
+func TestDemo(t *testing.T) {
+	browse := func(ctx context.Context, page string) error {
+		resp, err := http.Get(page)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		action := regexp.MustCompile(`action="([^"]+)"`).FindSubmatch(text)
+		if err != nil || action == nil {
+			return fmt.Errorf("a page without a form: %v %s", err, text)
+		}
+		target, err := resp.Request.URL.Parse(html.UnescapeString(string(action[1])))
+		if err != nil {
+			return err
+		}
+		if resp, err = http.Post(target.String(), "application/x-www-form-urlencoded", nil); err != nil { // follows the way back
+			return err
+		}
+		return resp.Body.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"list": {[]string{"-demo"}, "list_notes: Lists Ada's notes.\n"},
+		"call": {[]string{"-demo", "-call", "list_notes"}, "Buy milk.\n"},
+	} {
+		var out bytes.Buffer
+		p := &program{you: lines(strings.NewReader("y\n"), &out, browse), out: &out}
+		if err := p.run(ctx, tt.args); err != nil || !strings.HasSuffix(out.String(), tt.want) {
+			t.Errorf("%s: got %v and %s", name, err, &out)
+		}
+	}
+}
+
+// TestDemoRefuses tries what a stranger could try at the demo.
+func TestDemoRefuses(t *testing.T) {
+	d, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.close() }()
+	d.clients["c"] = []string{"http://127.0.0.1/back"}
+	d.codes["code"] = authorization{"c", "http://127.0.0.1/back", "a challenge"}
+	for path, form := range map[string]url.Values{
+		"/authorize?client_id=c&redirect_uri=http://evil.example/&code_challenge=x&code_challenge_method=S256": {},
+		"/authorize?client_id=c&redirect_uri=http://127.0.0.1/back&code_challenge_method=S256":                 {},
+		"/token": {"client_id": {"c"}, "redirect_uri": {"http://127.0.0.1/back"}, "code": {"code"}, "code_verifier": {"guessed"}},
+	} {
+		resp, err := http.PostForm(d.issuer+path, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: got %s, want a refusal", path, resp.Status)
+		}
+	}
+	if len(d.codes) != 0 {
+		t.Error("a code can be tried again")
+	}
+}
+
 // TestService: a program signs in as itself at the same server.
 func TestService(t *testing.T) {
 	n := startNotes(t)
@@ -219,8 +288,8 @@ func TestCommandsOfTheGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := regexp.MustCompile(`(?m)^go run \./examples/oauth (.*)$`).FindAllStringSubmatch(string(guide), -1)
-	if len(commands) != 2 {
-		t.Errorf("got %q, want two commands", commands)
+	if len(commands) != 3 {
+		t.Errorf("got %q, want three commands", commands)
 	}
 	for _, c := range commands {
 		p := &program{out: io.Discard}

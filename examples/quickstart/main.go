@@ -7,10 +7,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -23,31 +25,35 @@ import (
 
 func main() {
 	checkUsage()
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // Ctrl-C ends the run, and the server with it
+	defer stop()
 	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
-	if url := os.Getenv("OPENAI_BASE_URL"); url != "" {
-		host.BaseURL = url
-	}
+	host.BaseURL = cmp.Or(os.Getenv("OPENAI_BASE_URL"), host.BaseURL)
 	server := &mcpclient.Command{Path: os.Args[1], Args: os.Args[2:]}
-	tools := must(adapter.Open(ctx, []adapter.Server{{Name: "demo", Transport: server}}, nil))
-	defer tools.Close()
-	model := must(openaimodel.New(host, os.Getenv("OPENAI_MODEL"), nil))
-	assistant := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
-	result := must(assistant.Run(ctx, agent.Text("What is 17 plus 25?")))
-	show(result.Answer)
-}
-
-// must ends the program on an error.
-func must[T any](v T, err error) T {
+	answer, err := ask(ctx, host, os.Getenv("OPENAI_MODEL"), server, "What is 17 plus 25?")
 	if err != nil {
 		log.Fatal(safetext.Line(err.Error(), 4000))
 	}
-	return v
+	fmt.Println(safetext.Prose(answer)) // without control characters for the terminal
 }
 
-// show prints a model's text, without terminal control characters.
-func show(text string) {
-	fmt.Println(safetext.Prose(text))
+// ask has a model answer a question with the tools of a server.
+func ask(ctx context.Context, host openai.ClientConfig, name string, server mcpclient.Transport, question string) (string, error) {
+	tools, err := adapter.Open(ctx, []adapter.Server{{Name: "demo", Transport: server}}, nil)
+	if err != nil {
+		return "", err
+	}
+	defer tools.Close()
+	model, err := openaimodel.New(host, name, nil)
+	if err != nil {
+		return "", err
+	}
+	assistant, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tools}})
+	if err != nil {
+		return "", err
+	}
+	result, err := assistant.Run(ctx, agent.Text(question))
+	return result.Answer, err
 }
 
 func checkUsage() {

@@ -7,8 +7,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
@@ -22,6 +24,9 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == "serve":
 		if err := demoserver.Run(context.Background()); err != nil {
 			os.Exit(1)
+		}
+		if len(os.Args) > 2 {
+			_ = os.WriteFile(os.Args[2], nil, 0o600) // says that the server ended by itself
 		}
 	case os.Getenv(programVariable) != "":
 		main()
@@ -63,6 +68,43 @@ func TestHostileModel(t *testing.T) {
 	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+host.URL)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != `\x1b[2JIt is 42.`+"\n" {
 		t.Errorf("got %v and %q", err, out)
+	}
+}
+
+// TestInterrupt presses Ctrl-C while the model thinks: the program ends, and its server before it.
+func TestInterrupt(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	host := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the request is noticed
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer host.Close()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := filepath.Join(t.TempDir(), "ended")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, program, "serve", ended)
+	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+host.URL)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-asked:
+	case <-ctx.Done():
+		t.Fatal("the model was not asked")
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	if _, serverErr := os.Stat(ended); err == nil || cmd.ProcessState.ExitCode() != 1 || serverErr != nil || !strings.Contains(out.String(), "interrupt") {
+		t.Errorf("got %v, %v and %q, want an end that says why, after the server's", err, serverErr, out.String())
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 // routes are the service. A user sees no run of another: the user is the tenant of each key.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /healthz", s.health)
 	mux.Handle("POST /runs", s.as(s.begin))
 	mux.Handle("GET /runs", s.as(s.list))
 	mux.Handle("GET /runs/{run}", s.as(s.show))
@@ -27,6 +29,26 @@ func (s *service) routes() http.Handler {
 	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
 	mux.Handle("DELETE /runs/{run}", s.as(s.stop))
 	return mux
+}
+
+// health is the state of the service: it can do its work if the store answers.
+func (s *service) health(w http.ResponseWriter, r *http.Request) {
+	if err := s.checkStore(r.Context()); err != nil {
+		s.fail(w, r, refusal{http.StatusServiceUnavailable, "the store does not answer"})
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// storeWait is how long the store has to answer.
+const storeWait = 2 * time.Second
+
+// checkStore returns an error if the store does not answer.
+func (s *service) checkStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	_, err := s.store.Count(ctx, run.Query{AllTenants: true, Limit: 1})
+	return err
 }
 
 // caller is the user of a request.
@@ -66,47 +88,6 @@ const (
 	maxAnswers = 16
 	maxAnswer  = 1 << 20
 )
-
-// begin begins a run.
-func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error {
-	var body struct {
-		Input string `json:"input"`
-	}
-	if err := decode(w, r, maxInput, &body); err != nil {
-		return err
-	}
-	if body.Input == "" {
-		return refusal{http.StatusBadRequest, "the input is empty"}
-	}
-	c.mu.Lock() // so that two requests do not count the same runs
-	defer c.mu.Unlock()
-	if err := s.room(r.Context(), c.name); err != nil {
-		return err
-	}
-	key, err := s.engine.start(r.Context(), c.name, body.Input)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Location", "/runs/"+key.ID)
-	return write(w, http.StatusCreated, map[string]string{"run": key.ID})
-}
-
-// room refuses a run of a user who has too many.
-func (s *service) room(ctx context.Context, user string) error {
-	for status, most := range map[run.Status]int{run.Running: s.limits.running, run.Waiting: s.limits.open} {
-		n := 0
-		for _, err := range s.store.List(ctx, run.Query{Tenant: user, Status: status, Limit: most}) {
-			if err != nil {
-				return err
-			}
-			n++
-		}
-		if n >= most {
-			return refusal{http.StatusTooManyRequests, fmt.Sprintf("%d of your runs are %s, and no more may be", n, status)}
-		}
-	}
-	return nil
-}
 
 // listed bounds the runs of a list.
 const listed = 100
@@ -198,19 +179,33 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 	if err := s.engine.answer(r.Context(), c.key(r), answers); err != nil {
 		return err
 	}
+	s.feed.Expect(c.key(r))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// stop ends a run as cancelled. One that is over stays as it is.
+// stop ends a run as cancelled. One that is over stays as it is, or is deleted if the query says so.
 func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
-	if _, err := s.store.Load(r.Context(), c.key(r)); err != nil {
+	key := c.key(r)
+	head, err := s.head(r.Context(), key)
+	if err != nil {
 		return err
 	}
-	if err := s.engine.stop(r.Context(), c.key(r)); err != nil {
+	if r.URL.Query().Get("forget") != "true" {
+		if err := s.engine.stop(r.Context(), key); err != nil {
+			return err
+		}
+		s.feed.Expect(key)
+		w.WriteHeader(http.StatusAccepted) // at Temporal it ends a moment later
+		return nil
+	}
+	if !head.Status.Ended() {
+		return refusal{http.StatusConflict, "the run is not over; stop it first"}
+	}
+	if err := s.store.Delete(r.Context(), key); err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusAccepted) // at Temporal it ends a moment later
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -227,10 +222,27 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, body any) error
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", limit)}
 	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return refusal{http.StatusBadRequest, mismatch(wrong)}
+	}
 	if err != nil {
 		return refusal{http.StatusBadRequest, fmt.Sprintf("read the body as JSON: %.200s", err)}
 	}
 	return nil
+}
+
+// mismatch says which value of a body is of another kind than it has to be.
+func mismatch(e *json.UnmarshalTypeError) string {
+	want := "another kind of value"
+	switch e.Type.Kind() {
+	case reflect.Slice:
+		want = `a list, as in [{"ask":"ID","action":"allow"}]`
+	case reflect.Struct:
+		want = "an object, as in {…}"
+	case reflect.String:
+		want = "a text in quotes"
+	}
+	return fmt.Sprintf("%.100s is a JSON %s: want %s", cmp.Or(e.Field, "the body"), e.Value, want)
 }
 
 func write(w http.ResponseWriter, code int, body any) error {
@@ -280,6 +292,9 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 			code, text = c.code, c.text
 			break
 		}
+	}
+	if code == http.StatusInternalServerError && (isAway(err) || s.checkStore(r.Context()) != nil) {
+		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
 	if code == http.StatusUnprocessableEntity {
 		text = fmt.Sprintf("%.1000s", err) // it names the field

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"path"
 	"strings"
 	"testing"
 
@@ -45,9 +46,12 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s: built by %+v: %v", name, s.Build, err)
 		}
 		postgres := file.Services["postgres"].Environment
-		want := "postgres://" + postgres["POSTGRES_USER"] + ":${POSTGRES_PASSWORD}@postgres:5432/" + postgres["POSTGRES_DB"] + "?"
+		want := "postgres://" + postgres["POSTGRES_USER"] + "@postgres:5432/" + postgres["POSTGRES_DB"] + "?"
 		if o.role != roles[name] || o.temporal != "temporal:7233" || !strings.HasPrefix(o.postgres, want) {
 			t.Errorf("%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.postgres, roles[name], want)
+		}
+		if s.Environment["PGPASSWORD"] != postgres["POSTGRES_PASSWORD"] || strings.Contains(strings.Join(s.Command, " "), "PASSWORD") || !o.attributes {
+			t.Errorf("%s: got %q, want the password in the environment alone, and search attributes", name, s.Command)
 		}
 		for _, secret := range s.Secrets {
 			if file.Secrets[secret] == nil || o.users != "/run/secrets/"+secret {
@@ -58,5 +62,29 @@ func TestCompose(t *testing.T) {
 	}
 	if len(roles) > 0 {
 		t.Errorf("compose.yaml has no %v", roles)
+	}
+}
+
+// TestBuildContext checks that a build gets nothing but code: what is beside the code may be secret.
+func TestBuildContext(t *testing.T) {
+	data, err := os.ReadFile("Dockerfile.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) < 2 || lines[0] != "*" {
+		t.Fatalf("got %q, want all to be left out first", lines)
+	}
+	for _, line := range lines[1:] {
+		switch name := path.Base(line); {
+		case !strings.HasPrefix(line, "!"):
+		case name != "*.go" && name != "go.mod" && name != "go.sum":
+			t.Errorf("%s is let in", line)
+		}
 	}
 }

@@ -9,11 +9,15 @@ import (
 
 // limits bound what each user does in this process.
 type limits struct {
-	running, open, streams int
-	rate                   float64 // requests in a second
+	running, open, stored, streams int
+	rate                           float64 // requests in a second
 
 	mu  sync.Mutex // guards the fields below
 	all map[string]*tenant
+}
+
+func newLimits(o *options) *limits {
+	return &limits{running: o.running, open: o.open, stored: o.stored, streams: o.streams, rate: o.rate, all: map[string]*tenant{}}
 }
 
 // tenant is a user with requests.

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/metrics"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,6 +59,9 @@ type load struct {
 	active, most   atomic.Int64
 	peak, before   uint64
 	lost, crossing atomic.Int64
+
+	service              *service
+	bytes, held, readers int // at their peaks
 }
 
 // note is the tool: it keeps what it is told, for the user of the call.
@@ -77,23 +78,13 @@ func (l *load) name(user int) string { return fmt.Sprintf("user%04d", user) }
 
 // play has all users work.
 func (l *load) play() {
-	tokens := map[string]string{}
+	var users []string
 	for n := range l.users {
-		tokens["token-of-"+l.name(n)] = l.name(n)
+		users = append(users, l.name(n))
 	}
-	url := start(l.t, l.options, func(s *service) {
-		s.close() // of the demo
-		s.users = newTable(tokens).identify
-		var err error
-		s.ends = nil
-		if s.store, err = s.openStore(l.t.Context(), l.options); err != nil {
-			l.t.Fatal(err)
-		}
-		tool := adapter.Func("note", "Notes a text.", l.note, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
-		if err = s.equip(l.options, script{20 * time.Millisecond}, []adapter.Source{tool}); err != nil {
-			l.t.Fatal(err)
-		}
-	})
+	tool := adapter.Func("note", "Notes a text.", l.note, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
+	var url string
+	url, l.service = withTool(l.t, l.options, script{20 * time.Millisecond}, tool, users...)
 	l.before = heap()
 	watching, enough := context.WithCancel(l.t.Context())
 	var watch sync.WaitGroup
@@ -103,7 +94,7 @@ func (l *load) play() {
 	for range l.at {
 		people.Go(func() {
 			for n := range next {
-				l.visit(person{l.t, url, "token-of-" + l.name(n%l.users)}, n)
+				l.visit(person{aside{l.t}, url, l.name(n % l.users)}, n)
 			}
 		})
 	}
@@ -114,6 +105,19 @@ func (l *load) play() {
 	people.Wait()
 	enough()
 	watch.Wait()
+}
+
+// left counts what a service has in memory of users who are gone.
+func left(s *service) (n int) {
+	l := s.engine.(*local)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.limits.mu.Lock()
+	defer s.limits.mu.Unlock()
+	for _, t := range s.limits.all {
+		n += t.streams + t.uses
+	}
+	return n + len(l.working) + len(l.stopping) + s.feed.Usage().Readers
 }
 
 // visit has a user begin a run, allow its call and read its end.
@@ -147,13 +151,17 @@ func (l *load) visit(p person, n int) {
 	l.took = append(l.took, time.Since(began))
 }
 
-// watch looks at the heap.
+// watch looks at the heap and at what the feed holds.
 func (l *load) watch(ctx context.Context) {
-	for ctx.Err() == nil {
-		l.peak = max(l.peak, heap())
+	for n := 0; ctx.Err() == nil; n++ {
+		u := l.service.feed.Usage()
+		l.bytes, l.held, l.readers = max(l.bytes, u.Bytes), max(l.held, u.Held), max(l.readers, u.Readers)
+		if n%50 == 0 {
+			l.peak = max(l.peak, heap())
+		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Second):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -166,14 +174,6 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// worked is the processor time of this process, in seconds.
-func worked() float64 {
-	runtime.GC() // brings the figures up to date
-	figures := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
-	metrics.Read(figures)
-	return figures[0].Value.Float64() - figures[1].Value.Float64()
-}
-
 // stored is the size of the database in bytes.
 func (l *load) stored() (size int64) {
 	for _, suffix := range []string{"", "-wal"} {
@@ -184,35 +184,22 @@ func (l *load) stored() (size int64) {
 	return size
 }
 
-// TestLoad is a small load. BenchmarkLoad has the figures of docs/scaling.md.
+// TestLoad is a small load, with little room for events. BenchmarkLoad has the figures of docs/scaling.md.
 func TestLoad(t *testing.T) {
-	l := &load{t: t, users: 40, at: 20, rounds: 2, options: settings(t)}
+	const memory, people = 48 << 10, 20
+	l := &load{t: t, users: 40, at: people, rounds: 2, options: settings(t, "-memory", fmt.Sprint(memory))}
 	l.play()
 	if got := len(l.took); got != 80 || l.lost.Load()+l.crossing.Load() > 0 {
 		t.Errorf("got %d runs, %d lost and %d crossed over, want 80 and none", got, l.lost.Load(), l.crossing.Load())
 	}
-}
-
-// BenchmarkLoad has 1,000 users, and 100 runs at the same time:
-//
-//	go test -run '^$' -bench Load -benchtime 1x .
-func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
-		l := &load{t: b, users: 1000, at: 100, rounds: 5, options: settings(b, "-rate", "1000")}
-		began, before := time.Now(), worked()
-		l.play()
-		runs := float64(len(l.took))
-		b.ReportMetric((worked()-before)/runs*1000, "cpu-ms/run")
-		b.ReportMetric(float64(l.stored())/runs/1024, "KiB/run")
-		slices.Sort(l.took)
-		b.ReportMetric(runs, "runs")
-		b.ReportMetric(float64(l.most.Load()), "at-once")
-		b.ReportMetric(runs/time.Since(began).Seconds(), "runs/s")
-		b.ReportMetric(l.took[len(l.took)/2].Seconds()*1000, "p50-ms")
-		b.ReportMetric(l.took[len(l.took)*99/100].Seconds()*1000, "p99-ms")
-		b.ReportMetric(float64(l.before)/(1<<20), "idle-MiB")
-		b.ReportMetric(float64(l.peak)/(1<<20), "peak-MiB")
-		b.ReportMetric(float64(l.lost.Load()), "lost")
-		b.ReportMetric(float64(l.crossing.Load()), "crossed")
+	if l.bytes > memory || l.bytes < memory/2 {
+		t.Errorf("got %d bytes of events in memory, want %d at most, and all of that is used", l.bytes, memory)
 	}
+	if most := memory + people*(32<<10); l.held > most || l.readers > 3*people {
+		t.Errorf("got %d bytes held by %d readers, want %d by %d at most", l.held, l.readers, most, 3*people)
+	}
+	if grown := int64(l.peak) - int64(l.before); grown > 128<<20 {
+		t.Errorf("the heap has grown by %d MiB", grown>>20)
+	}
+	eventually(t, "nothing is left of the load", func() bool { return left(l.service) == 0 })
 }

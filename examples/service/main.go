@@ -12,6 +12,9 @@
 //	curl -H 'Authorization: Bearer demo-ada' -d '[{"ask":"…","action":"allow"}]' localhost:8080/runs/ID/answers
 //	curl -X DELETE -H 'Authorization: Bearer demo-ada' localhost:8080/runs/ID
 //
+// A POST of a run with an Idempotency-Key may be sent again: it begins one run. DELETE of a run that is over
+// deletes what is kept of it if the query says forget=true.
+//
 // -postgres and -temporal spread it over machines, see docs/scaling.md. OPENAI_API_KEY, OPENAI_MODEL
 // and OPENAI_BASE_URL choose a model, -servers a file of MCP servers, -users who may call.
 package main
@@ -31,6 +34,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
 func main() {
@@ -52,13 +57,19 @@ func main() {
 // options are the flags.
 type options struct {
 	listen, sqlite, postgres    string
-	temporal, namespace, role   string
+	temporal, namespace, queue  string
+	attributes                  bool
+	role                        string
 	users, servers              string
 	parallel                    int
-	lease                       time.Duration
+	lease, kept                 time.Duration
 	running, open, streams, max int
+	stored, memory              int
 	rate                        float64
 }
+
+// shared reports whether other processes may drive runs of the store.
+func (o *options) shared() bool { return o.temporal != "" || o.postgres != "" }
 
 // The roles of a process.
 const (
@@ -73,17 +84,22 @@ func parse(args []string, out io.Writer) (*options, error) {
 	o := new(options)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the HTTP service")
 	f.StringVar(&o.sqlite, "sqlite", "", "`file` of runs (default service.db in the user's folder of settings)")
-	f.StringVar(&o.postgres, "postgres", "", "`URL` of a Postgres database, in the place of SQLite")
+	f.StringVar(&o.postgres, "postgres", "", "`URL` of a Postgres database, in the place of SQLite; PGPASSWORD or PGPASSFILE has its password")
 	f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then drives the runs")
 	f.StringVar(&o.namespace, "namespace", "default", "of Temporal")
+	f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "task `queue` of Temporal")
+	f.BoolVar(&o.attributes, "search-attributes", false, "give Temporal the user and the status of each run; they are registered if they are not")
 	f.StringVar(&o.role, "role", both, "with -temporal and -postgres: front serves HTTP, worker drives runs, `both` does both")
 	f.StringVar(&o.users, "users", "", "`file` with a user and a token on each line (default two demo users)")
 	f.StringVar(&o.servers, "servers", "", "`file` of MCP servers, such as mcp.json (default a demo server)")
 	f.IntVar(&o.parallel, "parallel", 128, "runs that this process drives at the same time")
 	f.DurationVar(&o.lease, "lease", 15*time.Second, "how long a killed process keeps others from its runs")
-	f.IntVar(&o.running, "running", 4, "runs of a user that go on at the same time")
+	f.IntVar(&o.running, "running", 4, "runs of a user that go on at the same time, in each process")
 	f.IntVar(&o.open, "open", 100, "runs of a user that wait for the user")
+	f.IntVar(&o.stored, "stored", 10_000, "runs of a user that are kept")
+	f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "how long a run is kept that is over")
 	f.IntVar(&o.streams, "streams", 8, "event streams of a user at the same time")
+	f.IntVar(&o.memory, "memory", 64<<20, "`bytes` of events in memory")
 	f.IntVar(&o.max, "connections", 5000, "connections at the same time")
 	f.Float64Var(&o.rate, "rate", 10, "requests of a user in a second, on average")
 	if err := f.Parse(args); err != nil {
@@ -106,7 +122,10 @@ func (o *options) check() error {
 	if o.sqlite != "" && o.postgres != "" {
 		return errors.New("-sqlite and -postgres: give one of both")
 	}
-	if o.lease <= 0 || o.rate <= 0 || min(o.parallel, o.running, o.open, o.streams, o.max) <= 0 {
+	if o.attributes && o.temporal == "" {
+		return errors.New("-search-attributes needs -temporal")
+	}
+	if min(o.lease, o.kept) <= 0 || o.rate <= 0 || min(o.parallel, o.running, o.open, o.stored, o.streams, o.memory, o.max) <= 0 {
 		return errors.New("a limit is not above 0")
 	}
 	host, _, err := net.SplitHostPort(o.listen)
@@ -133,7 +152,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	defer s.close()
 	if o.role == worker {
 		logger.Info("the worker drives runs", "temporal", o.temporal)
-		return over(s.engine.work(ctx))
+		return over(s.work(ctx))
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {

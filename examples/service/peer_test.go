@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,12 +33,23 @@ func TestMain(m *testing.M) {
 // settings are the options of a service with a database of its own.
 func settings(t testing.TB, flags ...string) *options {
 	t.Helper()
-	flags = append([]string{"-sqlite", filepath.Join(t.TempDir(), "runs.db"), "-lease", "2s"}, flags...)
+	file := filepath.Join(t.TempDir(), "runs.db")
+	flags = slices.Concat([]string{"-sqlite", file, "-lease", "1m"}, byTemporal(file), flags)
 	o, err := parse(flags, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// byTemporal are the flags that have a Temporal server drive the runs of a database, if the environment names
+// one: evals/temporal has tests of this package run that way.
+func byTemporal(database string) []string {
+	at := os.Getenv("SERVICE_TEMPORAL")
+	if at == "" {
+		return nil
+	}
+	return []string{"-temporal", at, "-namespace", os.Getenv("SERVICE_NAMESPACE"), "-search-attributes", "-queue", strings.ReplaceAll(database, "/", "_")}
 }
 
 // start serves until the test ends, and returns the address.
@@ -96,6 +109,39 @@ func (p person) do(method, path, body string, out any) (code int, head http.Head
 		p.t.Fatalf("%s %s: %s %q: %v", method, path, resp.Status, data, err)
 	}
 	return resp.StatusCode, resp.Header
+}
+
+// send sends a request, and returns the run of the response.
+func (p person) send(req *http.Request) (code int, head http.Header, id string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(req.Context(), time.Minute)
+	defer cancel()
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	resp, err := http.DefaultClient.Do(req.WithContext(ctx))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var body struct{ Run string }
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, body.Run
+}
+
+// aside is a test for goroutines other than its own: Fatal ends the goroutine.
+type aside struct{ testing.TB }
+
+func (a aside) Fatal(values ...any) {
+	a.Helper()
+	a.Error(values...)
+	runtime.Goexit()
+}
+
+func (a aside) Fatalf(format string, values ...any) {
+	a.Helper()
+	a.Errorf(format, values...)
+	runtime.Goexit()
 }
 
 // run begins a run.

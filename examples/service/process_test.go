@@ -28,7 +28,7 @@ var listens = regexp.MustCompile(`url=(\S+)`)
 func launch(t *testing.T, file string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("service"), "SERVICE_FLAGS=-listen 127.0.0.1:0 -lease 1s -sqlite "+file)
+	cmd.Env = append(os.Environ(), proctest.Role("service"), "SERVICE_FLAGS=-listen 127.0.0.1:0 -lease 3s -sqlite "+file+" "+strings.Join(byTemporal(file), " "))
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -80,6 +80,21 @@ func (p *process) end(t *testing.T, sig os.Signal) error {
 	return nil
 }
 
+// counting begins a run that calls a tool for a while, and returns once the call is under way, with the
+// events up to there.
+func (p person) counting() (id string, events []event) {
+	p.t.Helper()
+	for range 20 {
+		id = p.run("Count to 60")
+		events = p.follow(id, "", is("tool_start"))
+		if p.state(id).Status == run.Running {
+			return id, events
+		}
+	}
+	p.t.Fatal("each run is over before it is looked at")
+	return "", nil
+}
+
 // TestRestart ends the process while one run calls a tool and another waits for a person. Both go on in the next
 // process, and so does the stream.
 func TestRestart(t *testing.T) {
@@ -88,9 +103,9 @@ func TestRestart(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "runs.db")
 			first, url := launch(t, file)
 			p := person{t, url, "demo-ada"}
-			counting, asking := p.run("Count to 60"), p.run("Book a table for 4 at Luigi")
+			asking := p.run("Book a table for 4 at Luigi")
 			q := p.settled(asking).Asks[0]
-			before := p.follow(counting, "", is("tool_progress"))
+			counting, before := p.counting()
 			if err := first.end(t, sig); (err == nil) != (sig == syscall.SIGTERM) {
 				t.Errorf("the process ended with %v", err)
 			}
@@ -131,6 +146,8 @@ func TestFlags(t *testing.T) {
 		"-role worker -temporal t:1 -postgres p": "",
 		"-role front -temporal t:1 -sqlite f":    "-postgres",
 		"-sqlite f -postgres p":                  "one of both",
+		"-search-attributes":                     "-temporal",
+		"-keep 0":                                "limit",
 		"-running 0":                             "limit",
 		"-rate -1":                               "limit",
 		"extra":                                  "extra",

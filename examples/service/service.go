@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -23,17 +24,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/examples/internal/feed"
 )
 
 // service is what a process has.
 type service struct {
 	agent  *agent.Agent
-	store  run.Store
+	store  *sqlstore.Store
+	db     *sql.DB
 	feed   *feed.Feed
 	engine engine
 	users  identify
 	limits *limits
+	kept   time.Duration // after the end of a run
 	logger *slog.Logger
 
 	closing context.Context // ends event streams
@@ -50,7 +54,7 @@ func (s *service) close() {
 
 // assemble opens what the options name.
 func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service, err error) {
-	s := &service{logger: logger, limits: &limits{running: o.running, open: o.open, streams: o.streams, rate: o.rate, all: map[string]*tenant{}}}
+	s := &service{logger: logger, kept: o.kept, limits: newLimits(o)}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -74,23 +78,27 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	s.ends = append(s.ends, end)
 	var tools []adapter.Source
 	if o.role != front {
-		toolset, end, err := openTools(ctx, o.servers)
+		toolset, end, err := openTools(ctx, o.servers, logger)
 		if err != nil {
 			return nil, err
 		}
 		s.ends = append(s.ends, end)
 		tools = append(tools, toolset)
 	}
-	return s, s.equip(o, model, tools)
+	return s, s.equip(ctx, o, model, tools)
 }
 
 // askTTL is how long a question stays open.
 const askTTL = 7 * 24 * time.Hour
 
 // equip makes the agent and what drives its runs.
-func (s *service) equip(o *options, model llms.Model, tools []adapter.Source) (err error) {
+func (s *service) equip(ctx context.Context, o *options, model llms.Model, tools []adapter.Source) (err error) {
+	decide := agent.AskPerson
+	if o.servers == "" {
+		decide = approveDemo
+	}
 	s.agent, err = agent.New(model, &agent.Options{
-		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, AskTTL: askTTL, Approve: approve,
+		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, AskTTL: askTTL, Approve: decide,
 		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour,
 	})
 	if err != nil {
@@ -98,37 +106,59 @@ func (s *service) equip(o *options, model llms.Model, tools []adapter.Source) (e
 	}
 	s.closing, s.silence = context.WithCancel(context.Background())
 	s.ends = append(s.ends, s.silence)
-	events := &feed.Options{Replay: s.agent.Replay, Over: s.over, Readers: o.max, Fail: s.fail}
-	if o.temporal == "" {
-		s.feed = feed.New(events)
-		s.engine = newLocal(s.agent, s.store, s.feed, o.parallel, s.logger)
-		return nil
+	events := &feed.Options{Replay: s.agent.Replay, Head: s.head, Readers: o.max, TotalBytes: o.memory, Fail: s.fail}
+	if o.shared() {
+		events.Poll = poll
 	}
-	events.Poll = time.Second // workers are other processes
 	s.feed = feed.New(events)
+	if o.temporal == "" {
+		return s.alone(ctx, o)
+	}
 	service, err := client.Dial(client.Options{HostPort: o.temporal, Namespace: o.namespace, Logger: s.logger})
 	if err != nil {
 		return fmt.Errorf("reach Temporal: %w", err)
 	}
 	s.ends = append(s.ends, service.Close)
-	s.engine, err = newRemote(service, s.agent, s.store, o.parallel, o.role != front, s.logger)
+	if o.attributes {
+		if err := temporal.AddSearchAttributes(ctx, service, o.namespace); err != nil {
+			return err
+		}
+	}
+	s.engine, err = newRemote(service, s.agent, s.store, o, s.logger)
 	return err
 }
 
-// over reports whether a run is over.
-func (s *service) over(ctx context.Context, key run.Key) (bool, error) {
-	log, err := s.store.Load(ctx, key)
-	if err != nil {
-		return false, err
+// poll is how often the store is asked for what other processes do.
+const poll = time.Second
+
+// alone has this process drive runs, beside others that share the database.
+func (s *service) alone(ctx context.Context, o *options) error {
+	l := &local{
+		agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, logger: s.logger,
+		wake: make(chan struct{}, 1), working: map[run.Key]*visit{}, stopping: map[run.Key]*stopping{},
 	}
-	return log.Head.Status.Ended(), nil
+	s.engine = l
+	if !o.shared() {
+		return nil
+	}
+	var err error
+	l.wishes, err = newWishes(ctx, s.db, o.postgres != "")
+	return err
+}
+
+// head is what the store has of a run beside its records.
+func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
+	for head, err := range s.store.List(ctx, run.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+		return head, err
+	}
+	return run.Head{}, fmt.Errorf("run %q: %w", key.ID, run.ErrNotFound)
 }
 
 // connections bounds what a process takes of a Postgres server.
 const connections = 20
 
 // openStore opens the database of runs.
-func (s *service) openStore(ctx context.Context, o *options) (run.Store, error) {
+func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, error) {
 	driver, source, dialect := "pgx", o.postgres, sqlstore.Postgres
 	if o.postgres == "" {
 		driver, source, dialect = "sqlite", o.sqlite, sqlstore.SQLite
@@ -142,7 +172,18 @@ func (s *service) openStore(ctx context.Context, o *options) (run.Store, error) 
 	}
 	s.ends = append(s.ends, func() { _ = db.Close() })
 	db.SetMaxOpenConns(connections)
+	s.db = db
 	return sqlstore.New(ctx, db, dialect)
+}
+
+// work drives runs and deletes old ones until the context ends.
+func (s *service) work(ctx context.Context) error {
+	var tidying sync.WaitGroup
+	defer tidying.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tidying.Go(func() { s.tidy(ctx) })
+	return s.engine.work(ctx)
 }
 
 // shutdown is how long requests may take to end.
@@ -167,7 +208,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 	defer rest()
 	go func() {
 		defer close(worked)
-		cancel(s.engine.work(work))
+		cancel(s.work(work))
 	}()
 	<-ctx.Done()
 	late, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -43,10 +44,11 @@ func carryUser(t *mcpclient.HTTP) *mcpclient.HTTP {
 // demoLabel is the host's label of the demo server.
 const demoLabel = "demo"
 
-// openTools connects to the servers of a file, or to the demo server.
-func openTools(ctx context.Context, file string) (*adapter.Toolset, func(), error) {
+// openTools connects to the servers of a file, or to the demo server. The log names the servers that cannot be used;
+// it is an error if none of a file can be.
+func openTools(ctx context.Context, file string, logger *slog.Logger) (*adapter.Toolset, func(), error) {
 	end := func() {}
-	servers, err := configured(ctx, file)
+	servers, wrong, err := configured(ctx, file)
 	if file == "" {
 		var demo *http.Server
 		if demo, servers, err = startDemo(); demo != nil {
@@ -63,22 +65,62 @@ func openTools(ctx context.Context, file string) (*adapter.Toolset, func(), erro
 		end()
 		return nil, nil, err
 	}
+	if err := reportUnusable(toolset.Servers(), wrong, logger); err != nil {
+		_ = toolset.Close()
+		end()
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
 	return toolset, func() {
 		_ = toolset.Close()
 		end()
 	}, nil
 }
 
-// configured reads the servers of a file. Those over HTTP are told the user.
-func configured(ctx context.Context, file string) (servers []adapter.Server, err error) {
+// unusable is a server whose entry in the file is wrong.
+type unusable struct {
+	name string
+	err  error
+}
+
+// reportUnusable logs the servers that cannot be used and the tools that are left out. It returns the reasons if no server
+// can be used.
+func reportUnusable(opened []adapter.ServerStatus, wrong []unusable, logger *slog.Logger) error {
+	usable := 0
+	for _, s := range opened {
+		if s.Err != nil {
+			wrong = append(wrong, unusable{s.Name, s.Err})
+			continue
+		}
+		usable++
+		for _, t := range s.Skipped {
+			logger.Warn("a tool cannot be used", "server", s.Name, "tool", t.Name, "reason", t.Err)
+		}
+	}
+	var reasons []error
+	for _, w := range wrong {
+		logger.Warn("a server cannot be used", "server", w.name, "reason", w.err)
+		reasons = append(reasons, w.err)
+	}
+	if usable > 0 || len(wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("no server can be used:\n%w", errors.Join(reasons...))
+}
+
+// configured reads the servers of a file, and which of its entries are wrong. Servers over HTTP are told the user.
+func configured(ctx context.Context, file string) (servers []adapter.Server, wrong []unusable, err error) {
 	if file == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	cfg, err := (&config.Loader{Filters: true}).Load(ctx, file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, s := range cfg.Servers {
+		if s.Err != nil {
+			wrong = append(wrong, unusable{s.Name, s.Err})
+			continue
+		}
 		if s.Disabled {
 			continue
 		}
@@ -89,7 +131,7 @@ func configured(ctx context.Context, file string) (servers []adapter.Server, err
 			Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
 		})
 	}
-	return servers, nil
+	return servers, wrong, nil
 }
 
 // startDemo serves the demo server on a port of the loopback interface, with a tool more: whoami.
@@ -112,8 +154,9 @@ func startDemo() (*http.Server, []adapter.Server, error) {
 	return web, []adapter.Server{{Name: demoLabel, Transport: carryUser(&mcpclient.HTTP{URL: url})}}, nil
 }
 
-// approve lets the demo server read without a question. A person is asked about every other call.
-func approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+// approveDemo lets the demo server of this program read without a question. A person is asked about every
+// other call, and about all calls of a file's servers, whatever they say of themselves.
+func approveDemo(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
 	if hint := a.Definition.Annotations; a.Server == demoLabel && hint != nil && hint.ReadOnlyHint != nil && *hint.ReadOnlyHint {
 		return adapter.Allow(), nil
 	}

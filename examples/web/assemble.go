@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sashabaranov/go-openai"
 	_ "modernc.org/sqlite"
@@ -20,13 +21,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
+	"github.com/mcpchain/mcpchain/examples/web/internal/access"
 	"github.com/mcpchain/mcpchain/examples/web/internal/demo"
 	"github.com/mcpchain/mcpchain/examples/web/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -61,7 +66,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	users, err := signin.NewDemo(ctx, db, o.users)
+	users, err := signin.NewDemo(ctx, db, o.users, o.isSecure())
 	if err != nil {
 		return nil, err
 	}
@@ -73,23 +78,65 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	tools, err := a.tools(ctx, o, endpoint, name, prices)
+	sandboxed, err := a.sandbox(o, address)
 	if err != nil {
 		return nil, err
 	}
-	service, err := talk.New(talk.Options{
-		Model: llm, Store: store, Tools: []adapter.Source{tools}, Prices: prices, Logger: o.logger,
-		System: "You help the user with the tools that you have. Answer in Markdown.",
+	opts, err := toolOptions(o, endpoint, name, prices)
+	if err != nil {
+		return nil, err
+	}
+	tools, asking, err := a.tools(ctx, o, sandboxed, opts)
+	if err != nil {
+		return nil, err
+	}
+	var service *talk.Service
+	personal, err := a.personal(o, address, opts, asking, func(ctx context.Context, user, server string, signedIn bool) {
+		service.Changed(user)
+		if !signedIn {
+			return
+		}
+		if err := service.SignedIn(ctx, user, server); err != nil && ctx.Err() == nil {
+			o.logger.Error("calls that wait for a sign-in do not go on", "server", server, "error", err)
+		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	settings := talk.Options{
+		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Prices: prices, Logger: o.logger,
+		System: "You help the user with the tools that you have. Answer in Markdown.",
+	}
+	if sandboxed != nil {
+		settings.View, settings.ViewTools = viewOf(tools), tools.ViewTools()
+	}
+	service, err = talk.New(settings)
 	if err != nil {
 		return nil, err
 	}
 	a.later(func() error { service.Close(); return nil })
+	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Model: name, Servers: names(tools),
+		Views: shown, FrameOrigin: frames, Access: personal,
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), AddressHeader: o.addressHeader, Model: name, Servers: names(tools),
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil
+}
+
+// personal has the servers that each user signs in to. The tokens are beside the database, in files
+// that only this user may read.
+func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, servers []*config.Server, changed func(context.Context, string, string, bool)) (*access.Access, error) {
+	tokens, err := oauth.FileStore(filepath.Join(filepath.Dir(o.database), "tokens"))
+	if err != nil {
+		return nil, err
+	}
+	personal := access.New(access.Options{
+		Servers: servers, Store: tokens, Tools: opts, Logger: o.logger, Changed: changed,
+		Callback: o.base(address) + site.CallbackPath,
+	})
+	a.later(personal.Close)
+	return personal, nil
 }
 
 // database opens the file of conversations, which only this user may read.
@@ -130,8 +177,8 @@ func (a *app) model(o *options) (openai.ClientConfig, string, *agent.Prices, err
 	return endpoint, demomodel.Name, demoPrices, nil
 }
 
-// tools connects to the servers, once for all users.
-func (a *app) tools(ctx context.Context, o *options, endpoint openai.ClientConfig, model string, prices *agent.Prices) (*adapter.Toolset, error) {
+// toolOptions are for the connections of all users, and of each.
+func toolOptions(o *options, endpoint openai.ClientConfig, model string, prices *agent.Prices) (*adapter.Options, error) {
 	sampler, err := sampling.New(endpoint, model, &sampling.Options{
 		Review: sampling.AskLater{}, Prices: prices,
 		Source: func(ctx context.Context) sampling.Source {
@@ -142,29 +189,58 @@ func (a *app) tools(ctx context.Context, o *options, endpoint openai.ClientConfi
 	if err != nil {
 		return nil, err
 	}
+	return &adapter.Options{
+		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL), Sampling: sampler, Logger: o.logger},
+		User:   talk.User,
+	}, nil
+}
+
+// tools connects to the servers, once for all users. Servers that ask for a sign-in are for each
+// user.
+func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options) (tools *adapter.Toolset, asking []*config.Server, err error) {
 	var servers []adapter.Server
+	var file []*config.Server
 	if o.config == "" {
 		servers, err = a.demoServers()
 	} else {
-		servers, err = o.servers()
+		servers, file, err = o.servers()
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	tools, err := adapter.Open(ctx, servers, &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL), Sampling: sampler, Logger: o.logger},
-		Start:  adapter.StartAvailable, User: talk.User,
-	})
-	if err != nil {
-		return nil, err
+	shared := *opts
+	shared.Start = adapter.StartAvailable
+	if sandboxed != nil {
+		if shared.Client, err = apps.Declare(opts.Client); err != nil {
+			return nil, nil, err
+		}
+	}
+	if tools, err = adapter.Open(ctx, servers, &shared); err != nil {
+		return nil, nil, err
 	}
 	a.later(tools.Close)
+	for _, s := range file {
+		if slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == s.Name && wantsSignIn(t.Err) }) {
+			if err := tools.Remove(s.Name); err != nil {
+				return nil, nil, err
+			}
+			asking = append(asking, s)
+		} else if s.OAuth != nil {
+			asking = append(asking, s)
+		}
+	}
 	for _, s := range tools.Servers() {
 		if s.Err != nil {
 			o.logger.Warn("a server is left out", "server", s.Name, "error", s.Err)
 		}
 	}
-	return tools, nil
+	return tools, asking, nil
+}
+
+// wantsSignIn reports whether a server refuses to be used without a token.
+func wantsSignIn(err error) bool {
+	refused, ok := errors.AsType[*streamable.HTTPError](err)
+	return ok && refused.Status == http.StatusUnauthorized
 }
 
 // demoServers runs the demo servers, whose word on what only reads is taken.
@@ -184,25 +260,31 @@ func (a *app) demoServers() ([]adapter.Server, error) {
 	return out, nil
 }
 
-// servers reads the configuration. Its servers are not trusted: each call is asked about.
-func (o *options) servers() (out []adapter.Server, err error) {
+// servers reads the configuration. Its servers are not trusted: each call is asked about. Those with
+// "oauth" are for each user; they are in the file alone.
+func (o *options) servers() (out []adapter.Server, file []*config.Server, err error) {
 	cfg, err := config.Load(o.config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, s := range cfg.Servers {
+	for i := range cfg.Servers {
+		s := &cfg.Servers[i]
 		switch {
 		case s.Disabled:
 			continue
 		case s.Err != nil:
-			return nil, fmt.Errorf("server %q: %w", s.Name, s.Err)
+			return nil, nil, fmt.Errorf("server %q: %w", s.Name, s.Err)
+		}
+		file = append(file, s)
+		if s.OAuth != nil {
+			continue
 		}
 		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.userHeader != "" {
 			h.Client = withUser(h.Client, o.userHeader)
 		}
 		out = append(out, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision})
 	}
-	return out, nil
+	return out, file, nil
 }
 
 // withUser is a client whose requests say for which user they are made.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // options are what the command line says.
 type options struct {
 	listen     string
-	hosts      []string // further ones
+	origin     *url.URL // by which browsers reach the page, through a proxy; nil: the address
 	database   string
 	config     string // mcp.json; "": the demo servers
 	userHeader string
@@ -24,7 +25,12 @@ type options struct {
 	baseURL    string
 	model      string // "": the demo model
 	apiKey     string
-	rate       int // requests of a user that change something, a minute
+	views      string // address of the sandbox of views; "": next to listen; "none"
+	viewsFrom  string // its origin for browsers; "": by its address
+	viewsLocal bool   // views may reach this machine
+	rate       int    // requests of a user that change something, a minute
+
+	addressHeader string // in which the proxy names the browser's address
 
 	logger *slog.Logger
 }
@@ -37,18 +43,29 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags := flag.NewFlagSet("web", flag.ContinueOnError)
 	flags.SetOutput(help)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
-	hosts := flags.String("host", "", "further `names` by which browsers reach the page, with their ports, separated by commas")
+	origin := flags.String("origin", "", "`URL` by which browsers reach the page through a proxy, such as https://agent.example.com")
+	flags.StringVar(&o.addressHeader, "address-header", "", "`header` in which the proxy names the browser's address, as the last one; default: no proxy")
 	flags.StringVar(&o.database, "db", "", "SQLite `file` of conversations and sessions; default: in the user's folder of configurations")
 	flags.StringVar(&o.config, "config", "", "`mcp.json` with the servers; default: demo servers")
 	flags.StringVar(&o.userHeader, "user-header", "", "`header` that tells the servers of -config over HTTP who the user is")
 	users := flags.String("users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas")
 	flags.StringVar(&o.baseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint")
 	flags.StringVar(&o.model, "model", getenv("OPENAI_MODEL"), "`name` of the model; default: a demo model that follows fixed rules")
+	flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
+	flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
+	flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
 	flags.IntVar(&o.rate, "rate", 120, "`requests` that change something, a minute for each user, 30 at once")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	o.hosts, o.users = list(*hosts), list(*users)
+	o.users = list(*users)
+	if *origin != "" {
+		u, err := url.Parse(*origin)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+			return nil, fmt.Errorf("-origin %q: want a URL such as https://agent.example.com", *origin)
+		}
+		o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
+	}
 	switch {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("the arguments %q are unknown", flags.Args())
@@ -79,19 +96,36 @@ func list(text string) (out []string) {
 	return out
 }
 
-// allowedHosts are the names of the page for browsers: the address itself, and this machine's own
-// name if only this machine can reach it.
-func (o *options) allowedHosts(a net.Addr) []string {
+// allowedHosts are the names of the page for browsers: the address itself, the names of this machine
+// for itself, and the name at the proxy.
+func (o *options) allowedHosts(a net.Addr) (hosts []string) {
 	_, port, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return o.hosts
+	if err == nil {
+		for _, name := range []string{hostOf(a), "localhost", "127.0.0.1", "::1"} {
+			hosts = append(hosts, net.JoinHostPort(name, port))
+			if port == "80" { // browsers leave it out
+				hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, port), ":80"))
+			}
+		}
 	}
-	hosts := []string{a.String()}
-	for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
-		hosts = append(hosts, net.JoinHostPort(name, port))
-	}
-	for _, host := range o.hosts {
-		hosts = append(hosts, strings.ToLower(host))
+	if o.origin != nil {
+		hosts = append(hosts, o.origin.Host)
 	}
 	return hosts
+}
+
+func hostOf(a net.Addr) string {
+	host, _, _ := net.SplitHostPort(a.String()) // it has one
+	return host
+}
+
+// isSecure reports whether browsers reach the page by HTTPS.
+func (o *options) isSecure() bool { return o.origin != nil && o.origin.Scheme == "https" }
+
+// base is the URL by which browsers reach the page.
+func (o *options) base(a net.Addr) string {
+	if o.origin != nil {
+		return o.origin.String()
+	}
+	return "http://" + a.String()
 }

@@ -10,7 +10,9 @@
 //   - main reads the command line and puts the parts together
 //   - internal/site serves the page and its routes, and refuses what does not come from the page
 //   - internal/signin knows the users of the demo
+//   - internal/access signs users in to servers that ask for it
 //   - internal/talk keeps the conversations of users, as runs of one agent
+//   - internal/viewing keeps the sessions with views of tools, which run in a sandbox of another origin
 //   - internal/prose turns a model's Markdown into a tree that a page can show
 //   - internal/page has the files of the page
 //   - internal/demo has the servers that the page is tried with
@@ -54,6 +56,7 @@ const (
 	maxConnections = 4096
 	headerTime     = 10 * time.Second
 	bodyTime       = 30 * time.Second
+	answerTime     = time.Minute // streams set their own
 	idleTime       = 2 * time.Minute
 	closeTime      = 5 * time.Second
 )
@@ -62,7 +65,7 @@ const (
 func run(ctx context.Context, o *options) (err error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; -listen names another address, as in -listen 127.0.0.1:0 for a free port", err)
 	}
 	defer func() { _ = listener.Close() }()
 	o.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -72,7 +75,7 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	defer app.close()
 	server := &http.Server{
-		Handler: app.handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: 32 << 10,
+		Handler: app.handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 32 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with the program
 		ErrorLog:    slog.NewLogLogger(o.logger.Handler(), slog.LevelWarn),
 	}

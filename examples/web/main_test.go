@@ -18,6 +18,8 @@ func TestFlags(t *testing.T) {
 		"argument":    {[]string{"x"}, "unknown"},
 		"no user":     {[]string{"-users", " ,"}, "names no user"},
 		"no rate":     {[]string{"-rate", "0"}, "at least 1"},
+		"no origin":   {[]string{"-origin", "agent.example"}, "want a URL"},
+		"path":        {[]string{"-origin", "https://agent.example/x"}, "want a URL"},
 		"no endpoint": {[]string{"-model", "gpt"}, "needs an endpoint"},
 		"endpoint":    {[]string{"-model", "gpt", "-base-url", "http://localhost:1/v1", "-db", "x.db"}, ""},
 	} {
@@ -32,15 +34,37 @@ func TestFlags(t *testing.T) {
 }
 
 func TestAllowedHosts(t *testing.T) {
-	address := net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:8080"))
-	hosts := (&options{hosts: []string{"Agent.Example"}}).allowedHosts(address)
-	for _, want := range []string{"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "agent.example"} {
-		if !slices.Contains(hosts, want) {
-			t.Errorf("got %q, want %s among them", hosts, want)
+	for listen, tt := range map[string]struct{ want, others []string }{
+		"127.0.0.1:8080": {[]string{"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "agent.example"}, []string{"evil.example:8080", "localhost"}},
+		"127.0.0.1:80":   {[]string{"127.0.0.1", "localhost", "[::1]", "localhost:80"}, []string{"evil.example"}},
+	} {
+		o, err := parseFlags([]string{"-db", "x.db", "-origin", "https://Agent.Example/"}, func(string) string { return "" }, new(strings.Builder))
+		if err != nil || !o.isSecure() {
+			t.Fatal(o, err)
+		}
+		hosts := o.allowedHosts(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listen)))
+		for _, want := range tt.want {
+			if !slices.Contains(hosts, want) {
+				t.Errorf("%s: got %q, want %s among them", listen, hosts, want)
+			}
+		}
+		for _, other := range tt.others {
+			if slices.Contains(hosts, other) {
+				t.Errorf("%s: got %q with %s", listen, hosts, other)
+			}
 		}
 	}
-	if slices.Contains(hosts, "evil.example:8080") || slices.Contains(hosts, "localhost") {
-		t.Errorf("got %q", hosts)
+}
+
+// TestBusyPort names the flag for another address.
+func TestBusyPort(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if err := run(t.Context(), &options{listen: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
+		t.Errorf("got %v, want the flag named", err)
 	}
 }
 

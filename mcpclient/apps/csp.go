@@ -105,7 +105,7 @@ func checkSource(source string, kind sourceKind) (string, bool) {
 	if !ok || strings.Contains("/"+path, "//") || strings.Contains(path, ":") || strings.Contains(path, "*") {
 		return "", false
 	}
-	own := Local(host)
+	own := isLocal(host)
 	switch scheme = strings.ToLower(scheme); {
 	case scheme == "https", scheme == "wss" && kind == connectSource:
 	case own && (scheme == "http" || scheme == "ws" && kind == connectSource):
@@ -157,11 +157,22 @@ func checkHost(host string) bool {
 			return false
 		}
 	}
-	return len(host) <= 253
+	return len(host) <= 253 && !isNumber(labels[len(labels)-1], rest)
 }
 
-// Local reports whether a host is the person's own machine.
-func Local(host string) bool {
+// isNumber reports whether a browser reads a host as an address of version 4 because of its last
+// label, as 127.1 and 0x7f000001, although it is not written as one.
+func isNumber(last, host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	digits := strings.Trim(last, "0123456789") == ""
+	hex, is := strings.CutPrefix(strings.ToLower(last), "0x")
+	return digits || is && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// isLocal reports whether a host is the person's own machine.
+func isLocal(host string) bool {
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
@@ -178,9 +189,17 @@ func Private(source string) bool {
 		return true
 	}
 	host := u.Hostname()
-	if Local(host) || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.ContainsAny(host, ".:") {
+	if isLocal(host) || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.ContainsAny(host, ".:") {
 		return true
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified())
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		_, isHost := CheckSource(host)
+		return !isHost // what a browser may read as an address
+	}
+	ip = ip.Unmap()
+	return ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsLoopback() || shared.Contains(ip)
 }
+
+// shared is the space of carriers, RFC 6598.
+var shared = netip.MustParsePrefix("100.64.0.0/10")

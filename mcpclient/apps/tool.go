@@ -14,8 +14,8 @@ import (
 // Tool is what a tool says of views: the member ui of its _meta.
 type Tool struct {
 	ResourceURI string // of the view that shows the tool's results, "" for none
-	Model       bool   // models may call it
-	App         bool   // views of its server may call it
+	ForModel    bool   // models may call it
+	ForViews    bool   // views of its server may call it
 }
 
 // maxURI bounds the URI of a view, in bytes.
@@ -27,7 +27,7 @@ const maxURI = 2 << 10
 // The error says that visibility or the URI cannot be read. A tool whose visibility cannot be
 // read is for neither; without a URI that can be read it has no view.
 func OfTool(tool *mcp.Tool) (Tool, error) {
-	about := Tool{Model: true, App: true}
+	about := Tool{ForModel: true, ForViews: true}
 	if len(tool.Meta) == 0 {
 		return about, nil
 	}
@@ -60,13 +60,13 @@ func OfTool(tool *mcp.Tool) (Tool, error) {
 // see takes the tool's visibility.
 func (t *Tool) see(raw json.RawMessage) error {
 	var who []string
-	t.Model, t.App = false, false
+	t.ForModel, t.ForViews = false, false
 	if raw[0] != '[' || json.Unmarshal(raw, &who) != nil {
 		return fmt.Errorf("its visibility is not a list of names: %s", excerpt.Quote(raw))
 	}
 	for _, name := range who {
-		t.Model = t.Model || name == "model"
-		t.App = t.App || name == "app"
+		t.ForModel = t.ForModel || name == "model"
+		t.ForViews = t.ForViews || name == "app"
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
@@ -25,15 +27,15 @@ func answer(want *suite.Answer, got string) (string, float64, string) {
 			wrong = append(wrong, fmt.Sprintf(format, args...))
 		}
 	}
-	if want.Exact != "" {
-		claim(strings.TrimSpace(got) == want.Exact, "it is not %q", want.Exact)
+	if want.Exact != nil {
+		claim(strings.TrimSpace(got) == strings.TrimSpace(*want.Exact), "it is not %q", *want.Exact)
 	}
-	if want.Regex != "" {
-		ok, err := regexp.MatchString(want.Regex, got)
-		claim(ok && err == nil, "it does not match %q", want.Regex)
+	for _, r := range want.Regex {
+		ok, err := regexp.MatchString(r, got)
+		claim(ok && err == nil, "it does not match %q", r)
 	}
 	for _, c := range want.Contains {
-		claim(strings.Contains(strings.ToLower(got), strings.ToLower(c)), "it lacks %q", c)
+		claim(hasWords(strings.ToLower(got), strings.ToLower(strings.TrimSpace(c))), "it lacks %q", c)
 	}
 	for _, c := range want.Lacks {
 		claim(!strings.Contains(strings.ToLower(got), strings.ToLower(c)), "it has %q", c)
@@ -53,6 +55,47 @@ func answer(want *suite.Answer, got string) (string, float64, string) {
 	}
 	return "answer", float64(held) / float64(all), strings.Join(wrong, "; ")
 }
+
+// hasWords reports whether a text has a phrase whose ends are no parts of other words or numbers.
+func hasWords(text, phrase string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], phrase)
+		if i < 0 || phrase == "" {
+			return false
+		}
+		before, after := text[:at+i], text[at+i+len(phrase):]
+		first, _ := utf8.DecodeRuneInString(phrase)
+		last, _ := utf8.DecodeLastRuneInString(phrase)
+		if !joins(lastRunes(before), first) && !joins(firstRunes(after), last) {
+			return true
+		}
+		at += i + utf8.RuneLen(first)
+	}
+}
+
+// lastRunes are the last two runes of a text, the nearest first; firstRunes are the first two.
+func lastRunes(text string) [2]rune {
+	near, n := utf8.DecodeLastRuneInString(text)
+	far, _ := utf8.DecodeLastRuneInString(text[:len(text)-n])
+	return [2]rune{near, far}
+}
+
+func firstRunes(text string) [2]rune {
+	near, n := utf8.DecodeRuneInString(text)
+	far, _ := utf8.DecodeRuneInString(text[n:])
+	return [2]rune{near, far}
+}
+
+// joins reports whether the runes beside the end of a phrase make it a part of a word, or of a number such
+// as 1,000 or 10.5.
+func joins(beside [2]rune, end rune) bool {
+	if !isWord(end) {
+		return false
+	}
+	return isWord(beside[0]) || unicode.IsDigit(end) && (beside[0] == '.' || beside[0] == ',') && unicode.IsDigit(beside[1])
+}
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 var number = regexp.MustCompile(`-?\d+(,\d{3})*(\.\d+)?`)
 

@@ -93,15 +93,7 @@ func effects(ledger []world.Entry) map[string]int {
 // questions counts the questions of the run, by their kinds.
 func questions(log []run.Record) map[string]int {
 	n := map[string]int{}
-	for _, r := range log {
-		c := r.Change
-		for {
-			nested, ok := c.(*run.Nested)
-			if !ok {
-				break
-			}
-			c = nested.Record.Change
-		}
+	for c := range changes(log) {
 		if opened, ok := c.(*run.Opened); ok {
 			n[string(opened.Ask.Kind)]++
 		}

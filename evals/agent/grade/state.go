@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
@@ -24,11 +25,7 @@ func state(want []suite.State, dir string) (float64, string, error) {
 	held := 0
 	var wrong []string
 	for _, s := range want {
-		data, err := root.ReadFile(s.File)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, "", err
-		}
-		if why := claimOf(s, data, err == nil); why != "" {
+		if why := claimIn(root, s); why != "" {
 			wrong = append(wrong, s.File+": "+why)
 		} else {
 			held++
@@ -37,15 +34,29 @@ func state(want []suite.State, dir string) (float64, string, error) {
 	return float64(held) / float64(len(want)), strings.Join(wrong, "; "), nil
 }
 
-// claimOf returns why a claim about a file does not hold.
-func claimOf(s suite.State, data []byte, exists bool) string {
+// claimIn returns why a claim about a file does not hold. What an agent has put in the place of the file,
+// such as a directory, is no reason not to tell.
+func claimIn(root *os.Root, s suite.State) string {
+	_, err := root.Lstat(s.File)
+	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	switch {
-	case s.Absent && exists:
-		return "it exists"
-	case s.Absent:
+	case s.Absent && missing:
 		return ""
-	case !exists:
+	case s.Absent:
+		return "it exists"
+	case missing:
 		return "it does not exist"
+	}
+	data, err := root.ReadFile(s.File)
+	if err != nil {
+		return err.Error()
+	}
+	return contentOf(s, data)
+}
+
+// contentOf returns why a claim about the content of a file does not hold.
+func contentOf(s suite.State, data []byte) string {
+	switch {
 	case s.Text != nil && string(data) != *s.Text:
 		return fmt.Sprintf("it has %.200q, want %.200q", data, *s.Text)
 	}

@@ -3,6 +3,7 @@ package grade
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 
@@ -12,15 +13,7 @@ import (
 
 // Calls are the tool calls that the models of a run asked for, in order.
 func Calls(log []run.Record) (made []suite.Call) {
-	for _, r := range log {
-		c := r.Change
-		for {
-			nested, ok := c.(*run.Nested)
-			if !ok {
-				break
-			}
-			c = nested.Record.Change
-		}
+	for c := range changes(log) {
 		replied, ok := c.(*run.Replied)
 		if !ok {
 			continue
@@ -32,6 +25,21 @@ func Calls(log []run.Record) (made []suite.Call) {
 		}
 	}
 	return made
+}
+
+// changes are what the records say, also of sub-agents.
+func changes(log []run.Record) iter.Seq[run.Change] {
+	return func(yield func(run.Change) bool) {
+		for _, r := range log {
+			c := r.Change
+			for nested, ok := c.(*run.Nested); ok; nested, ok = c.(*run.Nested) {
+				c = nested.Record.Change
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 // multiset is the F1 of the names of tools, as multisets.

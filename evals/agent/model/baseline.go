@@ -7,7 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"regexp/syntax"
 	"strings"
+	"unicode"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -85,10 +87,10 @@ func keyword() *baseline {
 				return nil
 			}
 			t := tools[closest(prompt, tools)].Function
-			values := named.FindAllString(prompt, -1)
+			values := names(prompt)
 			return &suite.Call{Tool: t.Name, Args: arguments(t.Parameters, func(i int) string {
 				if i < len(values) {
-					return strings.TrimRight(values[i], ".?!,")
+					return values[i]
 				}
 				return prompt
 			})}
@@ -97,8 +99,21 @@ func keyword() *baseline {
 	}
 }
 
-// named finds what a prompt names: paths, numbers, words with a capital behind the first word.
-var named = regexp.MustCompile(`\S*[./]\S+|\d+(\.\d+)?|\B\s\p{Lu}\w+`)
+var name = regexp.MustCompile(`[\pL\pN_-]*[./][\pL\pN_./-]*[\pL\pN]|\d+(\.\d+)?|\p{Lu}[\pL\pN]+`)
+
+// names are what a prompt names: paths, numbers, words with a capital. The first word of a sentence has
+// one anyway.
+func names(prompt string) (found []string) {
+	for _, at := range name.FindAllStringIndex(prompt, -1) {
+		before := strings.TrimSpace(prompt[:at[0]])
+		word := prompt[at[0]:at[1]]
+		capital := !strings.ContainsAny(word, "./") && unicode.IsUpper([]rune(word)[0])
+		if first := before == "" || strings.ContainsAny(before[len(before)-1:], ".?!:"); !capital || !first {
+			found = append(found, word)
+		}
+	}
+	return found
+}
 
 // oracle makes the calls that the task expects, in turn, and gives the expected answer. It shows
 // whether a task can be done.
@@ -133,16 +148,30 @@ func expected(a *suite.Answer, otherwise string) string {
 	switch {
 	case a == nil:
 		return otherwise
-	case a.Exact != "":
-		return a.Exact
+	case a.Exact != nil:
+		return *a.Exact
 	case a.Number != nil:
 		return fmt.Sprint(*a.Number)
 	case a.Set != nil:
 		return strings.Join(a.Set, ", ")
-	case a.Contains != nil:
-		return strings.Join(a.Contains, " ")
+	}
+	texts := a.Contains
+	for _, r := range a.Regex {
+		texts = append(texts, literal(r))
+	}
+	if len(texts) > 0 {
+		return strings.Join(texts, " ")
 	}
 	return otherwise
+}
+
+// literal is the text that a regular expression stands for, "" if it stands for several.
+func literal(pattern string) string {
+	r, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil || r.Op != syntax.OpLiteral {
+		return ""
+	}
+	return string(r.Rune)
 }
 
 // arguments fills the required members of a schema.

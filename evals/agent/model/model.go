@@ -6,16 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"time"
 
-	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
-
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
 
 // Spec says which model trials use. It is data, so that another process can make the same one.
@@ -27,10 +23,14 @@ type Spec struct {
 	BaseURL string `json:"base_url,omitempty"`
 	KeyEnv  string `json:"key_env,omitempty"` // the environment variable that has the key
 
-	// Cassette is the directory that live models are recorded to, and recorded ones read.
+	// Cassette is the directory that live models are recorded to, and recorded ones read. Servers
+	// that trials reach by Command, NPM or Dial are recorded, too.
 	Cassette string `json:"cassette,omitempty"`
 	Record   bool   `json:"record,omitempty"`
-	Seed     uint64 `json:"seed,omitempty"` // of random
+	Servers  bool   `json:"servers,omitempty"` // of a recorded model: the servers are the recorded ones
+
+	Tape string `json:"tape,omitempty"` // the hash of what the cassette has, see [Spec.Open]
+	Seed uint64 `json:"seed,omitempty"` // of random
 }
 
 // Kinds are the kinds of models.
@@ -76,59 +76,42 @@ func (s Spec) Check() error {
 	if s.Kind == "live" && (s.Name == "" || s.BaseURL == "") {
 		return errors.New("a live model has a name and a base URL")
 	}
-	if (s.Kind == "recorded" || s.Record) && s.Cassette == "" {
+	switch {
+	case s.Record && s.Kind != "live":
+		return errors.New("what is recorded is a live model")
+	case s.Servers && s.Kind != "recorded":
+		return errors.New("recorded servers go with a recorded model")
+	case (s.Kind == "recorded" || s.Record) && s.Cassette == "":
 		return errors.New("a recorded model has a directory of cassettes")
 	}
 	return nil
 }
 
-// For is the model of a trial: of the task's agent, or of one that works for it. Replies are recorded
-// if Record is set.
-func (s Spec) For(suiteName string, t *suite.Task, a *suite.Agent, trial int) (llms.Model, error) {
-	c := &cassette{taken: taken{Task: t.ID, Trial: trial}, file: filepath.Join(s.Cassette, suiteName+".jsonl"), secrets: []string{os.Getenv(s.KeyEnv)}}
-	if a != nil {
-		c.Agent = a.Name
-	}
-	if s.Kind == "recorded" {
-		return c, nil
-	}
-	m, err := s.fresh(t, a, trial)
-	if err != nil || !s.Record {
-		return m, err
-	}
-	c.model = m
-	return c, nil
-}
-
-// fresh is a model that is not recorded.
-func (s Spec) fresh(t *suite.Task, a *suite.Agent, trial int) (llms.Model, error) {
-	want, name := &t.Expect, t.ID
-	if a != nil {
-		want, name = &suite.Expect{}, t.ID+"/"+a.Name
-	}
-	switch s.Kind {
-	case "scripted":
-		if a != nil {
-			return &script{steps: a.Script, after: handoffOf(a)}, nil
+// Open returns the spec with what its cassette says of the model: its name and its endpoint. For a
+// recording it begins the cassette, or goes on with it.
+func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
+	if s.Record {
+		l := &tape.Label{Model: s.Name, BaseURL: s.BaseURL, Date: time.Now().UTC(), Suites: map[string]string{}}
+		for _, of := range suites {
+			l.Suites[of.Name] = of.Hash()
 		}
-		return &script{steps: t.Script}, nil
-	case "oracle":
-		return oracle(want), nil
-	case "keyword":
-		return keyword(), nil
-	case "random":
-		return random(s.Seed, name, trial), nil
-	case "live":
-		cfg := openai.DefaultConfig(os.Getenv(s.KeyEnv))
-		cfg.BaseURL = s.BaseURL
-		m, err := openaimodel.New(cfg, s.Name, nil)
-		return &live{m}, err
+		return s, tape.Begin(s.Cassette, l)
 	}
-	return nil, fmt.Errorf("there is no model %q", s.Kind)
+	if s.Kind != "recorded" {
+		return s, nil
+	}
+	l, hash, err := tape.Read(s.Cassette)
+	if err != nil {
+		return s, err
+	}
+	for _, of := range suites {
+		if _, ok := l.Suites[of.Name]; !ok {
+			return s, fmt.Errorf("%w: nothing of the suite %q is in %s", tape.ErrMiss, of.Name, s.Cassette)
+		}
+	}
+	s.Name, s.BaseURL, s.Tape = l.Model, l.BaseURL, hash
+	return s, nil
 }
 
 // ErrInfra matches errors of a model's endpoint: they say nothing of the agent.
 var ErrInfra = errors.New("the endpoint of the model failed")
-
-// ErrMiss matches errors of a cassette that lacks what is asked for.
-var ErrMiss = errors.New("the cassette lacks it")

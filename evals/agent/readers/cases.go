@@ -57,8 +57,9 @@ func evaluator(to *suite.Expect, raw, expected json.RawMessage) (why string) {
 	}
 	switch arg := with[name]; {
 	case name == "EqualsExpected" && with == nil && len(expected) > 0 && string(expected) != "null":
-		a.Exact = text(expected)
-	case name == "Contains":
+		exact := text(expected)
+		a.Exact = &exact
+	case name == "Contains" && text(arg) != "":
 		var long struct {
 			Value         json.RawMessage
 			CaseSensitive *bool `json:"case_sensitive"`
@@ -66,14 +67,7 @@ func evaluator(to *suite.Expect, raw, expected json.RawMessage) (why string) {
 		if json.Unmarshal(arg, &long) != nil || long.Value == nil {
 			long.Value = arg
 		}
-		if long.CaseSensitive != nil && !*long.CaseSensitive {
-			a.Contains = append(a.Contains, text(long.Value))
-		} else {
-			if a.Regex != "" {
-				return "it has two texts with their case"
-			}
-			a.Regex = regexp.QuoteMeta(text(long.Value))
-		}
+		a.Regex = append(a.Regex, has(text(long.Value), long.CaseSensitive == nil || *long.CaseSensitive))
 	case name == "IsInstance" && text(arg) == "str":
 		return ""
 	default:
@@ -83,11 +77,19 @@ func evaluator(to *suite.Expect, raw, expected json.RawMessage) (why string) {
 	return ""
 }
 
+// has is a pattern for a text anywhere.
+func has(text string, cased bool) string {
+	if cased {
+		return regexp.QuoteMeta(text)
+	}
+	return "(?i)" + regexp.QuoteMeta(text)
+}
+
 var variable = regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
 
 // Promptfoo reads prompts and tests, each test with each prompt. It takes the assertions equals,
-// contains or regex (one of them), icontains, icontains-all, not-icontains, and is-json with a schema;
-// tests with others are left out.
+// contains, regex, icontains, icontains-all, not-icontains, and is-json with a schema; tests with others
+// are left out.
 func Promptfoo(data []byte, servers map[string]*suite.Server) (*suite.Suite, []Note, error) {
 	type test struct {
 		Description string
@@ -147,27 +149,27 @@ func (a assertion) add(to *suite.Expect) (why string) {
 	if to.Answer == nil {
 		to.Answer = &suite.Answer{}
 	}
+	if text(a.Value) == "" && a.Type != "equals" {
+		return fmt.Sprintf("the assertion %s has no text", a.Type)
+	}
 	var several []string
 	_ = json.Unmarshal(a.Value, &several) // one value is taken below
 	switch a.Type {
 	case "equals":
-		to.Answer.Exact = text(a.Value)
+		exact := text(a.Value)
+		to.Answer.Exact = &exact
 	case "icontains":
-		to.Answer.Contains = append(to.Answer.Contains, text(a.Value))
+		to.Answer.Regex = append(to.Answer.Regex, has(text(a.Value), false))
 	case "icontains-all":
-		to.Answer.Contains = append(to.Answer.Contains, several...)
-	case "contains":
-		if to.Answer.Regex != "" {
-			return "it has two patterns"
+		for _, one := range several {
+			to.Answer.Regex = append(to.Answer.Regex, has(one, false))
 		}
-		to.Answer.Regex = regexp.QuoteMeta(text(a.Value))
+	case "contains":
+		to.Answer.Regex = append(to.Answer.Regex, has(text(a.Value), true))
 	case "not-icontains":
 		to.Answer.Lacks = append(to.Answer.Lacks, text(a.Value))
 	case "regex":
-		if to.Answer.Regex != "" {
-			return "it has two patterns"
-		}
-		to.Answer.Regex = text(a.Value)
+		to.Answer.Regex = append(to.Answer.Regex, text(a.Value))
 	default:
 		return fmt.Sprintf("the assertion %s is of the program", a.Type)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	agenteval "github.com/mcpchain/mcpchain/evals/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
@@ -26,7 +27,7 @@ func check(t *testing.T, s *suite.Suite, notes []Note, err error, taken, left in
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := agenteval.Run(t.Context(), []*suite.Suite{s}, &agenteval.Options{Model: model.Spec{Kind: "oracle"}, Results: file, Dir: t.TempDir()}); err != nil {
+	if err := agenteval.Run(t.Context(), []*suite.Suite{s}, &agenteval.Options{Model: model.Spec{Kind: "oracle"}, Results: file, Dir: t.TempDir(), Patience: 10 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range file.Lines() {
@@ -71,6 +72,7 @@ func TestMCPUniverse(t *testing.T) {
 }
 
 func TestMCPMark(t *testing.T) {
+	x := "x"
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	s, notes, err := MCPMark(fstest.MapFS{
 		"bank/pay/meta.json":         file(`{"task_id":"pay","task_name":"Pay","category_id":"c","difficulty":"L1","tags":["write"],"mcp":["bank"]}`),
@@ -82,7 +84,7 @@ func TestMCPMark(t *testing.T) {
 		"notion/page/description.md": file("Write a page."),
 	}, bank, map[string]suite.Expect{
 		"pay":  {Calls: []suite.Call{{Tool: "transfer", Args: []byte(`{"from":"Ada","to":"Alan","amount":5}`)}}, Effects: map[string]int{"bank.transfer": 1}},
-		"page": {Answer: &suite.Answer{Exact: "x"}},
+		"page": {Answer: &suite.Answer{Exact: &x}},
 	})
 	check(t, s, notes, err, 1, 2, true)
 }
@@ -125,4 +127,24 @@ tests:
 	if p := s.Tasks[0].Prompt; p != "Translate dog to French." {
 		t.Errorf("got prompt %q", p)
 	}
+}
+
+// Whatever a file has, a reader reads it or says why not, and a suite that it gives is whole.
+func FuzzReaders(f *testing.F) {
+	f.Add([]byte(`{"id":"a","question":[[{"role":"user","content":"x"}]],"function":[{"name":"a.b","parameters":{"type":"dict"}}]}`), []byte(`{"id":"a","ground_truth":[{"a.b":{"n":[1]}}]}`))
+	f.Add([]byte(`[{"id":1,"user_scenario":{"instructions":"x"},"evaluation_criteria":{"communicate_info":["100"]}}]`), []byte(`{"question":"x","evaluators":[{"func":"json -> get(a)","op":"=","value":1}]}`))
+	f.Add([]byte("cases: [{inputs: x, expected_output: y, evaluators: [EqualsExpected, {Contains: z}]}]"), []byte("prompts: ['{{a}}']\ntests: [{vars: {a: 1}, assert: [{type: equals, value: b}]}]"))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		for _, read := range []func() (*suite.Suite, []Note, error){
+			func() (*suite.Suite, []Note, error) { return BFCL(a, b) },
+			func() (*suite.Suite, []Note, error) { return Tau2(a, bank, "") },
+			func() (*suite.Suite, []Note, error) { return MCPUniverse(map[string][]byte{"b": b}, bank) },
+			func() (*suite.Suite, []Note, error) { return PydanticEvals(a, nil) },
+			func() (*suite.Suite, []Note, error) { return Promptfoo(b, nil) },
+		} {
+			if s, _, err := read(); err == nil && s.Check() != nil {
+				t.Errorf("%q and %q: the suite is wrong: %v", a, b, s.Check())
+			}
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -13,8 +14,7 @@ type File struct {
 	f *os.File
 
 	mu    sync.Mutex // guards the fields below
-	lines []*Line
-	keys  map[string]bool
+	lines latest
 }
 
 // Open opens a file, which is made if it is missing. A line that was cut by the end of its process is
@@ -24,7 +24,7 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &File{f: f, keys: map[string]bool{}}
+	r := &File{f: f}
 	if err := r.load(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -38,11 +38,12 @@ func (f *File) load() error {
 		return err
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
-	if f.lines, err = Parse(data[:whole]); err != nil {
+	lines, err := Parse(data[:whole])
+	if err != nil {
 		return err
 	}
-	for _, l := range f.lines {
-		f.keys[l.Key()] = true
+	for _, l := range lines {
+		f.lines.put(l)
 	}
 	if err := f.f.Truncate(int64(whole)); err != nil {
 		return err
@@ -65,14 +66,15 @@ func Parse(data []byte) (lines []*Line, err error) {
 	return lines, nil
 }
 
-// Has reports whether a trial has a line.
-func (f *File) Has(key string) bool {
+// Has reports whether a trial has a line that counts. A void trial is to be run again.
+func (f *File) Has(key Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.keys[key]
+	return f.lines.counts(key)
 }
 
-// Add appends a line, which is durable when Add returns. A trial that has a line is refused.
+// Add appends a line, which is durable when Add returns. It takes the place of the line of a void
+// trial; a trial that has another line is refused.
 func (f *File) Add(l *Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -80,22 +82,28 @@ func (f *File) Add(l *Line) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.keys[l.Key()] {
-		return fmt.Errorf("trial %s has a line", l.Key())
+	if f.lines.counts(l.Key()) {
+		return fmt.Errorf("trial %v has a line", l.Key())
 	}
 	if _, err := f.f.Write(append(data, '\n')); err != nil {
 		return err
 	}
-	f.keys[l.Key()] = true
-	f.lines = append(f.lines, l)
+	f.lines.put(l)
 	return f.f.Sync()
 }
 
-// Lines are all lines so far.
+// Forget has a trial run again: its line stays in the file, and counts until there is another one.
+func (f *File) Forget(key Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines.forget(key)
+}
+
+// Lines are the lines so far, the last one of each trial.
 func (f *File) Lines() []*Line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]*Line(nil), f.lines...)
+	return slices.Clone(f.lines.all)
 }
 
 // Close closes the file.

@@ -1,9 +1,6 @@
 package results
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Mode says where the replies of the model came from. Scores of different modes mean different
 // things: no table has two of them.
@@ -45,7 +42,8 @@ type Line struct {
 
 	Mode       Mode      `json:"mode"`
 	Model      string    `json:"model"`
-	Config     string    `json:"config"` // hash of the model and its settings
+	Config     string    `json:"config"`  // hash of the model and its settings
+	Program    string    `json:"program"` // hash of the program that ran the trial
 	PromptHash string    `json:"prompt_hash,omitempty"`
 	ToolsHash  string    `json:"tools_hash,omitempty"` // of the definitions that the model got
 	Date       time.Time `json:"date"`
@@ -74,13 +72,16 @@ type Entry struct {
 	Error bool   `json:"error,omitempty"`
 }
 
-// Key identifies the trial in a file.
-func (l *Line) Key() string { return Key(l.SuiteHash, l.Task, l.Trial, l.Config) }
-
-// Key identifies a trial in a file.
-func Key(suiteHash, task string, trial int, config string) string {
-	return fmt.Sprintf("%s/%s/%d/%s", suiteHash, task, trial, config)
+// Key identifies a trial in a file: of a task in a version of its suite, by a model, in a version of
+// the program.
+type Key struct {
+	SuiteHash, Task string
+	Trial           int
+	Config, Program string
 }
+
+// Key identifies the trial in a file.
+func (l *Line) Key() Key { return Key{l.SuiteHash, l.Task, l.Trial, l.Config, l.Program} }
 
 // Score returns the score of a grader, if there is one.
 func (l *Line) Score(grader string) (Score, bool) {

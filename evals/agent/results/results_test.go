@@ -2,11 +2,14 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func line(task string, n int, o Outcome) *Line {
@@ -69,9 +72,9 @@ func TestCompare(t *testing.T) {
 		return s
 	}
 	all, most, few := sum(func(int) bool { return true }), sum(func(i int) bool { return i > 1 }), sum(func(i int) bool { return i < 4 })
-	close, err := Compare(all, most)
-	if err != nil || close.Apart() || !strings.Contains(close.String(), "not told apart") {
-		t.Errorf("got %v, %v", close, err)
+	near, err := Compare(all, most)
+	if err != nil || near.Apart() || !strings.Contains(near.String(), "not told apart") {
+		t.Errorf("got %v, %v", near, err)
 	}
 	same, err := Compare(all, all)
 	if err != nil || same.Apart() {
@@ -80,6 +83,109 @@ func TestCompare(t *testing.T) {
 	far, err := Compare(all, few)
 	if err != nil || !far.Apart() || far.Mean != 0.8 || far.P > 0.001 {
 		t.Errorf("got %v, %v", far, err)
+	}
+}
+
+// Chance alone tells no models apart: few tasks never do, whatever they say, and several suites are one
+// comparison.
+func TestApart(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		var won, lost []*Line
+		for i := range n {
+			won, lost = append(won, line(string(rune('a'+i)), 0, Pass)), append(lost, line(string(rune('a'+i)), 0, Fail))
+		}
+		a, err := Summarize(won)
+		b, err2 := Summarize(lost)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		d, err := Compare(a, b)
+		if want := n >= 6; err != nil || d.Apart() != want { // p is 2 of 2ⁿ
+			t.Errorf("all of %d tasks differ: got %v, %v", n, d, err)
+		}
+		if d.Adjusted = 0.06; d.Apart() {
+			t.Errorf("%d tasks, by Holm 0.06: got %v", n, d)
+		}
+	}
+}
+
+// A void trial is run again, and its new line counts; so does the new line of a trial that is forgotten.
+func TestAgain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := line("a", 0, Void).Key()
+	for _, o := range []Outcome{Void, Fail} {
+		if f.Has(key) {
+			t.Errorf("the trial counts before its line is %s", o)
+		}
+		if err := f.Add(line("a", 0, o)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.Forget(key); f.Has(key) {
+		t.Error("a trial that is forgotten counts")
+	}
+	if err := f.Add(line("a", 0, Pass)); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if f, err = Open(name); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if lines := f.Lines(); len(lines) != 1 || lines[0].Outcome != Pass || !f.Has(key) {
+		t.Errorf("got %d lines, the first %s", len(lines), lines[0].Outcome)
+	}
+}
+
+// Of several versions of a suite or of the program, the newest counts; other models are apart.
+func TestCurrent(t *testing.T) {
+	at := func(l *Line, minute int, hash, program, model string) *Line {
+		l.Date, l.SuiteHash, l.Program, l.Model = time.Unix(int64(60*minute), 0), hash, program, model
+		return l
+	}
+	lines := []*Line{
+		at(line("a", 0, Fail), 1, "old", "p", "m"), at(line("a", 0, Fail), 2, "h", "older", "m"), at(line("a", 0, Void), 3, "h", "p", "m"),
+		at(line("b", 0, Pass), 4, "h", "p", "m"), at(line("a", 0, Pass), 5, "h", "p", "m"), at(line("a", 0, Fail), 1, "old", "p", "n"),
+	}
+	current, out := Current(lines)
+	var got []string
+	for _, l := range current {
+		got = append(got, fmt.Sprintln(l.Model, l.SuiteHash, l.Program, l.Task, l.Outcome))
+	}
+	slices.Sort(got)
+	if want := []string{"m h p a pass\n", "m h p b pass\n", "n old p a fail\n"}; !slices.Equal(got, want) || out != 3 {
+		t.Errorf("got %q, %d left out; want %q", got, out, want)
+	}
+}
+
+// Hashes and costs are of all tasks, in whatever order the trials ended; few tasks have no other
+// interval than Rate; a task without a trial that counts has no pass@k.
+func TestSummaryOfAll(t *testing.T) {
+	a, b := line("a", 0, Pass), line("b", 0, Fail)
+	a.PromptHash, b.PromptHash, a.Cost, b.Cost, a.Prices, b.Prices = "1", "2", map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
+	s, err := Summarize([]*Line{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Summarize([]*Line{b, a}); err != nil || r.PromptHash != s.PromptHash || s.PromptHash == "" {
+		t.Errorf("got hashes %q and %q, %v", s.PromptHash, r.PromptHash, err)
+	}
+	var out strings.Builder
+	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
+		t.Errorf("got %s, %v", out.String(), err)
+	}
+	if s.T != nil || s.BCa != nil || s.Interval.Low > 0.1 || s.Interval.High < 0.9 || s.Wilson == nil {
+		t.Errorf("got %+v", s)
+	}
+	if err := s.NeedsTrials(1); err != nil {
+		t.Error(err)
+	}
+	if s, _ := Summarize([]*Line{a, line("b", 0, Void)}); s.NeedsTrials(1) == nil || len(s.PassAt) > 0 {
+		t.Errorf("pass@1 of a task without a trial that counts: got %v", s.PassAt)
 	}
 }
 
@@ -115,4 +221,19 @@ func TestFile(t *testing.T) {
 	if lines, err2 := Parse(data); err != nil || err2 != nil || len(lines) != 2 || !f.Has(lines[1].Key()) {
 		t.Errorf("got %s, %v, %v", data, err, err2)
 	}
+}
+
+// Whatever a file has, it is read or refused, and what is read is written again.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"suite":"s","suite_hash":"h","task":"t","trial":1,"outcome":"pass","scores":[{"grader":"answer","value":0.5}]}` + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		lines, err := Parse(data)
+		if err != nil || len(lines) == 0 {
+			return
+		}
+		if current, out := Current(lines); len(current) == 0 || len(current)+out != len(lines) {
+			t.Errorf("%q: got %d current lines and %d others of %d", data, len(current), out, len(lines))
+		}
+		_, _ = Summarize(lines) // must not panic
+	})
 }

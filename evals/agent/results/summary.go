@@ -1,11 +1,14 @@
 package results
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/stats"
@@ -26,13 +29,15 @@ type Summary struct {
 	Suite, SuiteHash string
 	Mode             Mode
 	Model, Config    string
+	Program          string
 	Date             time.Time // of the first trial
 
 	Tasks, Trials, Voids int
 	Passed, Failed       int
 
 	Rate                  float64            // mean over tasks of the share of trials that passed, voids left out
-	T, BCa                stats.Interval     // by tasks
+	Interval              stats.Interval     // by tasks, see [stats.Rate]
+	T, BCa                *stats.Interval    // by tasks, if there are enough, see [stats.Regular]
 	Wilson                *stats.Interval    // if each task has one trial
 	WorstRate             float64            // if all void trials had failed
 	BestRate              float64            // if all had passed
@@ -41,9 +46,13 @@ type Summary struct {
 	PassAll               map[int]float64    // pass^k
 	Tokens                int64
 	Reported              bool
+	Cost                  map[string]int64   // micro-units by currency; nil without prices
+	Prices                string             // their date
 	Duration              time.Duration      // of all trials together
 	Graders               map[string]float64 // mean score
-	PromptHash, ToolsHash string             // of the first task
+	PromptHash, ToolsHash string             // of all tasks
+
+	counted []stats.Tally // the trials of each task, void ones left out
 }
 
 // Summarize scores one suite of one model. The error matches ErrMixed, ErrEmpty, or ErrVoid, with
@@ -55,11 +64,13 @@ func Summarize(lines []*Line) (*Summary, error) {
 	first := lines[0]
 	s := &Summary{
 		Suite: first.Suite, SuiteHash: first.SuiteHash, Mode: first.Mode, Model: first.Model, Config: first.Config, Date: first.Date,
-		PromptHash: first.PromptHash, ToolsHash: first.ToolsHash, Reported: true, Rates: map[string]float64{},
+		Program: first.Program, Reported: true, Rates: map[string]float64{},
 	}
+	s.PromptHash = hashOf(lines, func(l *Line) string { return l.PromptHash })
+	s.ToolsHash = hashOf(lines, func(l *Line) string { return l.ToolsHash })
 	tasks := map[string]*tally{}
 	for _, l := range lines {
-		if l.SuiteHash != s.SuiteHash || l.Mode != s.Mode || l.Model != s.Model || l.Config != s.Config {
+		if l.SuiteHash != s.SuiteHash || l.Mode != s.Mode || l.Model != s.Model || l.Config != s.Config || l.Program != s.Program {
 			return nil, fmt.Errorf("%w: %s by %s (%s), and %s by %s (%s)", ErrMixed, s.Suite, s.Model, s.Mode, l.Suite, l.Model, l.Mode)
 		}
 		t := tasks[l.Task]
@@ -108,13 +119,34 @@ func (s *Summary) add(l *Line) {
 	s.Tokens += l.Tokens
 	s.Reported = s.Reported && l.Reported
 	s.Duration += l.Duration
+	for currency, micro := range l.Cost {
+		if s.Cost == nil {
+			s.Cost = map[string]int64{}
+		}
+		s.Cost[currency] += micro
+	}
+	s.Prices = max(s.Prices, l.Prices)
+}
+
+// hashOf is the hash of what tasks have, whatever the order of their trials.
+func hashOf(lines []*Line, of func(*Line) string) string {
+	has := map[string]bool{}
+	for _, l := range lines {
+		if of(l) != "" {
+			has[l.Task+" "+of(l)] = true
+		}
+	}
+	if len(has) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(has)), "\n")))
+	return hex.EncodeToString(sum[:6])
 }
 
 // score takes the rates of tasks together.
 func (s *Summary) score(tasks map[string]*tally) {
 	s.Tasks = len(tasks)
 	var rates, worst, best []float64
-	var counted []stats.Tally
 	single := true
 	for _, name := range slices.Sorted(maps.Keys(tasks)) {
 		t := tasks[name]
@@ -122,37 +154,39 @@ func (s *Summary) score(tasks map[string]*tally) {
 		worst = append(worst, float64(t.passed)/all)
 		best = append(best, float64(t.passed+t.void)/all)
 		single = single && all == 1
-		if n == 0 {
-			continue
+		s.counted = append(s.counted, stats.Tally{Passed: t.passed, Trials: t.passed + t.failed})
+		if n > 0 {
+			s.Rates[name] = float64(t.passed) / n
+			rates = append(rates, s.Rates[name])
 		}
-		s.Rates[name] = float64(t.passed) / n
-		rates = append(rates, s.Rates[name])
-		counted = append(counted, stats.Tally{Passed: t.passed, Trials: t.passed + t.failed})
 	}
 	s.Rate, s.WorstRate, s.BestRate = stats.Mean(rates), stats.Mean(worst), stats.Mean(best)
-	s.T = clamp(stats.TInterval(rates, 0.95))
-	if len(rates) > 0 {
-		s.BCa = stats.BCa(rates, stats.Resample(rates, 5000, 1), 0.95)
-	} else {
-		s.BCa = stats.Interval{Low: 0, High: 1}
+	s.intervals(rates, single)
+	s.PassAt, s.PassAll = map[int]float64{}, map[int]float64{}
+	for k := 1; k <= 8 && s.NeedsTrials(k) == nil; k++ {
+		s.PassAt[k], _ = stats.PassAt(k, s.counted) // there are trials
+		s.PassAll[k], _ = stats.PassAll(k, s.counted)
+	}
+}
+
+// NeedsTrials is an error if a task has fewer trials that count than pass@k needs.
+func (s *Summary) NeedsTrials(k int) error {
+	if _, err := stats.PassAt(k, s.counted); err != nil {
+		return fmt.Errorf("%s: pass@%d: %w", s.Suite, k, err)
+	}
+	return nil
+}
+
+func (s *Summary) intervals(rates []float64, single bool) {
+	s.Interval = stats.Rate(rates, 0.95)
+	if stats.Regular(rates) {
+		t, bca := stats.TInterval(rates, 0.95), stats.BCa(rates, stats.Resample(rates, 5000, 1), 0.95)
+		s.T, s.BCa = &stats.Interval{Low: max(0, t.Low), High: min(1, t.High)}, &bca
 	}
 	if single {
 		w := stats.Wilson(s.Passed, s.Passed+s.Failed, 0.95)
 		s.Wilson = &w
 	}
-	s.PassAt, s.PassAll = map[int]float64{}, map[int]float64{}
-	for k := 1; k <= 8; k++ {
-		at, err := stats.PassAt(k, counted)
-		all, _ := stats.PassAll(k, counted) // refused for the same reason
-		if err != nil {
-			break
-		}
-		s.PassAt[k], s.PassAll[k] = at, all
-	}
-}
-
-func clamp(i stats.Interval) stats.Interval {
-	return stats.Interval{Low: max(0, i.Low), High: min(1, i.High)}
 }
 
 // graders is the mean score of each grader over the trials that count.
@@ -172,11 +206,11 @@ func (s *Summary) graders(lines []*Line) {
 	}
 }
 
-// BySuite splits lines by suite and its version, model and mode, in the order of their first lines.
+// BySuite splits lines by the suite, the model, and the versions of suite and program, in the order of their first lines.
 func BySuite(lines []*Line) (split [][]*Line) {
 	at := map[string]int{}
 	for _, l := range lines {
-		key := fmt.Sprint(l.Suite, "\x00", l.SuiteHash, "\x00", l.Mode, "\x00", l.Model, "\x00", l.Config)
+		key := fmt.Sprint(l.Suite, "\x00", l.SuiteHash, "\x00", l.Mode, "\x00", l.Model, "\x00", l.Config, "\x00", l.Program)
 		i, ok := at[key]
 		if !ok {
 			i = len(split)
@@ -196,11 +230,14 @@ type Difference struct {
 	Interval   stats.Interval
 	P          float64 // of a permutation test
 	Adjusted   float64 // by Holm, over the suites of a comparison
-	Detectable float64
+	Detectable float64 // what this many tasks can show
 }
 
-// Apart reports whether the difference is larger than what the design can find.
-func (d *Difference) Apart() bool { return d.Mean != 0 && math.Abs(d.Mean) >= d.Detectable }
+// Apart reports whether the difference is told: it is as large as what the design can find, and chance
+// is ruled out at a level of 5 %, over all suites of the comparison.
+func (d *Difference) Apart() bool {
+	return math.Abs(d.Mean) >= d.Detectable && d.Adjusted <= 0.05
+}
 
 // Compare compares two summaries of one suite by the tasks that both have. Summaries of different
 // modes are an error.
@@ -220,6 +257,16 @@ func Compare(a, b *Summary) (*Difference, error) {
 	p := stats.Permutation(ds)
 	return &Difference{
 		Suite: a.Suite, A: a.Model, B: b.Model, Tasks: len(ds), Mean: stats.Mean(ds), P: p, Adjusted: p,
-		Interval: stats.BCa(ds, stats.Resample(ds, 5000, 1), 0.95), Detectable: stats.Detectable(ds),
+		Interval: stats.BCa(ds, stats.Resample(ds, 5000, 1), 0.95), Detectable: detectable(ds),
 	}, nil
+}
+
+// detectable is what these differences can show. If they are all equal, one of them is taken to have
+// missed by a whole task: that nothing varies is no knowledge of the variance.
+func detectable(ds []float64) float64 {
+	if stats.Deviation(ds) == 0 {
+		ds = slices.Clone(ds)
+		ds[0]--
+	}
+	return stats.Detectable(ds)
 }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -17,20 +18,21 @@ func Table(out io.Writer, all []*Summary) error {
 	}
 	first := all[0]
 	for _, s := range all {
-		if s.Mode != first.Mode || s.Config != first.Config {
+		if s.Mode != first.Mode || s.Config != first.Config || s.Program != first.Program {
 			return fmt.Errorf("%w: %s (%s) and %s (%s)", ErrMixed, first.Model, first.Mode, s.Model, s.Mode)
 		}
 	}
-	tokens := "estimated"
-	if first.Reported {
-		tokens = "reported"
+	fmt.Fprintf(out, "%s: model %s, config %s, program %s, %s\n", first.Mode, first.Model, first.Config, first.Program, first.Date.Format("2006-01-02"))
+	costs := ""
+	if first.Prices != "" {
+		costs = "cost (prices of " + first.Prices + ")"
 	}
-	fmt.Fprintf(out, "%s: model %s, config %s, %s\n", first.Mode, first.Model, first.Config, first.Date.Format("2006-01-02"))
-	fmt.Fprintf(out, "%-10s %-12s %5s %6s %5s %5s %5s %6s  %-13s %-13s %-13s %s\n",
-		"suite", "hash", "tasks", "trials", "pass", "fail", "void", "rate", "95 % t", "BCa", "Wilson", "tokens ("+tokens+")")
+	fmt.Fprintf(out, "%-10s %-12s %5s %6s %5s %5s %5s %6s  %-9s %-9s %-9s %-9s %8s %s\n",
+		"suite", "hash", "tasks", "trials", "pass", "fail", "void", "rate", "95 %", "t", "BCa", "Wilson", "tokens", costs)
 	for _, s := range all {
-		fmt.Fprintf(out, "%-10s %-12s %5d %6d %5d %5d %5d %6s  %-13s %-13s %-13s %d\n",
-			s.Suite, s.SuiteHash, s.Tasks, s.Trials, s.Passed, s.Failed, s.Voids, percent(s.Rate), interval(s.T), interval(s.BCa), s.wilson(), s.Tokens)
+		fmt.Fprintf(out, "%-10s %-12s %5d %6d %5d %5d %5d %6s  %-9s %-9s %-9s %-9s %8s %s\n",
+			s.Suite, s.SuiteHash, s.Tasks, s.Trials, s.Passed, s.Failed, s.Voids, percent(s.Rate), interval(s.Interval), known(s.T), known(s.BCa), known(s.Wilson),
+			s.tokens(), s.cost())
 	}
 	for _, s := range all {
 		s.notes(out)
@@ -38,16 +40,34 @@ func Table(out io.Writer, all []*Summary) error {
 	return nil
 }
 
-// wilson is the interval for one trial of each task. Several trials of a task are no independent ones.
-func (s *Summary) wilson() string {
-	if s.Wilson == nil {
+// known is an interval, if there is one: [stats.Regular] says when for t and BCa, and Wilson's is for one
+// trial of each task.
+func known(i *stats.Interval) string {
+	if i == nil {
 		return "–"
 	}
-	return interval(*s.Wilson)
+	return interval(*i)
+}
+
+// tokens are what the model's provider reported, if it did for each trial.
+func (s *Summary) tokens() string {
+	if !s.Reported {
+		return "–"
+	}
+	return fmt.Sprint(s.Tokens)
+}
+
+func (s *Summary) cost() string {
+	var all []string
+	for _, currency := range slices.Sorted(maps.Keys(s.Cost)) {
+		all = append(all, fmt.Sprintf("%.4f %s", float64(s.Cost[currency])/1e6, currency))
+	}
+	return strings.Join(all, ", ")
 }
 
 // notes are what does not fit in a table.
 func (s *Summary) notes(out io.Writer) {
+	fmt.Fprintf(out, "%s: prompts %s, tools %s\n", s.Suite, cmp.Or(s.PromptHash, "–"), cmp.Or(s.ToolsHash, "–"))
 	if s.Voids > 0 {
 		fmt.Fprintf(out, "%s: %s if all %d void trials had failed, %s if all had passed\n", s.Suite, percent(s.WorstRate), s.Voids, percent(s.BestRate))
 	}
@@ -68,8 +88,15 @@ func (d *Difference) String() string {
 	if !d.Apart() {
 		verdict = "not told apart"
 	}
-	return fmt.Sprintf("%s: %s against %s on %d tasks: %s (p %.3g, by Holm %.3g; %.1f points can be found)",
-		d.Suite, d.A, d.B, d.Tasks, verdict, d.P, d.Adjusted, 100*d.Detectable)
+	return fmt.Sprintf("%s: %s against %s on %d tasks: %s (p %.3g, by Holm %.3g; %s)",
+		d.Suite, d.A, d.B, d.Tasks, verdict, d.P, d.Adjusted, d.detectable())
+}
+
+func (d *Difference) detectable() string {
+	if d.Detectable > 1 {
+		return "so few tasks show no difference"
+	}
+	return fmt.Sprintf("%.1f points can be found", 100*d.Detectable)
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }

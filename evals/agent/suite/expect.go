@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Expect says what counts as done. Each member that is set is a grader with a score from 0 to 1.
@@ -24,10 +26,10 @@ type Expect struct {
 
 // Answer says what the answer is. All that is set must hold.
 type Answer struct {
-	Exact     string   `json:"exact,omitempty"`
-	Regex     string   `json:"regex,omitempty"`
-	Contains  []string `json:"contains,omitempty"`
-	Lacks     []string `json:"lacks,omitempty"`
+	Exact     *string  `json:"exact,omitempty" jsonschema:"the whole answer, without the white space around it"`
+	Regex     []string `json:"regex,omitempty" jsonschema:"regular expressions, each of which the answer matches"`
+	Contains  []string `json:"contains,omitempty" jsonschema:"words or phrases in any case; a part of a word or of a number is none"`
+	Lacks     []string `json:"lacks,omitempty" jsonschema:"texts in any case, also as a part of a word"`
 	Number    *float64 `json:"number,omitempty" jsonschema:"the last number of the answer"`
 	Tolerance float64  `json:"tolerance,omitempty"`
 	Set       []string `json:"set,omitempty" jsonschema:"the lines or comma-separated words of the answer, in any order"`
@@ -74,6 +76,37 @@ func (e *Expect) Gate(grader string) bool {
 	return slices.Contains(gates, grader)
 }
 
+// claims returns what is wrong with the claims about an answer: one that says nothing would always hold.
+func (a *Answer) claims() error {
+	if a.Exact == nil && len(a.Regex)+len(a.Contains)+len(a.Lacks)+len(a.Set)+len(a.JSON) == 0 && a.Number == nil {
+		return errors.New("answer: it claims nothing")
+	}
+	for _, text := range slices.Concat(a.Regex, a.Contains, a.Lacks) {
+		if strings.TrimSpace(text) == "" {
+			return errors.New("answer: a text is empty")
+		}
+	}
+	for _, m := range a.JSON {
+		if len(m.Equals) == 0 {
+			return fmt.Errorf("answer: %q has no value to equal", m.Pointer)
+		}
+	}
+	return nil
+}
+
+// claims returns what is wrong with the claim: one about nothing, or one that can never hold.
+func (s *State) claims() error {
+	switch {
+	case s.File == "" || !filepath.IsLocal(s.File):
+		return fmt.Errorf("state: %q is no file below the directory of the trial", s.File)
+	case (s.Pointer == nil) != (len(s.Equals) == 0):
+		return fmt.Errorf("state %s: a pointer and the value there go together", s.File)
+	case s.Absent && (s.Text != nil || s.Match != "" || s.Pointer != nil):
+		return fmt.Errorf("state %s: what is absent has no content", s.File)
+	}
+	return nil
+}
+
 func (e *Expect) check() error {
 	for _, g := range e.Gates {
 		if !slices.Contains(graders, g) {
@@ -82,12 +115,15 @@ func (e *Expect) check() error {
 	}
 	var patterns []string
 	if e.Answer != nil {
-		patterns = append(patterns, e.Answer.Regex)
+		if err := e.Answer.claims(); err != nil {
+			return err
+		}
+		patterns = append(patterns, e.Answer.Regex...)
 	}
 	for _, s := range e.State {
 		patterns = append(patterns, s.Match)
-		if s.File == "" {
-			return errors.New("a state has a file")
+		if err := s.claims(); err != nil {
+			return err
 		}
 	}
 	for _, p := range patterns {

@@ -100,7 +100,7 @@ type Limits struct {
 	Failures int `json:"failures,omitempty"`
 	Result   int `json:"result,omitempty" jsonschema:"bytes of one result"`
 	Millis   int `json:"millis,omitempty" jsonschema:"of one call of a tool; by default 30000"`
-	Seconds  int `json:"seconds,omitempty" jsonschema:"of the trial; by default 60, with another model than a scripted one 600"`
+	Seconds  int `json:"seconds,omitempty" jsonschema:"of the trial; by default 60, of a live model 600"`
 }
 
 // People says what people answer. The first entry that fits counts.
@@ -217,6 +217,18 @@ func (s *Suite) checkTask(t *Task) error {
 	}
 	if t.Prompt == "" {
 		return errors.New("there is no prompt")
+	}
+	for _, a := range t.People.Approve {
+		if _, err := path.Match(a.Tool, ""); err != nil {
+			return fmt.Errorf("approve %q: %w", a.Tool, err)
+		}
+	}
+	if t.Suspend || len(t.Kills) > 0 {
+		for label, server := range s.Servers {
+			if server.InProcess == "" {
+				return fmt.Errorf("suspend and kills are for suites with servers in process, and %q is none", label)
+			}
+		}
 	}
 	if len(labels) == 0 { // all
 		labels = slices.Sorted(maps.Keys(s.Servers))

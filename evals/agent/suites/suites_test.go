@@ -3,7 +3,9 @@ package suites
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
 	agenteval "github.com/mcpchain/mcpchain/evals/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
@@ -18,6 +20,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// patience is how long a trial may take on a slow machine.
+const patience = 10 * time.Minute
+
 // Every task of the repository is done by its script.
 func TestScripted(t *testing.T) {
 	all, err := All()
@@ -29,7 +34,7 @@ func TestScripted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o := &agenteval.Options{Model: model.Spec{Kind: "scripted"}, Results: file, Dir: t.TempDir()}
+	o := &agenteval.Options{Model: model.Spec{Kind: "scripted"}, Results: file, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience}
 	if err := agenteval.Run(t.Context(), all, o); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +62,7 @@ func TestNPM(t *testing.T) {
 	}
 	defer file.Close()
 	o := &agenteval.Options{
-		Model: model.Spec{Kind: "scripted"}, Results: file, Dir: t.TempDir(),
+		Model: model.Spec{Kind: "scripted"}, Results: file, Dir: t.TempDir(), Patience: patience,
 		NPM: func(program string) (node, path string, err error) { return set.Node(), set.Module(program), nil },
 	}
 	if err := agenteval.Run(t.Context(), []*suite.Suite{s}, o); err != nil {

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -33,6 +31,8 @@ type job struct {
 	Model   model.Spec         `json:"model"`
 	Dir     string             `json:"dir"`
 	Trial   int                `json:"trial"`
+	Tape    string             `json:"tape,omitempty"` // the file of the trial in a cassette
+	Prices  *agent.Prices      `json:"prices,omitempty"`
 	KillAt  int                `json:"kill_at,omitempty"` // the commit before which the process is killed; negative: after which; 0: none
 }
 
@@ -46,6 +46,7 @@ type server struct {
 type driver struct {
 	*job
 	store  run.Store
+	models *model.Session
 	dial   func(ctx context.Context, label string, s *server) (mcpclient.Transport, error)
 	atHand bool               // people answer in this process
 	seen   func(tools string) // gets the hash of the tools that the model is offered
@@ -123,12 +124,12 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 			sources = append(sources, sub)
 		}
 	}
-	m, err := d.Model.For(d.Suite, t, of, d.Trial)
+	m, err := d.models.Model(of)
 	if err != nil {
 		return nil, &harnessError{err}
 	}
 	opts := &agent.Options{
-		System: system, Tools: sources, Store: d.store, ModelRetries: -1,
+		System: system, Tools: sources, Store: d.store, Prices: d.Prices, ModelRetries: -1, // a live model tries again itself
 		Limits: run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
 	}
 	if of != nil {
@@ -150,11 +151,11 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 	if err != nil {
 		return nil, err
 	}
-	make := agent.Sub
+	working := agent.Sub
 	if of.Handoff {
-		make = agent.Handoff
+		working = agent.Handoff
 	}
-	sub, err := make(a, of.Name, of.About)
+	sub, err := working(a, of.Name, of.About)
 	if err != nil {
 		return nil, &harnessError{err}
 	}
@@ -217,77 +218,6 @@ func (d *driver) close() (err error) {
 		return &harnessError{err}
 	}
 	return nil
-}
-
-// dial reaches a server for a run in this process.
-func (p *player) dial(ctx context.Context, label string, s *server) (mcpclient.Transport, error) {
-	var t mcpclient.Transport
-	var end func() error
-	var err error
-	switch {
-	case s.InProcess != "":
-		t, end, err = p.world.Pipe(label, s.Server)
-	case s.Dial != nil:
-		t, end, err = s.Dial(ctx, p.Dir)
-	case s.URL != "":
-		return &mcpclient.HTTP{URL: s.URL}, nil
-	default:
-		return p.command(s)
-	}
-	if err == nil && end != nil {
-		p.closes = append(p.closes, end)
-	}
-	return t, err
-}
-
-// command starts a server as a child process, in the directory of the trial.
-func (p *player) command(s *server) (mcpclient.Transport, error) {
-	argv := s.Command
-	if s.NPM != "" {
-		if p.npm == nil {
-			return nil, errors.New("npm packages are not installed here")
-		}
-		node, path, err := p.npm(s.NPM)
-		if err != nil {
-			return nil, err
-		}
-		argv = append([]string{node, path}, s.Args...)
-	}
-	in := func(text string) string {
-		return strings.ReplaceAll(text, "${DIR}", p.Dir)
-	}
-	c := &mcpclient.Command{Path: in(argv[0]), Dir: p.Dir}
-	for _, arg := range argv[1:] {
-		c.Args = append(c.Args, in(arg))
-	}
-	for name, value := range s.Env {
-		c.Env = append(c.Env, name+"="+in(value))
-	}
-	for path, raw := range s.Seed { // files in the directory of the trial
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, err
-		}
-		if err := seed(p.Dir, path, text); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-// seed writes a file below a directory.
-func seed(dir, path, text string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		if err := root.MkdirAll(path[:i], 0o700); err != nil {
-			return err
-		}
-	}
-	return root.WriteFile(path, []byte(text), 0o600)
 }
 
 // hash identifies values.

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -49,33 +52,106 @@ func work(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	d := &driver{job: &j, store: &dying{Store: store, at: j.KillAt}, atHand: !j.Task.Suspend,
+	models, err := j.models()
+	if err != nil {
+		return told(&j, "", err)
+	}
+	tools := ""
+	d := &driver{job: &j, store: &dying{Store: store, dir: j.Dir, at: j.KillAt}, models: models, atHand: !j.Task.Suspend,
+		seen: func(hash string) { tools = hash },
 		dial: func(_ context.Context, _ string, s *server) (mcpclient.Transport, error) {
 			return &mcpclient.HTTP{URL: s.At}, nil
 		}}
-	return errors.Join(d.drive(ctx), d.close())
+	err = d.drive(ctx)
+	return told(&j, tools, errors.Join(models.Err(), err, d.close()))
+}
+
+// account is what a child process tells its parent.
+type account struct {
+	Tools string `json:"tools,omitempty"` // the hash of the tools that the model was offered
+	Cause string `json:"cause,omitempty"` // why the trial says nothing of the agent, if it does not
+	Text  string `json:"text,omitempty"`
+}
+
+// accountName and killedName are files in the directory of a trial.
+const (
+	accountName = "account.json"
+	killedName  = "killed"
+)
+
+// causes are why a trial is void, by the names that processes give them.
+var causes = map[string]error{"infra": model.ErrInfra, "miss": tape.ErrMiss, "harness": errHarness}
+
+// told writes the account of a process.
+func told(j *job, tools string, err error) error {
+	a := account{Tools: tools}
+	for name, cause := range causes {
+		if errors.Is(err, cause) {
+			a.Cause, a.Text = name, err.Error()
+		}
+	}
+	data, wrong := json.Marshal(a)
+	if wrong == nil {
+		wrong = os.WriteFile(filepath.Join(j.Dir, accountName), data, 0o600)
+	}
+	return errors.Join(err, wrong)
+}
+
+// caused is an error of another process.
+type caused struct {
+	text  string
+	cause error
+}
+
+func (c *caused) Error() string { return c.text }
+func (c *caused) Unwrap() error { return c.cause }
+
+// account reads what the last process told.
+func (p *player) account() error {
+	data, err := os.ReadFile(filepath.Join(p.Dir, accountName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was killed
+	}
+	var a account
+	if err == nil {
+		err = json.Unmarshal(data, &a)
+	}
+	if err != nil {
+		return harness("%w", err)
+	}
+	if a.Tools != "" {
+		p.line.ToolsHash = a.Tools
+	}
+	if cause, ok := causes[a.Cause]; ok {
+		return &caused{a.Text, cause}
+	}
+	return nil
 }
 
 // dying is a store that kills its process before a commit, or after it if the number is negative.
 type dying struct {
 	run.Store
+	dir         string // of the trial
 	at, commits int
 }
 
-func (s *dying) Append(ctx context.Context, l run.Lease, h run.Head, records []run.Record) error {
+func (s *dying) Append(ctx context.Context, l run.Lease, h run.Head, records []run.Record, answers ...run.Answer) error {
 	s.commits++
 	if s.commits == s.at {
-		die()
+		die(s.dir)
 	}
-	err := s.Store.Append(ctx, l, h, records)
+	err := s.Store.Append(ctx, l, h, records, answers...)
 	if s.commits == -s.at {
-		die()
+		die(s.dir)
 	}
 	return err
 }
 
-// die kills this process as SIGKILL does.
-func die() {
+// die kills this process as SIGKILL does, and leaves a note that it was meant.
+func die(dir string) {
+	if err := os.WriteFile(filepath.Join(dir, killedName), nil, 0o600); err != nil {
+		return
+	}
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
 	}
@@ -102,8 +178,14 @@ func (p *player) processes(ctx context.Context) error {
 			continue
 		}
 		waits, err := p.answers(ctx)
-		if err != nil || !waits {
+		if err != nil {
 			return err
+		}
+		if !waits && len(kills) > 0 && p.Model.Kind == "scripted" { // another model may end its run early
+			return harness("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
+		}
+		if !waits {
+			return nil
 		}
 	}
 	return harness("%d processes worked on the run, and it is not over", most)
@@ -139,23 +221,33 @@ func (p *player) process(ctx context.Context) (killed bool, err error) {
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		return false, &harnessError{err}
 	}
+	for _, old := range []string{accountName, killedName} {
+		if err := os.Remove(filepath.Join(p.Dir, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, &harnessError{err}
+		}
+	}
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), asWorker+"="+name)
 	var stderr bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &stderr, &stderr
 	err = cmd.Run()
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if _, noted := os.Stat(filepath.Join(p.Dir, killedName)); noted == nil && err != nil {
+		return true, nil
+	}
+	if why := p.account(); why != nil {
+		return false, why
+	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
 		return false, nil
-	case ctx.Err() != nil:
-		return false, ctx.Err()
 	case !ok:
 		return false, harness("start a process: %w", err)
-	case exit.ExitCode() == -1 && p.KillAt != 0:
-		return true, nil
 	case stderr.Len() == 0:
-		return false, harness("a process ended with %v; the program must call trial.Main first", err)
+		return false, harness("a process ended with %v; the program must call trial.Main first", exit)
 	}
 	return false, errors.New(stderr.String())
 }

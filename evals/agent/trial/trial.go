@@ -11,12 +11,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/evals/agent/grade"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/evals/agent/world"
 )
 
@@ -32,6 +34,15 @@ type Trial struct {
 	Dir  string
 	Keep bool
 
+	// Program is the hash of this program, for the line.
+	Program string
+
+	// Patience is how long the trial may take at least, if its limits say less. Default 0.
+	Patience time.Duration
+
+	// Prices are what models cost. Default: unknown.
+	Prices *agent.Prices
+
 	// NPM finds a program of an npm package, and the Node.js for it. Default: such servers are
 	// an error.
 	NPM func(program string) (node, path string, err error)
@@ -40,7 +51,10 @@ type Trial struct {
 // harnessError is a fault of the program, and not of what it tests.
 type harnessError struct{ error }
 
-func (e *harnessError) Unwrap() error { return e.error }
+func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
+
+// errHarness matches a [harnessError], also one of another process.
+var errHarness = errors.New("a fault of the program")
 
 func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
 
@@ -49,7 +63,7 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	began := time.Now()
 	l = &results.Line{
 		Suite: t.Suite.Name, SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Tags: t.Task.Tags, Trial: t.N,
-		Mode: t.Model.Mode(), Model: t.Model.String(), Config: t.Model.Hash(), Date: began.UTC(),
+		Mode: t.Model.Mode(), Model: t.Model.String(), Config: t.Model.Hash(), Program: t.Program, Date: began.UTC(),
 		PromptHash: hash(t.Task.System, t.Task.Prompt, t.Task.Turns),
 	}
 	defer func() {
@@ -76,7 +90,7 @@ func (t *Trial) patience() time.Duration {
 			seconds = 600
 		}
 	}
-	return time.Duration(seconds) * time.Second
+	return max(time.Duration(seconds)*time.Second, t.Patience)
 }
 
 // play runs the agent and returns what is left of it.
@@ -88,14 +102,18 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
-	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N}, world: world.New(dir), npm: t.NPM, line: l}
+	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N, Prices: t.Prices}, world: world.New(dir), npm: t.NPM, line: l}
 	defer p.close()
+	defer func() { scrub(l, p.filter()) }()
+	if err := p.cassette(); err != nil {
+		return nil, err
+	}
 	if t.apart() {
 		err = p.apart(ctx, t.Suite.Servers)
 	} else {
 		err = p.here(ctx, t.Suite.Servers)
 	}
-	if _, ok := errors.AsType[*harnessError](err); ok {
+	if errors.Is(err, errHarness) {
 		return nil, err
 	}
 	e := &grade.Evidence{Dir: dir, Ledger: p.world.Ledger()}
@@ -108,7 +126,9 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 		return nil, harness("the run is damaged: %w", lost)
 	}
 	l.Turns, l.Calls, l.Tokens, l.Reported = e.State.Spent.Turns, e.State.Spent.Calls, e.State.Spent.Total, e.State.Spent.Total > 0
-	l.Cost = e.State.Spent.Cost
+	if t.Prices != nil {
+		l.Cost, l.Prices = e.State.Spent.Cost, t.Prices.Date
+	}
 	l.Transcript = transcript(t.Task, e)
 	return e, t.grade(l, e, err)
 }
@@ -130,16 +150,15 @@ func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
 	if err != nil {
 		l.Reason = err.Error()
 	}
-	_, ofHarness := errors.AsType[*harnessError](err)
 	_, ofGrader := errors.AsType[*graderError](err)
 	switch {
-	case ofHarness || errors.Is(err, model.ErrMiss):
+	case errors.Is(err, errHarness) || errors.Is(err, tape.ErrMiss):
 		l.Outcome, l.Cause = results.Void, "harness"
 	case errors.Is(err, model.ErrInfra):
 		l.Outcome, l.Cause = results.Void, "infra"
 	case ofGrader:
 		l.Outcome, l.Cause = results.Void, "grader"
-	case e == nil || errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) || err != nil && e.State.Status != run.Failed: // time was up, or a process crashed
 		l.Outcome = results.Fail
 	default:
 		l.Outcome = results.Pass
@@ -165,6 +184,7 @@ type player struct {
 	job
 	world  *world.World
 	store  run.Store
+	tape   *tape.Tape // of a run in this process; nil without one
 	npm    func(string) (node, path string, err error)
 	line   *results.Line
 	closes []func() error
@@ -177,15 +197,35 @@ func (p *player) close() {
 	}
 }
 
+// cassette finds the tape of the trial. A recording begins anew.
+func (p *player) cassette() error {
+	if p.Model.Kind != "recorded" && !p.Model.Record {
+		return nil
+	}
+	p.Tape = tape.File(p.Model.Cassette, p.Suite, p.Task.ID, p.Trial)
+	if !p.Model.Record {
+		return nil
+	}
+	if err := tape.Clear(p.Tape); err != nil {
+		return harness("%w", err)
+	}
+	return nil
+}
+
 // here runs the task in this process.
 func (p *player) here(ctx context.Context, servers map[string]*suite.Server) error {
 	p.store = run.NewMemory()
 	for label, s := range servers {
 		p.Servers[label] = &server{Server: s}
 	}
-	d := &driver{job: &p.job, store: p.store, dial: p.dial, atHand: true, seen: func(tools string) { p.line.ToolsHash = tools }}
-	err := d.drive(ctx)
-	return errors.Join(err, d.close())
+	models, err := p.models()
+	if err != nil {
+		return &harnessError{err}
+	}
+	p.tape = models.Tape
+	d := &driver{job: &p.job, store: p.store, models: models, dial: p.dial, atHand: true, seen: func(tools string) { p.line.ToolsHash = tools }}
+	err = d.drive(ctx)
+	return errors.Join(models.Err(), err, d.close(), p.keepFiles())
 }
 
 // apart runs the task in child processes, which reach the servers in this one over HTTP.

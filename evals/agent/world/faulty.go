@@ -24,7 +24,7 @@ type faulty struct {
 
 	mu    sync.Mutex // guards the fields below
 	calls map[string]int
-	known map[string]*sdk.CallToolResult // results by the keys of calls
+	known map[string]*keyedCall
 }
 
 // add offers a tool by a schema.
@@ -37,27 +37,47 @@ func (f *faulty) add(t tool, schema string) {
 	})
 }
 
-// call takes a call once for each key, if the server honours keys.
+// call takes a call once for each key, if the server honours keys: a call that comes again while the
+// first one runs waits for its result.
 func (f *faulty) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	key, _ := r.Params.GetMeta()[adapter.KeyMeta].(string)
-	if f.keys && key != "" && r.Params.InputResponses == nil {
-		f.mu.Lock()
-		known := f.known[key]
-		f.mu.Unlock()
-		if known != nil {
-			return known, nil
-		}
+	if !f.keys || key == "" {
+		res, _, err := f.run(ctx, t, r)
+		return res, err
+	}
+	c := f.keyed(key)
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c.result != nil && r.Params.InputResponses == nil {
+		return c.result, nil
 	}
 	res, done, err := f.run(ctx, t, r)
-	if done && err == nil && f.keys && key != "" {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.known == nil {
-			f.known = map[string]*sdk.CallToolResult{}
-		}
-		f.known[key] = res
+	if done && err == nil {
+		c.result = res
 	}
 	return res, err
+}
+
+// keyedCall is what is known of the calls with one key.
+type keyedCall struct {
+	turn   chan struct{} // held by the call that runs, or reads the result
+	result *sdk.CallToolResult
+}
+
+func (f *faulty) keyed(key string) *keyedCall {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = map[string]*keyedCall{}
+	}
+	if f.known[key] == nil {
+		f.known[key] = &keyedCall{turn: make(chan struct{}, 1)}
+	}
+	return f.known[key]
 }
 
 func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sdk.CallToolResult, done bool, _ error) {

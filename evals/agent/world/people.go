@@ -72,8 +72,11 @@ func countSlowly(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResu
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
 		return nil, true, err
 	}
+	if r.Params.GetProgressToken() == nil {
+		return said("there is no progress token", true), true, nil
+	}
 	to := min(in.To, 100)
-	for i := 1.0; i <= to && r.Params.GetProgressToken() != nil; i++ {
+	for i := 1.0; i <= to; i++ {
 		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: i, Total: to})
 		if err != nil {
 			return nil, true, err

@@ -21,6 +21,13 @@ out['bs']=bs.tolist()
 # scipy itself
 low,high=R._bca_interval((a,),np.mean,axis=-1,alpha=.025,theta_hat_b=bs,batch=None)[:2] # the percentiles, by scipy itself
 out['bca']=[float(np.percentile(bs,100*low)),float(np.percentile(bs,100*high))]
+def rate(v): # Korn and Graubard
+    a=np.array(v); n=len(a); p=a.mean(); d=a.std(ddof=1); e=n
+    if d>0: e=min(n,p*(1-p)/(d*d/n)*(S.norm.ppf(.975)/tppf(.975,n-1))**2)
+    x=p*e; return [0. if x==0 else float(P.betaincinv(x,e-x+1,.025)), 1. if x==e else float(P.betaincinv(x+1,e-x,.975))]
+out['rates']=[v,[1.]*12,[0.]*3,[1.,0.75]+[1.]*10]; out['rateintervals']=[rate(r) for r in out['rates']]
+ps=[0.04,0.01,0.03,0.005,0.5]; o=np.argsort(ps); h=np.empty(5); h[o]=np.maximum.accumulate(np.minimum(1,np.array(ps)[o]*np.arange(5,0,-1)))
+out['ps']=ps; out['holm']=h.tolist()
 def C(n,k): return math.comb(n,k)
 ts=[[3,4],[0,4],[4,4],[1,5]]
 out['tallies']=ts

@@ -35,17 +35,24 @@ type Options struct {
 	// [agent.Agent.Replay]. Default: events that are not in memory are lost.
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
 
-	// Over reports whether a run is over. A reader that has all of the store is then told to
-	// refresh, once: runs that failed or were cancelled have no last event. Default: it is
-	// told only of the end of work in this process.
-	Over func(ctx context.Context, key run.Key) (bool, error)
+	// Head gives the head of a run: Replay is asked only if there are records that the reader
+	// has not seen. A reader that has all of the store is told to refresh once if the run is
+	// over: runs that failed or were cancelled have no last event. Default: Replay is asked
+	// each time, and readers are told only of the end of work in this process.
+	Head func(ctx context.Context, key run.Key) (run.Head, error)
 
-	// Poll is how often a reader looks for events of other processes in the store. Default 0:
-	// never, because this process drives all runs.
+	// Poll is how often a reader looks for events of other processes in the store, while this
+	// process does not work on the run. A run that does not move is looked at after twice the
+	// time, up to 8 times of it, until Expect says that it will. Default 0: never, because this
+	// process drives all runs.
 	Poll time.Duration
 
+	// Replays bounds the runs that are replayed at the same time. Default 16.
+	Replays int
+
 	// RunBytes bounds the events of a run in memory, and TotalBytes the events of all runs: the
-	// oldest are dropped. Default 256 KiB and 64 MiB.
+	// oldest are dropped. Readers hold as much again of what they have read and not yet passed
+	// on, and 16 KiB each in any case. Default 256 KiB and 64 MiB.
 	RunBytes, TotalBytes int
 
 	// Readers bounds the readers at the same time. Default 4096.
@@ -67,6 +74,7 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	out.RunBytes, out.TotalBytes = cmp.Or(out.RunBytes, 256<<10), cmp.Or(out.TotalBytes, 64<<20)
+	out.Replays = cmp.Or(out.Replays, 16)
 	out.Readers = cmp.Or(out.Readers, 4096)
 	out.KeepAlive, out.WriteTimeout = cmp.Or(out.KeepAlive, 15*time.Second), cmp.Or(out.WriteTimeout, 30*time.Second)
 	if out.Fail == nil {
@@ -78,18 +86,21 @@ func (o *Options) withDefaults() Options {
 // Feed has the last events of runs. Its methods may be called concurrently. It owns no
 // goroutine and needs no end.
 type Feed struct {
-	opts Options
+	opts    Options
+	replays chan struct{} // has a place for each replay
 
 	mu      sync.Mutex // guards the fields below, and the streams
 	streams map[run.Key]*stream
 	recent  *list.List // streams with events, the last published one in front
 	size    int        // of all events
+	held    int        // by readers: read, and perhaps not yet passed on
 	readers int
 }
 
 // New returns a feed without events.
 func New(o *Options) *Feed {
-	return &Feed{opts: o.withDefaults(), streams: map[run.Key]*stream{}, recent: list.New()}
+	opts := o.withDefaults()
+	return &Feed{opts: opts, replays: make(chan struct{}, opts.Replays), streams: map[run.Key]*stream{}, recent: list.New()}
 }
 
 // Event is one event of a stream.
@@ -108,6 +119,7 @@ type stream struct {
 	begun  bool           // floor and last are known
 	left   bool           // another process may have gone on with the run
 	visits int            // of this process that had no events: readers look into the store
+	leaves int            // of this process that had events: the last ones may not have come
 	size   int
 	place  *list.Element // in Feed.recent, nil without events
 
@@ -168,7 +180,19 @@ func (f *Feed) Leave(key run.Key) {
 	case s.begun:
 		f.addLocked(s, published{refresh(key), s.last})
 		s.left = true
+		s.leaves++
 	default:
+		s.visits++
+		s.wakeLocked()
+	}
+}
+
+// Expect says that another process goes on with a run, for example because it has an answer:
+// readers look for its events soon.
+func (f *Feed) Expect(key run.Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.streams[key]; s != nil {
 		s.visits++
 		s.wakeLocked()
 	}
@@ -265,6 +289,20 @@ func (f *Feed) forgetLocked(s *stream) {
 	if s.readers == 0 && len(s.events) == 0 && f.streams[s.key] == s {
 		delete(f.streams, s.key)
 	}
+}
+
+// Usage is what a feed has in memory.
+type Usage struct {
+	Runs, Readers int
+	Bytes         int // of events
+	Held          int // by readers: read, and perhaps not yet passed on
+}
+
+// Usage returns what the feed has in memory.
+func (f *Feed) Usage() Usage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Usage{len(f.streams), f.readers, f.size, f.held}
 }
 
 // ErrReaders says that there are too many readers.

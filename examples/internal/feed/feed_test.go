@@ -27,6 +27,7 @@ type kept struct {
 	events []agent.Event
 	over   bool
 	looks  int
+	heads  int
 }
 
 func (k *kept) Replay(_ context.Context, at run.Key, after agent.Position) iter.Seq2[agent.Event, error] {
@@ -47,10 +48,18 @@ func (k *kept) Replay(_ context.Context, at run.Key, after agent.Position) iter.
 	}
 }
 
-func (k *kept) Over(context.Context, run.Key) (bool, error) {
+func (k *kept) Head(context.Context, run.Key) (run.Head, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.over, nil
+	k.heads++
+	h := run.Head{Key: key, Status: run.Running}
+	if n := len(k.events); n > 0 {
+		h.Seq = k.events[n-1].Position().Seq
+	}
+	if k.over {
+		h.Seq, h.Status = h.Seq+1, run.Failed
+	}
+	return h, nil
 }
 
 // turn keeps an event that has a record.
@@ -60,6 +69,13 @@ func (k *kept) turn(seq uint64, more int) agent.Event {
 	e := &agent.TurnEnd{Meta: agent.Meta{Run: key.ID, Seq: seq, More: more}}
 	k.events = append(k.events, e)
 	return e
+}
+
+// asked keeps a large event.
+func (k *kept) asked(seq uint64, size int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.events = append(k.events, &agent.Asked{Meta: agent.Meta{Run: key.ID, Seq: seq}, Ask: &run.Ask{ID: strings.Repeat("x", size)}})
 }
 
 // delta is an event without a record.
@@ -194,7 +210,7 @@ func TestSlowReader(t *testing.T) {
 func TestOtherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := new(kept)
-		f := feed.New(&feed.Options{Replay: k.Replay, Over: k.Over, Poll: time.Second})
+		f := feed.New(&feed.Options{Replay: k.Replay, Head: k.Head, Poll: time.Second})
 		r := read(t, f, "")
 		f.Publish(key, k.turn(1, 0))
 		f.Publish(key, delta(1, "a"))
@@ -214,6 +230,10 @@ func TestOtherProcess(t *testing.T) {
 		if got, want := rest(t, read(t, f, "1")), "2 3 4"; got != want {
 			t.Errorf("a reader after 1 got %q, want %q", got, want)
 		}
+		f.Leave(key)
+		if got, want := rest(t, r), "refresh"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 		k.mu.Lock()
 		k.over = true
 		k.mu.Unlock()
@@ -224,6 +244,15 @@ func TestOtherProcess(t *testing.T) {
 		defer cancel()
 		if e, err := r.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %+v, %v, want no second refresh", e, err)
+		}
+		if k.heads > 25 || k.looks > 10 {
+			t.Errorf("got %d heads and %d replays, want few of a run that does not move", k.heads, k.looks)
+		}
+		f.Expect(key)
+		began := time.Now()
+		k.turn(5, 0)
+		if e, err := r.Next(t.Context()); err != nil || e.ID != "5" || time.Since(began) > time.Second {
+			t.Errorf("got %+v, %v after %v, want event 5 soon", e, err, time.Since(began))
 		}
 	})
 }
@@ -269,6 +298,33 @@ func TestReadersAreBounded(t *testing.T) {
 	}
 }
 
+// TestSlowReadersAreBounded has many readers of a long run that do not pass on what they read.
+func TestSlowReadersAreBounded(t *testing.T) {
+	const slow, run, total, event = 200, 256 << 10, 1 << 20, 4 << 10
+	k := new(kept)
+	f := feed.New(&feed.Options{Replay: k.Replay, Head: k.Head, RunBytes: run, TotalBytes: total})
+	for seq := range uint64(2 * run / event) {
+		k.asked(seq+1, event)
+	}
+	var readers []*feed.Reader
+	for range slow {
+		readers = append(readers, read(t, f, ""))
+	}
+	if got, most := f.Usage().Held, total+run+slow*(16<<10+event+1000); got > most || got < total {
+		t.Errorf("%d slow readers hold %d bytes, want %d at most, and all that they may", slow, got, most)
+	}
+	last := readers[slow-1]
+	if got := len(strings.Fields(rest(t, last))); got < 4 {
+		t.Errorf("the last reader has %d events, want some", got)
+	}
+	for _, r := range readers {
+		r.Close()
+	}
+	if got := f.Usage().Held; got != 0 {
+		t.Errorf("got %d bytes after all are closed, want none", got)
+	}
+}
+
 // TestReadersComeAndGo has readers begin again and again, in memory too small for a run that other
 // processes take over at times: they get each event with a record once, in order.
 func TestReadersComeAndGo(t *testing.T) {
@@ -300,8 +356,8 @@ func TestReadersComeAndGo(t *testing.T) {
 	}
 	f.Leave(key)
 	readers.Wait()
-	if streams, _ := f.Size(); streams > 1 {
-		t.Errorf("got %d runs in memory, want 1", streams)
+	if _, size := f.Size(); size > 3000 || f.Usage().Held != 0 {
+		t.Errorf("got %d bytes in memory and %d held by readers, want at most 3000 and none", size, f.Usage().Held)
 	}
 }
 
@@ -331,6 +387,34 @@ func comeAndGo(t *testing.T, f *feed.Feed, random *rand.Rand, last uint64) {
 			at.Seq++
 		}
 		r.Close()
+	}
+}
+
+// TestLostEvent has a process keep an event and lose the run before it publishes it.
+func TestLostEvent(t *testing.T) {
+	for name, o := range map[string]func(*kept) *feed.Options{
+		"with heads":    func(k *kept) *feed.Options { return &feed.Options{Replay: k.Replay, Head: k.Head} },
+		"without heads": func(k *kept) *feed.Options { return &feed.Options{Replay: k.Replay} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := new(kept)
+			f := feed.New(o(k))
+			r := read(t, f, "")
+			f.Publish(key, k.turn(1, 0))
+			f.Leave(key)
+			if got, want := rest(t, r), "1 refresh"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			f.Publish(key, k.turn(2, 0))
+			k.turn(3, 0)
+			f.Leave(key)
+			if got, want := rest(t, r), "2 refresh 3"; !strings.HasSuffix(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if got := rest(t, r); got != "" {
+				t.Errorf("got %q again", got)
+			}
+		})
 	}
 }
 

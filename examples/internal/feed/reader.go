@@ -19,9 +19,14 @@ type Reader struct {
 	live   bool           // all before next is read
 	caught bool           // the store has nothing after at, or had nothing just now
 	visits int            // of the stream, as the store was looked into
+	leaves int            // the same
 	told   bool           // that the run is over
-	ready  []Event        // read, and not yet returned
-	looked time.Time      // into the store
+	whole  bool           // the store was read up to the record seen
+	seen   uint64
+	ready  []Event   // read, and not yet returned
+	held   int       // size of what ready had, in Feed.held
+	looked time.Time // into the store
+	still  int       // looks in which the run had not moved
 }
 
 // Read begins to read after a position; after the zero value, all events. It returns when it
@@ -59,6 +64,7 @@ func (r *Reader) Close() {
 		return
 	}
 	r.closed = true
+	r.dropLocked()
 	r.feed.readers--
 	r.stream.readers--
 	r.feed.forgetLocked(r.stream)
@@ -70,6 +76,11 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 		news := r.wait()
 		if err := r.fill(ctx); err != nil {
 			return Event{}, err
+		}
+		if len(r.ready) == 0 && r.isLeft() {
+			if err := r.look(ctx, nil); err != nil {
+				return Event{}, err
+			}
 		}
 		if len(r.ready) > 0 {
 			break
@@ -83,18 +94,35 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 	return e, nil
 }
 
-// wait returns what is closed by the next change of the stream.
+// dropLocked lets go of what was read.
+func (r *Reader) dropLocked() {
+	r.feed.held -= r.held
+	r.held, r.ready = 0, nil
+}
+
+// wait returns what is closed by the next change of the stream. All that was read is passed on.
 func (r *Reader) wait() <-chan struct{} {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
+	r.dropLocked()
 	return r.stream.newsLocked()
+}
+
+// isLeft reports whether the process has stopped to work on the run since the store was looked into: what
+// it has kept at last may have come to no event.
+func (r *Reader) isLeft() bool {
+	r.feed.mu.Lock()
+	defer r.feed.mu.Unlock()
+	left := r.live && r.stream.left && r.leaves != r.stream.leaves && r.feed.opts.Replay != nil
+	r.leaves = r.stream.leaves
+	return left
 }
 
 // sleep returns at news, or when the store is to be looked into again.
 func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
-		timer := time.NewTimer(every - time.Since(r.looked))
+		timer := time.NewTimer(every<<min(r.still, 3) - time.Since(r.looked))
 		defer timer.Stop()
 		poll = timer.C
 	}
@@ -102,13 +130,34 @@ func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-news:
+		r.still = 0
 		return nil
 	case <-poll:
-		return r.look(ctx, nil)
+		return r.poll(ctx)
 	}
 }
 
-// fill reads what there is, up to the bound of a run in memory: from memory, and before it from the store.
+// poll looks into the store, unless this process works on the run: memory has all then.
+func (r *Reader) poll(ctx context.Context) error {
+	r.feed.mu.Lock()
+	here := r.live && !r.stream.left
+	r.feed.mu.Unlock()
+	if here {
+		r.looked = time.Now()
+		return nil
+	}
+	return r.look(ctx, nil)
+}
+
+// least is how much a reader may hold in any case, in bytes.
+const least = 16 << 10
+
+// roomLocked is how much a reader may read at a time.
+func (f *Feed) roomLocked() int {
+	return min(f.opts.RunBytes, max(f.opts.TotalBytes-f.held, least))
+}
+
+// fill reads what there is and may be held: from memory, and before it from the store.
 func (r *Reader) fill(ctx context.Context) error {
 	for {
 		floor, begun := r.take()
@@ -135,7 +184,7 @@ func (r *Reader) take() (floor agent.Position, begun bool) {
 	defer r.feed.mu.Unlock()
 	s := r.stream
 	if r.visits != s.visits {
-		r.visits, r.caught = s.visits, false
+		r.visits, r.caught, r.still = s.visits, false, 0
 	}
 	if r.live && r.next < s.first { // too slow, or another process had the run
 		r.live, r.caught = false, false
@@ -146,14 +195,26 @@ func (r *Reader) take() (floor agent.Position, begun bool) {
 		r.live, r.next = true, s.first
 	}
 	if r.live {
-		for _, e := range s.events[r.next-s.first:] {
-			if e.isAfter(r.at) { // the store may have shown it before
-				r.got(e.Event, e.at)
-			}
-		}
-		r.next = s.first + uint64(len(s.events))
+		r.passLocked()
 	}
 	return s.floor, s.begun
+}
+
+// passLocked has the next events of memory ready.
+func (r *Reader) passLocked() {
+	s, room, size := r.stream, r.feed.roomLocked(), 0
+	for _, e := range s.events[r.next-s.first:] {
+		if size >= room {
+			break
+		}
+		r.next++
+		if e.isAfter(r.at) { // the store may have shown it before
+			r.got(e.Event, e.at)
+			size += e.size()
+		}
+	}
+	r.held += size
+	r.feed.held += size
 }
 
 // isAfter reports whether an event is new to a reader who has read up to a position.
@@ -177,44 +238,81 @@ func (r *Reader) skip(floor agent.Position, begun bool) {
 	}
 }
 
-// look reads what the store has after the last event, up to the bound of a run in memory, and up to
-// a position: memory has the rest.
+// look reads what the store has after the last event, as far as it may be held, and up to a
+// position: memory has the rest.
 func (r *Reader) look(ctx context.Context, until *agent.Position) error {
-	size := 0
 	r.looked, r.caught = time.Now(), false
+	if until != nil {
+		whole, err := r.replay(ctx, until)
+		if whole && err == nil {
+			r.caught, r.at = true, *until
+		}
+		return err
+	}
+	var head run.Head
+	if r.feed.opts.Head != nil {
+		var err error
+		if head, err = r.feed.opts.Head(ctx, r.stream.key); err != nil {
+			return err
+		}
+	}
+	r.still++
+	moved := r.feed.opts.Head == nil || !r.whole || r.seen != head.Seq
+	if moved {
+		r.still = 0
+	}
+	if moved && (head.Seq == 0 || r.at != agent.Position{Seq: head.Seq}) {
+		if whole, err := r.replay(ctx, nil); err != nil || !whole {
+			return err
+		}
+	}
+	r.caught, r.whole, r.seen = true, true, head.Seq // there may be more by now
+	if moved && head.Status.Ended() && !r.told {
+		r.told = true
+		r.ready = append(r.ready, refresh(r.stream.key))
+	}
+	return nil
+}
+
+// replay reads events of the store. It reports whether there are no more up to a position.
+func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool, err error) {
+	select {
+	case r.feed.replays <- struct{}{}:
+	default: // a context that has ended reads what it can without a wait
+		select {
+		case r.feed.replays <- struct{}{}:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	defer func() { <-r.feed.replays }()
+	r.feed.mu.Lock()
+	room := r.feed.roomLocked()
+	r.feed.mu.Unlock()
+	size := 0
+	defer func() {
+		r.feed.mu.Lock()
+		defer r.feed.mu.Unlock()
+		r.held += size
+		r.feed.held += size
+	}()
 	for e, err := range r.feed.opts.Replay(ctx, r.stream.key, r.at) {
 		if err != nil {
-			return err
+			return false, err
 		}
 		if until != nil && until.Before(e.Position()) {
 			break
 		}
 		data, err := agent.MarshalEvent(e)
 		if err != nil {
-			return err
+			return false, err
 		}
-		r.got(Event{ID: e.Position().String(), Data: data}, e.Position())
+		p := published{Event{e.Position().String(), data}, e.Position()}
+		r.got(p.Event, p.at)
 		r.live = false
-		if size += len(data); size >= r.feed.opts.RunBytes {
-			return nil
+		if size += p.size(); size >= room {
+			return false, nil
 		}
 	}
-	if r.caught = true; until != nil {
-		r.at = *until
-		return nil
-	}
-	return r.end(ctx)
-}
-
-// end tells a reader who has all of the store that the run is over.
-func (r *Reader) end(ctx context.Context) error {
-	if r.feed.opts.Over == nil || r.told {
-		return nil
-	}
-	over, err := r.feed.opts.Over(ctx, r.stream.key)
-	if over && err == nil {
-		r.told = true
-		r.ready = append(r.ready, refresh(r.stream.key))
-	}
-	return err
+	return true, nil
 }

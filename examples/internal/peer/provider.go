@@ -24,6 +24,7 @@ import (
 // notes:write.
 type Provider struct {
 	Issuer string
+	Login  string // of the person whom Browse acts as
 }
 
 // StartProvider runs a provider until the test ends.
@@ -50,11 +51,13 @@ func StartProvider(t testing.TB, resource string, life time.Duration) *Provider 
 			t.Logf("the authorization server's stderr:\n%s", stderr.String())
 		}
 	})
+	late := time.AfterFunc(time.Minute, cancel) // ends the pipe
+	defer late.Stop()
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "listening\n" {
 		t.Fatalf("the authorization server did not start: %q, %v", line, err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the process
-	return &Provider{Issuer: "http://127.0.0.1:" + port}
+	return &Provider{Issuer: "http://127.0.0.1:" + port, Login: "ada"}
 }
 
 func freePort(t testing.TB) string {
@@ -119,7 +122,7 @@ func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, don
 			}
 			continue
 		}
-		if resp, err = fillIn(ctx, browser, resp, page); err != nil {
+		if resp, err = p.fillIn(ctx, browser, resp, page); err != nil {
 			return err
 		}
 	}
@@ -127,7 +130,7 @@ func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, don
 }
 
 // fillIn sends the form of a page.
-func fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page []byte) (*http.Response, error) {
+func (p *Provider) fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page []byte) (*http.Response, error) {
 	action, prompt := formAction.FindSubmatch(page), formPrompt.FindSubmatch(page)
 	if action == nil || prompt == nil {
 		return nil, fmt.Errorf("HTTP status %d, a page without a form:\n%s", resp.StatusCode, page)
@@ -136,7 +139,7 @@ func fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{"prompt": {string(prompt[1])}, "login": {"ada"}, "password": {"any"}}
+	form := url.Values{"prompt": {string(prompt[1])}, "login": {p.Login}, "password": {"any"}}
 	return request(ctx, browser, http.MethodPost, target.String(), form)
 }
 

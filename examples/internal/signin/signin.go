@@ -31,6 +31,7 @@ type Options struct {
 	Client   string // the program's name, which authorization servers show
 	Store    oauth.Store
 	Receiver oauth.Receiver
+	Profile  string // of the person, if the store is for several; see [oauth.Options]
 }
 
 // Authorize gives a server of a file an HTTP client that signs in, by what the file says. The
@@ -77,7 +78,7 @@ func options(s *config.Server, o *Options) *oauth.Options {
 			return &oauth.Credentials{Issuer: issuer, ID: file.ClientID, Secret: file.ClientSecret}, nil
 		}
 	}
-	return &oauth.Options{Grant: code, Store: o.Store, Scopes: file.Scopes}
+	return &oauth.Options{Grant: code, Store: o.Store, Profile: o.Profile, Scopes: file.Scopes}
 }
 
 // Port is the port of the redirect URI that the file demands, 0 for any.

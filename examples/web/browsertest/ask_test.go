@@ -23,7 +23,6 @@ func TestForm(t *testing.T) {
 		{"Full name", "A", "Write at least 2 characters.", "Łucja 🦊"},
 		{"E-mail", "łucja", "This is not an e-mail address.", "lucja@example.com"},
 		{"Home page", "nowhere", "This is not an address such as https://example.com.", "https://example.com/a?b=c"},
-		{"Number plate", "b-1", "This has to match", "B-1234"},
 		{"Visitors", "0", "This has to be at least 1.", "3"},
 		{"Visitors", "1.5", "This is not a whole number.", "3"},
 		{"Height", "high", "This is not a number.", "2.05"},
@@ -36,6 +35,7 @@ func TestForm(t *testing.T) {
 		ada.fill(f.label, f.right)
 	}
 	ada.shoot("form with mistakes")
+	ada.fill("Number plate", "B-1234")
 	ada.fill("Day", "2026-12-24")
 	ada.fill("Arrival", "2026-12-24T09:30")
 	ada.fill("Needs a parking space", "Yes")
@@ -47,7 +47,7 @@ func TestForm(t *testing.T) {
 	ada.click(".call summary", "register")
 	for _, want := range []string{
 		`name: "Łucja 🦊"`, `email: "lucja@example.com"`, `site: "https://example.com/a?b=c"`, `plate: "B-1234"`, `day: "2026-12-24"`,
-		`arrival: "2026-12-24T`, `visitors: 3`, `height: 2.05`, `parking: true`, `nda: false`, `floor: "second"`, `badge: "p"`, `days: ["Mon","Wed"]`,
+		`arrival: "2026-12-24T09:30:00.000Z"`, `visitors: 3`, `height: 2.05`, `parking: true`, `nda: false`, `floor: "second"`, `badge: "p"`, `days: ["Mon","Wed"]`,
 	} {
 		ada.see(".call pre", want)
 	}
@@ -60,7 +60,7 @@ func TestFormIsCheckedAgain(t *testing.T) {
 	ada.ask("call register {}")
 	ada.click(".card button", "Allow")
 	ada.see(".card.form", "Who comes to visit?")
-	ada.expectErrors() // 422
+	ada.expectErrors("422")
 	ada.fill("Full name", "Łucja")
 	ada.fill("E-mail", "a..b@example.com") // the page's own check lets it pass
 	ada.fill("Day", "2026-12-24")
@@ -69,6 +69,10 @@ func TestFormIsCheckedAgain(t *testing.T) {
 	ada.click(".card button", "Send")
 	ada.see(".field.invalid .wrong", "email")
 	ada.fill("E-mail", "a@example.com")
+	ada.fill("Number plate", "b-1") // a pattern is for the server of the page alone
+	ada.click(".card button", "Send")
+	ada.see(".field.invalid .wrong", "[A-Z]{1,3}")
+	ada.fill("Number plate", "B-1")
 	ada.click(".card button", "Send")
 	ada.see(".note", "You accepted the form of register.")
 }
@@ -87,6 +91,7 @@ func TestVisit(t *testing.T) {
 	if got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/badge?visit=17 _blank noopener,noreferrer"; got != want {
 		t.Errorf("opened %q, want %q", got, want)
 	}
+	ada.see(".note a[href='https://desk.example.com/badge?visit=17'][rel~=noopener]", "Open desk.example.com")
 	for _, tt := range []struct{ address, host, warning string }{
 		{"https://xn--pple-43d.example/", "xn--pple-43d.example", "punycode"},
 		{"https://\u0430pple.example/", "\u0430pple.example", "mixes scripts (Cyrillic, Latin)"},
@@ -96,16 +101,15 @@ func TestVisit(t *testing.T) {
 		ada.ask(`call badge {"page": "` + tt.address + `"}`)
 		ada.see(".card .host.big", tt.host)
 		ada.see(".card .warning", tt.warning)
-		if !eval[bool](ada, "[...document.querySelectorAll('.card button')].find(b => b.innerText === 'Open the page').disabled") {
-			t.Errorf("%s can be opened without a look", tt.address)
-		}
+		ada.click(".card button", "Open the page")
+		ada.see(".card .warning .wrong", "Check the host first")
 		ada.shoot("url " + tt.host)
 		ada.accessible("page to doubt")
 		ada.click(".card button", "Decline")
 		ada.gone(".card")
 	}
 	ada.ask(`call badge {"page": "javascript:alert(1)"}`)
-	ada.see(".reply .prose", "badge")
+	ada.see(".call.error summary", "badge") // the client refuses it
 	ada.click("#new", "New")
 	ada.ask(`call badge {"page": "https://\u0430pple.example/"}`)
 	ada.click(".card label", "I have checked the host")

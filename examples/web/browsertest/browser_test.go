@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -24,7 +26,7 @@ var (
 	closeBrowser   = func() {}
 	browser        = sync.OnceValue(func() error {
 		options := append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), chromedp.Flag("lang", "en-GB"))
+			chromedp.NoSandbox, chromedp.Env("TZ=UTC"), chromedp.WSURLReadTimeout(patience), chromedp.Flag("lang", "en-GB"))
 		allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, cancel := chromedp.NewContext(allocator)
 		browserContext = ctx
@@ -42,9 +44,11 @@ type person struct {
 	ctx context.Context
 	url string
 
-	mu     sync.Mutex // guards the fields below
-	errors []string
-	lost   bool // the server is away: the browser complains of it
+	mu       sync.Mutex // guards the fields below
+	errors   []string
+	contexts []runtime.ExecutionContextID  // of frames in the page's process
+	frames   map[target.ID]context.Context // in processes of their own
+	expected []string                      // texts of failed requests
 }
 
 // visit opens the page in a new browser, and signs in.
@@ -62,7 +66,7 @@ func open(t *testing.T, p *program, of *person) *person {
 	if err := browser(); err != nil {
 		t.Fatal("start Chromium:", err)
 	}
-	w := &person{t: t, url: p.url}
+	w := &person{t: t, url: p.url, frames: map[target.ID]context.Context{}}
 	var cancel context.CancelFunc
 	if of == nil {
 		w.ctx, cancel = chromedp.NewContext(browserContext, chromedp.WithNewBrowserContext())
@@ -96,6 +100,8 @@ func (w *person) listen(event any) {
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
 			w.errors = append(w.errors, fmt.Sprint(e.Args))
 		}
+	case *runtime.EventExecutionContextCreated:
+		w.contexts = append(w.contexts, e.Context.ID)
 	case *runtime.EventExceptionThrown:
 		text := e.ExceptionDetails.Text
 		if thrown := e.ExceptionDetails.Exception; thrown != nil {
@@ -103,18 +109,28 @@ func (w *person) listen(event any) {
 		}
 		w.errors = append(w.errors, text)
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError && !(w.lost && e.Entry.Source == log.EntrySourceNetwork) {
+		if e.Entry.Level == log.EntryLevelError && !w.isExpected(e.Entry) {
 			w.errors = append(w.errors, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
 }
 
-// expectErrors has the test take the browser's reports of failed requests, such as an answer 429
-// or a server that is away.
-func (w *person) expectErrors() {
+// expectErrors has the test take the browser's reports of failed requests until a function is called:
+// those with a text, such as "422" or "net::ERR".
+func (w *person) expectErrors(texts ...string) (until func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost = true
+	w.expected = texts
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.expected = nil
+	}
+}
+
+// isExpected reports whether a report is one that the test wants. The mutex is held.
+func (w *person) isExpected(e *log.Entry) bool {
+	return e.Source == log.EntrySourceNetwork && slices.ContainsFunc(w.expected, func(text string) bool { return strings.Contains(e.Text, text) })
 }
 
 func (w *person) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -151,9 +167,15 @@ func eval[T any](w *person, format string, args ...any) T {
 // await waits until an expression is true.
 func (w *person) await(format string, args ...any) {
 	w.t.Helper()
+	w.awaitFor(patience, format, args...)
+}
+
+// awaitFor waits until an expression is true, with a patience of its own.
+func (w *person) awaitFor(patience time.Duration, format string, args ...any) {
+	w.t.Helper()
 	for end := time.Now().Add(patience); !eval[bool](w, format, args...); {
 		if time.Now().After(end) {
-			w.t.Fatalf("waited in vain for %s %q; the page says:\n%s", format, args, eval[string](w, "document.body.innerText"))
+			w.t.Fatalf("waited in vain for %s %q; the page says:\n%s", format, args, eval[string](w, "document.body.innerText.slice(0, 4000)"))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -171,14 +193,21 @@ func (w *person) gone(selector string) {
 	w.await("![...document.querySelectorAll(%s)].some(n => n.checkVisibility())", selector)
 }
 
-// click waits for an element with a text that can be clicked, and clicks it.
+// click waits for an element with a text that a pointer can reach, and clicks it.
 func (w *person) click(selector, text string) {
 	w.t.Helper()
-	const find = "[...document.querySelectorAll(%s)].find(n => n.checkVisibility() && !n.disabled && n.innerText.trim().includes(%s))"
-	w.await("Boolean("+find+")", selector, text)
-	if !eval[bool](w, "(() => { const n = "+find+"; n?.click(); return Boolean(n); })()", selector, text) {
-		w.t.Fatalf("%s %q is gone", selector, text)
-	}
+	const click = `(() => {
+		const n = [...document.querySelectorAll(%s)].find(n => n.checkVisibility() && n.innerText.trim().includes(%s));
+		if (!n || n.disabled || n.ariaDisabled === "true") return false;
+		n.scrollIntoView({ block: "nearest" });
+		const { x, y, width, height } = n.getBoundingClientRect();
+		const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+		if (!n.contains(hit)) return false; // something covers it
+		n.focus();
+		n.click();
+		return true;
+	})()`
+	w.await(click, selector, text)
 }
 
 // ask asks a question.
@@ -195,17 +224,21 @@ func (w *person) fill(label, value string) {
 		const fields = [...document.querySelectorAll(".card .field, .card .pair")];
 		const field = fields.find(f => f.querySelector("label, legend").textContent.startsWith(%s));
 		const input = field.querySelector("input, select, textarea");
+		const changed = (n) => { for (const e of ["input", "change"]) n.dispatchEvent(new Event(e, { bubbles: true })); };
+		input.focus();
 		if (field.tagName === "FIELDSET") {
 			for (const box of field.querySelectorAll("input")) {
-				box.checked = %s.split(",").includes(box.nextSibling.textContent);
+				if (box.checked !== %s.split(",").includes(box.nextSibling.textContent)) box.click();
 			}
 			return true;
 		}
 		if (input.tagName === "SELECT") {
 			input.value = [...input.options].find(o => o.text === %[2]s).value;
+			changed(input);
 			return true;
 		}
 		input.value = %[2]s;
+		changed(input);
 		return true;
 	})()`
 	if !eval[bool](w, set, label, value) {

@@ -25,14 +25,14 @@ func (w *person) unharmed() {
 // TestHostileModel shows what a model writes as text, however much it is.
 func TestHostileModel(t *testing.T) {
 	table := []string{"| a | b |\n|---|---|\n"}
-	for range 5000 {
+	for range 1000 {
 		table = append(table, "| "+markup+" | x |\n")
 	}
-	many := slices.Repeat([]string{"word "}, 100_000)
+	many, tooMany := slices.Repeat([]string{"w "}, 100_000), slices.Repeat([]string{"w "}, 1_000_000)
 	p := start(t, talking(t,
 		[]string{markup, "\n\n[click](javascript:window.pwned=1) ![spy](https://spy.example/x.png) \u202etxt\u202c \x1b[31mred a\u200bb\n\n",
 			"<iframe srcdoc=\"<script>parent.pwned=1</script>\"></iframe>\n\n&lt;script&gt;window.pwned=1&lt;/script&gt;"},
-		table, many, []string{"still **here**"},
+		table, many, tooMany, []string{"still **here**"},
 	)...)
 	ada := visit(t, p, "Ada")
 	ada.ask("markup")
@@ -43,9 +43,14 @@ func TestHostileModel(t *testing.T) {
 	ada.accessible("markup")
 	ada.shoot("hostile")
 	ada.ask("table")
-	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 2")
+	ada.await("document.querySelectorAll('.reply:not(.draft) table tr').length === 1001")
+	ada.unharmed()
 	ada.ask("many pieces")
 	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 3")
+	ada.ask("a million pieces")
+	ada.awaitFor(5*patience, "document.querySelector('.failed') !== null")
+	ada.see(".failed", "the answer is over 33554432 bytes") // the bound of the model's stream
+	ada.accessible("failed turn")
 	ada.ask("are you there?")
 	ada.see(".reply .prose", "still here")
 	ada.ask("one more")
@@ -104,7 +109,7 @@ func TestHostileServer(t *testing.T) {
 	ada.click(".card button", "Send")
 	ada.see(".tool", "done")
 	ada.gone(".card")
-	content := <-got
+	content := received(t, got)
 	if want := slices.Sorted(slices.Values(names)); !slices.Equal(slices.Sorted(maps.Keys(content)), want) {
 		t.Errorf("got the fields %q, want %q", slices.Sorted(maps.Keys(content)), want)
 	}
@@ -137,10 +142,10 @@ func TestDoubt(t *testing.T) {
 	p := start(t, serving(t, "bank", s)...)
 	t.Cleanup(func() { close(over) })
 	ada := visit(t, p, "Ada")
-	ada.expectErrors() // the server is away
+	ada.expectErrors("net::ERR") // the server is away
 	ada.ask("call pay {}")
 	ada.click(".card button", "Allow")
-	<-begun
+	received(t, begun)
 	p.end(t, syscall.SIGKILL)
 	p.again(t)
 	ada.see(".card.doubt h3", "Did pay of bank run?")

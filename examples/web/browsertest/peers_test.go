@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,9 @@ func talking(t *testing.T, replies ...[]string) (args []string) {
 	}
 	close(next)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil { // what is unread would reset the connection
+			return
+		}
 		pieces, ok := <-next
 		if !ok {
 			http.Error(w, `{"error":{"message":"<b>no more</b>","type":"x"}}`, http.StatusBadRequest)

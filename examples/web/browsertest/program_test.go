@@ -55,9 +55,9 @@ var address = regexp.MustCompile(`http://\S+:\d+`)
 // start runs the program with a new database until the test ends.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{args: append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-users", "Ada,Grace"}, args...)}
-	p.run(t, "127.0.0.1:0")
+	p := &program{args: append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
 	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
+	p.run(t, "127.0.0.1:0")
 	return p
 }
 
@@ -81,9 +81,12 @@ func (p *program) run(t *testing.T, listen string) {
 	p.done = done
 	go func() {
 		defer close(done)
-		lines := bufio.NewScanner(stderr)
-		for lines.Scan() {
-			line := lines.Text()
+		for lines := bufio.NewReader(stderr); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			line = strings.TrimSuffix(line, "\n")
 			if url := address.FindString(line); strings.HasPrefix(line, "The page is at") {
 				found <- url
 				continue
@@ -110,9 +113,15 @@ func (p *program) again(t *testing.T) {
 
 func (p *program) end(t *testing.T, how syscall.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(how); err != nil {
-		return // it has ended
+	if p.cmd == nil || p.cmd.Process == nil || p.cmd.Process.Signal(how) != nil {
+		return // it has not begun, or has ended
 	}
-	<-p.done
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		t.Error("the program does not end")
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
 	_ = p.cmd.Wait()
 }

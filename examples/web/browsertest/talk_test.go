@@ -1,10 +1,13 @@
 package browsertest_test
 
 import (
+	"context"
+	"fmt"
 	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const twoTables = "Book a table for 2 at Luigi. Book a table for 3 at Mario."
@@ -40,6 +43,10 @@ func TestConversation(t *testing.T) {
 	ada.narrow()
 	ada.shoot("answer narrow dark")
 	ada.accessible("narrow")
+	ada.click("#menu", "")
+	ada.see("#list a", "What is 17 plus 25?")
+	ada.accessible("narrow with the list")
+	ada.shoot("list narrow")
 }
 
 // book fills in the form of a table, and sends it.
@@ -93,10 +100,9 @@ func TestTwoUsers(t *testing.T) {
 	if n := eval[int](grace, "document.querySelectorAll('#list li').length"); n != 1 {
 		t.Errorf("Grace sees %d conversations, want her own", n)
 	}
-	grace.expectErrors() // 404
 	place := eval[string](ada, "location.hash")
 	eval[bool](grace, "(location.hash = %s, true)", place)
-	grace.see("#offline", "The connection is lost")
+	grace.see("#offline", "There is no such conversation.")
 	if text := eval[string](grace, "document.querySelector('main').innerText"); len(text) > 200 || eval[int](grace, "document.querySelectorAll('#log > *').length") != 0 {
 		t.Errorf("Grace reads Ada's conversation: %s", text)
 	}
@@ -116,6 +122,8 @@ func TestWindows(t *testing.T) {
 	ada.see(".note", "You refused the call of book_table")
 	ada.see(".tool", "book_table")
 	second.click("#list button", "×")
+	second.see("#list button", "Delete?")
+	second.click("#list button", "Delete?")
 	second.see("#title", "New conversation")
 	ada.await("document.querySelectorAll('#list li').length === 0")
 }
@@ -125,18 +133,20 @@ func TestWindows(t *testing.T) {
 func TestRestart(t *testing.T) {
 	p := start(t)
 	ada := visit(t, p, "Ada")
-	ada.expectErrors() // the server is away
+	ada.expectErrors("net::ERR") // the server is away
 	ada.ask("Book a table for 4 at Luigi")
 	ada.see(".card.approval", "Luigi")
 	p.end(t, syscall.SIGKILL)
 	ada.see("#offline", "The connection is lost")
 	ada.shoot("offline")
+	ada.accessible("offline")
 	p.again(t)
 	ada.gone("#offline")
 	ada.await("document.querySelectorAll('.card.approval').length === 1")
 	ada.click(".card button", "Allow")
 	ada.see(".card.form", "Luigi")
 	p.end(t, syscall.SIGTERM)
+	ada.see("#offline", "The connection is lost")
 	p.again(t)
 	ada.reload() // who she is has outlived the process, too
 	ada.see(".card.form", "Luigi")
@@ -147,11 +157,36 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// counting is a server that counts to 900 until the test is over, and to less at once.
+func counting(over <-chan struct{}) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "counter", Version: "1"}, nil)
+	type goal struct {
+		To int `json:"to"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "count", Description: "Counts."}, func(ctx context.Context, req *sdk.CallToolRequest, in goal) (*sdk.CallToolResult, any, error) {
+		if in.To == 900 {
+			err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: 3, Total: 900})
+			if err == nil {
+				select { // a call that the client has left may keep its context
+				case <-over:
+				case <-ctx.Done():
+				}
+			}
+			return nil, nil, err
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("counted to %d", in.To)}}}, nil, nil
+	})
+	return s
+}
+
 // TestStopAndEdit stops a call in the middle, and asks anew in another conversation.
 func TestStopAndEdit(t *testing.T) {
-	p := start(t)
+	over := make(chan struct{})
+	p := start(t, serving(t, "counter", counting(over))...)
+	t.Cleanup(func() { close(over) })
 	ada := visit(t, p, "Ada")
 	ada.ask("Count to 900")
+	ada.click(".card button", "Allow")
 	ada.await("document.querySelector('.progress progress')?.value > 2")
 	ada.shoot("progress")
 	ada.accessible("progress")
@@ -162,6 +197,7 @@ func TestStopAndEdit(t *testing.T) {
 	ada.accessible("edit")
 	eval[bool](ada, "(document.querySelector('.said textarea').value = 'Count to 3', true)")
 	ada.click(".said button", "Send again")
+	ada.click(".card button", "Allow")
 	ada.see(".reply .prose", "counted to 3")
 	ada.await("document.querySelectorAll('#list li').length === 2")
 	ada.ask("What did I ask before?")
@@ -172,7 +208,7 @@ func TestStopAndEdit(t *testing.T) {
 func TestRate(t *testing.T) {
 	p := start(t, "-rate", "1")
 	ada := visit(t, p, "Ada")
-	ada.expectErrors() // 429
+	ada.expectErrors("404", "429")
 	const drain = `(async () => {
 		for (let i = 0; i < 60; i++) {
 			const r = await fetch("/api/conversations/none/stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });

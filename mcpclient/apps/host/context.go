@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -90,15 +91,20 @@ func (c *Context) encode() (map[string]json.RawMessage, error) {
 }
 
 // SetContext tells the view what has changed in the context of the host. A view that has
-// begun is told the members that differ; one that is no longer set is not told. The
-// error says that the view cannot be shown in the mode.
+// begun is told the members that differ. A member that is not set stays as the view knows it;
+// so do the display mode and the modes that are available. The error says that the view
+// cannot be shown in the mode.
 func (s *Session) SetContext(c Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.DisplayMode = cmp.Or(c.DisplayMode, s.context.DisplayMode)
+	if c.AvailableDisplayModes == nil {
+		c.AvailableDisplayModes = s.context.AvailableDisplayModes
+	}
 	now, err := c.encode()
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if c.DisplayMode != s.context.DisplayMode && !s.app.shows(c.DisplayMode) {
 		return fmt.Errorf("the view cannot be shown in the mode %q", c.DisplayMode)
 	}

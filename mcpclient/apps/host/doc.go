@@ -1,7 +1,7 @@
 // Package host keeps the session with a view: the host's side of MCP Apps, revision
 // 2026-01-26, over any connection that carries messages.
 //
-//	s := host.Open(conn, toolset.ViewAccess("weather", view.URI), &host.Options{
+//	s, err := host.Open(ctx, conn, toolset.ViewAccess("weather", view.URI), &host.Options{
 //		Context:  host.Context{Theme: "dark", AvailableDisplayModes: []host.DisplayMode{host.Inline}},
 //		OpenLink: askThePerson,
 //	})
@@ -20,10 +20,15 @@
 //
 // # Bounds
 //
-//	message of the view                4 MiB    Limits.Message
-//	message to the view                16 MiB   Limits.Result
+//	message of the view                4 MiB    Limits.Incoming
+//	notification of the view           64 KiB
+//	id and progress token              1 KiB
+//	message to the view                16 MiB   Limits.Outgoing
+//	what waits for the view            256 messages, and twice Limits.Outgoing
 //	requests of the view at once       16       Limits.Requests
 //	requests of the view in a minute   600      Limits.Rate
+//	notifications in a minute          6,000    Limits.Notifications
+//	log lines about breaches, a minute 60
 //	questions to the person at once    1 of each kind
 //	wait for ui/notifications/initialized  1 min  Limits.Initialize
 //	one request of the view            10 min   Limits.Request
@@ -37,6 +42,7 @@
 // # Concurrency
 //
 // A Session may be used by any number of goroutines. Functions of the host for requests run
-// concurrently, functions for notifications one at a time: the next message of the view is
-// read when they return.
+// concurrently; functions for notifications and OnModelContext one at a time, in the order of the
+// messages. A function may call the session, and wait for the view. A slow one delays later ones: of the
+// size, the last counts, and of what the view logs at most 256 messages wait.
 package host

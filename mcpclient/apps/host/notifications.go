@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -14,7 +13,12 @@ import (
 func (s *Session) notification(m jsonrpc.Message) {
 	s.mu.Lock()
 	begun := s.begun
+	within, _ := s.notifications.take(s.opts.Limits.Notifications)
 	s.mu.Unlock()
+	if !within {
+		s.warn("more notifications than Limits.Notifications in a minute")
+		return
+	}
 	if m.Method == "ui/notifications/initialized" {
 		s.begin()
 		return
@@ -27,28 +31,18 @@ func (s *Session) notification(m jsonrpc.Message) {
 	case "ui/notifications/size-changed":
 		s.resized(m.Params)
 	case "ui/notifications/request-teardown":
-		s.tell(m.Method, s.opts.OnTeardown)
+		s.tell(m.Method, true, s.opts.OnCloseRequest)
 	case "notifications/message":
 		note := mcp.Notification{Method: m.Method, Params: m.Params}
 		if said, ok := note.LogMessage(); ok && said.Level.Known() && s.opts.OnLog != nil {
-			s.tell(m.Method, func() { s.opts.OnLog(&said) })
+			s.tell(m.Method, false, func() { s.opts.OnLog(&said) })
 		}
 	case "notifications/cancelled":
 		s.cancelled(m.Params)
 	case "notifications/tools/list_changed":
-		s.tell(m.Method, s.opts.OnToolsChanged)
+		s.tell(m.Method, true, s.opts.OnToolsChanged)
 	default:
 		s.opts.Logger.Debug("a notification of the view that means nothing here", "method", excerpt.Cut(m.Method))
-	}
-}
-
-// tell calls a function of the host, if there is one.
-func (s *Session) tell(method string, f func()) {
-	if f == nil {
-		return
-	}
-	if err := guard.Run(method, func() error { f(); return nil }); err != nil {
-		s.opts.Logger.Error(err.Error())
 	}
 }
 
@@ -66,7 +60,7 @@ func (s *Session) begin() {
 	s.mu.Lock()
 	s.wakeLocked()
 	s.mu.Unlock()
-	s.tell("ui/notifications/initialized", s.opts.OnReady)
+	s.tell("ui/notifications/initialized", true, s.opts.OnReady)
 }
 
 // maxPixels bounds a size that a view tells.
@@ -85,7 +79,7 @@ func (s *Session) resized(params json.RawMessage) {
 		}
 	}
 	if s.opts.OnSize != nil {
-		s.tell("ui/notifications/size-changed", func() { s.opts.OnSize(size.Width, size.Height) })
+		s.tell("ui/notifications/size-changed", true, func() { s.opts.OnSize(size.Width, size.Height) })
 	}
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 	Context Context
 
 	// Sandbox is what the view may reach and use in its sandbox, which the view is told.
-	Sandbox Sandbox
+	Sandbox Grants
 
 	// OpenLink opens a URL outside of the view, once a person has seen the whole URL and
 	// agreed. The URL is one that [mcp.Visitable] allows. apps.ErrDenied says that the person did not.
@@ -61,32 +61,33 @@ type Options struct {
 	OnModelContext func(*ModelContext) error
 
 	// OnReady hears that the view has begun, OnSize its size in pixels (nil: not told),
-	// OnLog what it logs, OnTeardown that it asks to be closed, and OnToolsChanged that
+	// OnLog what it logs, OnCloseRequest that it asks to be closed, and OnToolsChanged that
 	// [Session.Tools] has others.
 	OnReady        func()
 	OnSize         func(width, height *float64)
 	OnLog          func(*mcp.LogMessage)
-	OnTeardown     func()
+	OnCloseRequest func()
 	OnToolsChanged func()
 
 	Limits Limits
 
-	// Logger gets each request of the view at Info, without its contents, and breaches of the
-	// protocol at Warn. Default: discarded.
+	// Logger gets each request that is served at Info, without its contents, and at most 60 lines
+	// a minute about refused requests (Info) and breaches of the protocol (Warn). Default: discarded.
 	Logger *slog.Logger
 }
 
-// Sandbox is what the sandbox of a view allows.
-type Sandbox struct {
+// Grants are what the sandbox of a view allows.
+type Grants struct {
 	CSP         apps.CSP         `json:"csp"`
 	Permissions apps.Permissions `json:"permissions"`
 }
 
 // Limits bound what a view can do. Zero is the default, see the package's list.
 type Limits struct {
-	Message, Result                               int // bytes of one message
+	Incoming, Outgoing                            int // bytes of one message of the view, and to it
 	Requests                                      int // of the view, at once
 	Rate                                          int // requests of the view in a minute
+	Notifications                                 int // of the view in a minute
 	Tools                                         int // of the view
 	Initialize, Request, Send, Teardown, ToolCall time.Duration
 }
@@ -95,7 +96,7 @@ func (l Limits) withDefaults() Limits {
 	for _, n := range []struct {
 		of    *int
 		value int
-	}{{&l.Message, 4 << 20}, {&l.Result, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}, {&l.Tools, 50}} {
+	}{{&l.Incoming, 4 << 20}, {&l.Outgoing, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}, {&l.Notifications, 6000}, {&l.Tools, 50}} {
 		if *n.of <= 0 {
 			*n.of = n.value
 		}

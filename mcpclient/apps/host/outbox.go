@@ -9,14 +9,15 @@ import (
 )
 
 // maxWaiting is how many messages may wait for a view that does not read, before its own
-// are not read either.
+// are not read either. The same holds for twice Limits.Outgoing bytes.
 const maxWaiting = 256
 
 // outbox is what waits to be sent: answers and requests in their order, and the latest of
 // each notification. So what a view does not read takes a bounded place. The mutex of the
 // session guards it.
 type outbox struct {
-	queue [][]byte
+	queue   [][]byte
+	waiting int // bytes in queue
 
 	// For a view that has begun.
 	partial   []byte                     // ui/notifications/tool-input-partial
@@ -34,6 +35,7 @@ func (s *Session) sendLocked(message []byte) {
 		return
 	}
 	s.queue = append(s.queue, message)
+	s.waiting += len(message)
 	s.wakeLocked()
 }
 
@@ -59,6 +61,7 @@ func (s *Session) next() []byte {
 		message := s.queue[0]
 		s.queue[0] = nil
 		s.queue = s.queue[1:]
+		s.waiting -= len(message)
 		return message
 	}
 	if !s.begun {
@@ -120,9 +123,9 @@ func (s *Session) write() {
 func (s *Session) awaitRoom() bool {
 	for {
 		s.mu.Lock()
-		waiting := len(s.queue)
+		few := len(s.queue) < maxWaiting && s.waiting < 2*s.opts.Limits.Outgoing
 		s.mu.Unlock()
-		if waiting < maxWaiting {
+		if few {
 			return s.life.Err() == nil
 		}
 		select {

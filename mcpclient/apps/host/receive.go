@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
+	"log/slog"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/guard"
@@ -17,6 +16,13 @@ import (
 
 // codeRefused is the code of what the host does not do for a view.
 const codeRefused = -32000
+
+// Bounds of what a view sends, in bytes.
+const (
+	maxID           = 1 << 10 // of a request, and of its progress token
+	maxNotification = 64 << 10
+	maxError        = 64 << 10 // that a view is told
+)
 
 func refuse(code int, format string, args ...any) *mcp.RPCError {
 	return &mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}
@@ -40,23 +46,21 @@ func (s *Session) receive(raw []byte) {
 		s.warn("a message that cannot be read", "error", err)
 		return
 	}
-	large := len(raw) > s.opts.Limits.Message
+	large := len(raw) > s.opts.Limits.Incoming
 	switch {
+	case m.IsRequest() && len(m.ID) > maxID:
+		s.warn("a request with an id that is too long", "method", excerpt.Cut(m.Method), "bytes", len(m.ID))
 	case m.IsRequest() && large:
-		s.answer(m.ID, m.Method, nil, refuse(codeRefused, "a message over %d bytes", s.opts.Limits.Message))
+		s.refused(m, refuse(codeRefused, "a message over %d bytes", s.opts.Limits.Incoming))
 	case m.IsRequest():
 		s.request(m)
 	case m.IsResponse():
 		s.response(m, large)
-	case large:
+	case len(raw) > maxNotification:
 		s.warn("a notification that is too large", "method", excerpt.Cut(m.Method), "bytes", len(raw))
 	default:
 		s.notification(m)
 	}
-}
-
-func (s *Session) warn(what string, args ...any) {
-	s.opts.Logger.Warn(what, append([]any{"peer", "view"}, args...)...)
 }
 
 // response brings the view's answer to the request that it is for.
@@ -83,25 +87,27 @@ func (s *Session) request(m jsonrpc.Message) {
 	if params == nil {
 		params = json.RawMessage("{}")
 	}
-	serve, inOrder := ordered[m.Method]
-	if !inOrder {
-		serve = concurrent[m.Method]
-	}
-	ctx, finish, err := s.admit(m, serve != nil)
+	method := methods[m.Method]
+	ctx, finish, err := s.admit(m, method)
 	if err != nil {
-		s.answer(m.ID, m.Method, nil, err)
+		s.refused(m, err)
 		return
 	}
 	run := func() {
-		result, err := s.serve(ctx, m.Method, serve, params)
+		result, err := s.serve(ctx, m.Method, method.serve, params)
 		finish() // before the view can know that it may ask again
 		s.answer(m.ID, m.Method, result, err)
 	}
-	if inOrder {
+	switch method.when {
+	case atOnce:
 		run()
-		return
+	case inTurn:
+		s.mu.Lock()
+		s.callLocked(m.Method, run)
+		s.mu.Unlock()
+	default:
+		s.all.Go(run)
 	}
-	s.all.Go(run)
 }
 
 // serve runs what serves a request.
@@ -112,13 +118,10 @@ func (s *Session) serve(ctx context.Context, method string, serve serveFunc, par
 	if err := jsonrpc.LimitArrays(params, jsonrpc.MaxElements); err != nil {
 		return nil, refuse(mcp.CodeInvalidParams, "%v", err)
 	}
-	err = guard.Run(method, func() (err error) {
+	err = s.guarded(method, func() (err error) {
 		result, err = serve(s, ctx, params)
 		return err
 	})
-	if p, ok := errors.AsType[*guard.PanicError](err); ok {
-		s.opts.Logger.Error(p.Error(), "stack", string(p.Stack))
-	}
 	return result, err
 }
 
@@ -132,12 +135,13 @@ func CallID(ctx context.Context) string {
 }
 
 // admit gives a request its context. finish must be called before it is answered.
-func (s *Session) admit(m jsonrpc.Message, known bool) (_ context.Context, finish func(), err error) {
+func (s *Session) admit(m jsonrpc.Message, method method) (_ context.Context, finish func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := string(m.ID)
+	within, _ := s.requests.take(s.opts.Limits.Rate)
 	switch {
-	case !s.rateLocked():
+	case !within:
 		return nil, nil, refuse(codeRefused, "more than %d requests in a minute", s.opts.Limits.Rate)
 	case m.Method == "ping":
 	case m.Method == "ui/initialize" && s.greeted:
@@ -146,7 +150,7 @@ func (s *Session) admit(m jsonrpc.Message, known bool) (_ context.Context, finis
 		return nil, nil, refuse(mcp.CodeInvalidRequest, "the view is not initialized")
 	}
 	switch {
-	case !known:
+	case method.serve == nil:
 		return nil, nil, refuse(mcp.CodeMethodNotFound, "no such method: %s", excerpt.CutAt(m.Method, 100))
 	case s.serving[id] != nil:
 		return nil, nil, refuse(mcp.CodeInvalidRequest, "another request has this id")
@@ -159,7 +163,7 @@ func (s *Session) admit(m jsonrpc.Message, known bool) (_ context.Context, finis
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(s.life, callIDKey{}, id), s.opts.Limits.Request)
 	s.serving[id] = cancel
-	s.busy[m.Method] = slices.Contains(single, m.Method)
+	s.busy[m.Method] = method.single
 	return ctx, func() {
 		cancel()
 		s.mu.Lock()
@@ -169,39 +173,49 @@ func (s *Session) admit(m jsonrpc.Message, known bool) (_ context.Context, finis
 	}, nil
 }
 
-// rateLocked counts a request, and reports whether it is within the rate.
-func (s *Session) rateLocked() bool {
-	if now := time.Now(); now.Sub(s.minute) >= time.Minute {
-		s.minute, s.count = now, 0
-	}
-	s.count++
-	return s.count <= s.opts.Limits.Rate
+// refused answers a request that is not served.
+func (s *Session) refused(m jsonrpc.Message, err error) {
+	s.log(slog.LevelInfo, "a request of a view is refused", "method", excerpt.Cut(m.Method), "error", err)
+	s.send(jsonrpc.AppendError(nil, m.ID, s.encodeError(err)))
 }
 
-// answer answers a request of the view and notes it.
+// answer answers a request that was served, and notes it.
 func (s *Session) answer(id json.RawMessage, method string, result any, err error) {
 	var encoded []byte
 	if err == nil {
-		if encoded, err = jsonrpc.Marshal(result); err == nil && len(encoded) > s.opts.Limits.Result {
-			err = refuse(codeRefused, "the result is over %d bytes", s.opts.Limits.Result)
+		if encoded, err = jsonrpc.Marshal(result); err == nil && len(encoded) > s.opts.Limits.Outgoing {
+			err = refuse(codeRefused, "the result is over %d bytes", s.opts.Limits.Outgoing)
 		}
 	}
 	s.opts.Logger.Info("request of a view", "method", excerpt.Cut(method), "error", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.waiting+len(encoded) > 2*s.opts.Limits.Outgoing {
+		err = refuse(codeRefused, "too much waits for the view to read it")
+	}
 	if err == nil {
-		s.send(jsonrpc.AppendResult(nil, id, encoded))
+		s.sendLocked(jsonrpc.AppendResult(nil, id, encoded))
 		return
 	}
+	s.sendLocked(jsonrpc.AppendError(nil, id, s.encodeError(err)))
+}
+
+// encodeError is what the view is told of an error, within a bound.
+func (s *Session) encodeError(err error) json.RawMessage {
 	failed, err := jsonrpc.Marshal(failure(err))
-	if err != nil || len(failed) > s.opts.Limits.Result {
-		failed = []byte(`{"code":-32000,"message":"failed"}`)
+	if err != nil || len(failed) > min(maxError, s.opts.Limits.Outgoing) {
+		return json.RawMessage(`{"code":-32000,"message":"failed"}`)
 	}
-	s.send(jsonrpc.AppendError(nil, id, failed))
+	return failed
 }
 
 // failure is what the view is told of an error.
 func failure(err error) *mcp.RPCError {
 	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
+	_, panicked := errors.AsType[*guard.PanicError](err)
 	switch {
+	case panicked:
+		return refuse(mcp.CodeInternalError, "the host could not do this")
 	case isAnswer:
 		return answered
 	case errors.Is(err, apps.ErrDenied), errors.Is(err, mcp.ErrRejected):

@@ -16,27 +16,35 @@ import (
 // serveFunc serves a request: params is an object.
 type serveFunc func(s *Session, ctx context.Context, params json.RawMessage) (any, error)
 
-// ordered are the requests that are served one after the other, before the next message is read.
-var ordered = map[string]serveFunc{
-	"ping":                    func(*Session, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil },
-	"ui/initialize":           (*Session).initialize,
-	"ui/update-model-context": (*Session).updateModelContext,
-	"tools/list":              (*Session).listTools,
+// turn says when a request is served.
+type turn int
+
+const (
+	sideBySide turn = iota
+	atOnce          // before the next message is read: it runs no code of the host
+	inTurn          // after the functions of the host that wait, in the order of the requests
+)
+
+// method is how a request is served.
+type method struct {
+	serve  serveFunc
+	when   turn
+	single bool // it asks a person or a model: a view has one under way
 }
 
-// concurrent are the requests that are served side by side.
-var concurrent = map[string]serveFunc{
-	"tools/call":              (*Session).callTool,
-	"resources/read":          (*Session).readResource,
-	"ui/open-link":            (*Session).openLink,
-	"ui/message":              (*Session).message,
-	"ui/download-file":        (*Session).download,
-	"ui/request-display-mode": (*Session).requestDisplayMode,
-	"sampling/createMessage":  (*Session).createMessage,
+var methods = map[string]method{
+	"ping":                    {when: atOnce, serve: func(*Session, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }},
+	"ui/initialize":           {when: atOnce, serve: (*Session).initialize},
+	"ui/update-model-context": {when: inTurn, serve: (*Session).updateModelContext},
+	"tools/list":              {serve: (*Session).listTools},
+	"tools/call":              {serve: (*Session).callTool},
+	"resources/read":          {serve: (*Session).readResource},
+	"ui/open-link":            {serve: (*Session).openLink, single: true},
+	"ui/message":              {serve: (*Session).message, single: true},
+	"ui/download-file":        {serve: (*Session).download, single: true},
+	"ui/request-display-mode": {serve: (*Session).requestDisplayMode, single: true},
+	"sampling/createMessage":  {serve: (*Session).createMessage, single: true},
 }
-
-// single are the requests that ask a person or a model: a view has one of each under way.
-var single = []string{"ui/open-link", "ui/message", "ui/download-file", "ui/request-display-mode", "sampling/createMessage"}
 
 // initialize answers ui/initialize.
 func (s *Session) initialize(_ context.Context, params json.RawMessage) (any, error) {
@@ -78,7 +86,7 @@ func (s *Session) listTools(context.Context, json.RawMessage) (any, error) {
 
 func forApps(tool *mcp.Tool) bool {
 	about, _ := apps.OfTool(tool)
-	return about.App
+	return about.ForViews
 }
 
 // callTool passes a call on to the server of the view. "Host MUST reject tools/call
@@ -106,9 +114,17 @@ func (s *Session) callTool(ctx context.Context, params json.RawMessage) (any, er
 	}
 	var opts []mcpclient.CallOption
 	if token := p.Meta.ProgressToken; len(token) > 0 && string(token) != "null" {
+		if len(token) > maxID || !isID(token) {
+			return nil, refuse(mcp.CodeInvalidParams, "the progress token is no string or number, or over %d bytes", maxID)
+		}
 		opts = append(opts, mcpclient.WithProgress(func(n mcp.Progress) { s.progress(token, n) }))
 	}
 	return s.server.CallTool(ctx, p.Name, p.Arguments, opts...)
+}
+
+// isID reports whether a value is a string or a number.
+func isID(raw json.RawMessage) bool {
+	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
 }
 
 // progress tells the view how far its call is, unless much waits for it already.
@@ -124,7 +140,7 @@ func (s *Session) progress(token json.RawMessage, n mcp.Progress) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.queue) < maxWaiting {
+	if len(s.queue) < maxWaiting && s.waiting < s.opts.Limits.Outgoing {
 		s.sendLocked(jsonrpc.AppendNotification(nil, "notifications/progress", params))
 	}
 }

@@ -101,7 +101,7 @@ func TestHostPanics(t *testing.T) {
 		_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) { panic("oops") }},
 			&host.Options{OnSize: func(_, _ *float64) { panic("oops") }}, `{}`)
 		v.notify("ui/notifications/size-changed", `{"height":1}`)
-		if got := v.ask("1", "tools/call", `{"name":"app"}`); got != "error -32000 the host could not do this" {
+		if got := v.ask("1", "tools/call", `{"name":"app"}`); got != "error -32603 the host could not do this" {
 			t.Errorf("got %s", got)
 		}
 		if got := v.ask("2", "ping", `{}`); got != "{}" {

@@ -23,29 +23,30 @@ type Session struct {
 	server Server
 	opts   Options
 
-	life  context.Context // ends with the session
-	end   context.CancelCauseFunc
-	ready chan struct{}  // closed when the view is ready
-	ours  sync.WaitGroup // the writer, and what closes the connection
-	all   sync.WaitGroup // what runs code of the host, too
-	done  chan struct{}  // closed when all have returned
-	wake  chan struct{}  // there may be something to send
-	room  chan struct{}  // something was sent
+	life   context.Context // ends with the session
+	end    context.CancelCauseFunc
+	ready  chan struct{}  // closed when the view is ready
+	ours   sync.WaitGroup // the writer, and what closes the connection
+	all    sync.WaitGroup // what runs code of the host, too
+	done   chan struct{}  // closed when all have returned
+	wake   chan struct{}  // there may be something to send
+	called chan struct{}  // there may be something to call
+	room   chan struct{}  // something was sent
 
 	mu sync.Mutex
 	outbox
-	greeted bool // ui/initialize was answered
-	begun   bool // ui/notifications/initialized has come
-	app     App
-	context Context
-	told    map[string]json.RawMessage // the members of context that the view knows
-	model   *ModelContext
-	serving map[string]context.CancelFunc // requests of the view under way, by id
-	busy    map[string]bool               // methods of single under way
-	minute  time.Time                     // that count is of
-	count   int
-	asked   map[int64]chan jsonrpc.Response // requests to the view under way
-	lastID  int64
+	greeted                        bool // ui/initialize was answered
+	begun                          bool // ui/notifications/initialized has come
+	app                            App
+	context                        Context
+	told                           map[string]json.RawMessage // the members of context that the view knows
+	model                          *ModelContext
+	serving                        map[string]context.CancelFunc // requests of the view under way, by id
+	busy                           map[string]bool               // methods of single under way
+	callbacks                      []callback
+	requests, notifications, lines rate
+	asked                          map[int64]chan jsonrpc.Response // requests to the view under way
+	lastID                         int64
 }
 
 // App is what a view says of itself.
@@ -59,26 +60,37 @@ type App struct {
 // ErrClosed is how a session ends by Close.
 var ErrClosed = errors.New("host: the session with the view is closed")
 
-// Open begins a session over a connection to a view, which the session closes. It returns
-// at once; [Session.Ready] tells when the view has begun.
-func Open(conn mcpclient.Conn, server Server, opts *Options) (*Session, error) {
+// Open begins a session over a connection to a view, which the session closes, also if there
+// is an error. It returns at once; [Session.Ready] tells when the view has begun.
+//
+// The values of ctx reach each function of the host and each call of the view: who the user is, what
+// approves the user's calls, and the trace. The session outlives ctx.
+func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (_ *Session, err error) {
+	if conn == nil || server == nil {
+		return nil, errors.New("host: Open needs a connection and a server")
+	}
+	defer func() {
+		if err != nil {
+			_ = conn.Close()
+		}
+	}()
 	s := &Session{
 		conn: conn, server: server, opts: opts.withDefaults(),
-		ready: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
+		ready: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}, 1), called: make(chan struct{}, 1),
 		outbox:  outbox{changed: map[string]json.RawMessage{}},
 		serving: map[string]context.CancelFunc{}, busy: map[string]bool{}, asked: map[int64]chan jsonrpc.Response{},
 	}
 	s.context = s.opts.Context
-	var err error
 	if s.told, err = s.context.encode(); err != nil {
 		return nil, err
 	}
 	s.opts.Logger.Info("session with a view", "csp", s.opts.Sandbox.CSP, "permissions", s.opts.Sandbox.Permissions)
-	s.life, s.end = context.WithCancelCause(context.Background())
+	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
 	late := time.AfterFunc(s.opts.Limits.Initialize, s.checkBegun)
 	s.ours.Go(s.write)
 	s.all.Go(s.read)
+	s.all.Go(s.call)
 	go func() {
 		s.all.Wait()
 		s.ours.Wait()

@@ -73,7 +73,7 @@ func TestInitialize(t *testing.T) {
 				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.Inline},
 				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most}, Styles: &host.Styles{Variables: map[string]string{"--font-sans": "x"}},
 			},
-			Sandbox:        host.Sandbox{CSP: apps.CSP{ConnectDomains: []string{"https://a.example.com"}}, Permissions: apps.Permissions{Camera: true}},
+			Sandbox:        host.Grants{CSP: apps.CSP{ConnectDomains: []string{"https://a.example.com"}}, Permissions: apps.Permissions{Camera: true}},
 			OpenLink:       func(context.Context, string) error { return nil },
 			OnModelContext: func(*host.ModelContext) error { return nil },
 		})
@@ -126,7 +126,7 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 		_, v := open(t, server, &host.Options{
 			OpenLink: func(context.Context, string) error { called(); return nil },
 			Message:  func(context.Context, []mcp.Content) error { called(); return nil },
-			OnSize:   func(_, _ *float64) { called() }, OnLog: func(*mcp.LogMessage) { called() }, OnTeardown: called, OnReady: called,
+			OnSize:   func(_, _ *float64) { called() }, OnLog: func(*mcp.LogMessage) { called() }, OnCloseRequest: called, OnReady: called,
 		})
 		refused := func() {
 			t.Helper()
@@ -159,6 +159,7 @@ func TestSecondInitialize(t *testing.T) {
 		if got := v.ask("2", "ping", `{}`); got != "{}" {
 			t.Errorf("got %s, want the session to go on", got)
 		}
+		synctest.Wait()
 		if a := s.App(); a.Name != "v" || a.HasTools || ready != 1 {
 			t.Errorf("got the app %+v, ready %d times, want what was said first", a, ready)
 		}
@@ -274,7 +275,7 @@ func TestCloseDoesNotWaitForTheHost(t *testing.T) {
 func TestSandboxIsLogged(t *testing.T) {
 	var logged bytes.Buffer
 	open(t, &scripted{}, &host.Options{
-		Sandbox: host.Sandbox{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true}},
+		Sandbox: host.Grants{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true}},
 		Logger:  slog.New(slog.NewJSONHandler(&logged, nil)),
 	})
 	for _, want := range []string{`"csp":{"connectDomains":["https://api.example.com"]}`, `"permissions":{"camera":{}}`} {

@@ -77,8 +77,8 @@ const (
 )
 
 func (s *Session) outcomeIs(method string, params []byte) error {
-	if len(params) > s.opts.Limits.Result {
-		return fmt.Errorf("%s: over %d bytes (Limits.Result)", method, s.opts.Limits.Result)
+	if len(params) > s.opts.Limits.Outgoing {
+		return fmt.Errorf("%s: over %d bytes (Limits.Outgoing)", method, s.opts.Limits.Outgoing)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,8 @@ func (s *Session) arguments(method string, arguments json.RawMessage) ([]byte, e
 		return nil, fmt.Errorf("%s: %w", method, err)
 	case !jsonrpc.IsObject(compact):
 		return nil, fmt.Errorf("%s: the arguments are no object", method)
-	case len(compact) > s.opts.Limits.Result:
-		return nil, fmt.Errorf("%s: over %d bytes (Limits.Result)", method, s.opts.Limits.Result)
+	case len(compact) > s.opts.Limits.Outgoing:
+		return nil, fmt.Errorf("%s: over %d bytes (Limits.Outgoing)", method, s.opts.Limits.Outgoing)
 	}
 	params := jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact))
 	return jsonrpc.AppendNotification(nil, method, params), nil

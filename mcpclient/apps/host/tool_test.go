@@ -65,7 +65,7 @@ func TestToolCancelled(t *testing.T) {
 
 func TestToolInputRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := begun(t, &scripted{}, &host.Options{Limits: host.Limits{Result: 100}}, `{}`)
+		s, _ := begun(t, &scripted{}, &host.Options{Limits: host.Limits{Outgoing: 100}}, `{}`)
 		for _, arguments := range []string{`[]`, `{`, `null`, `{"a":"` + strings.Repeat("x", 100) + `"}`} {
 			if s.ToolInput(json.RawMessage(arguments)) == nil || s.ToolInputPartial(json.RawMessage(arguments)) == nil {
 				t.Errorf("%.20s: got no error", arguments)

@@ -30,7 +30,7 @@ func open(t *testing.T, server host.Server, opts *host.Options) (*host.Session, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := host.Open(conn, server, opts)
+	s, err := host.Open(t.Context(), conn, server, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 // Package sandbox serves the page in which a view runs in a browser: the sandbox proxy of MCP
 // Apps, with a policy made of what the server declares.
 //
-//	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigin: "http://127.0.0.1:8080"})
+//	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{"http://127.0.0.1:8080"}})
 //	go http.Serve(listener, box)
-//	frame := box.Frame(view.Meta, "weather") // for the host's page
+//	frame, err := box.Frame(view.Meta, sandbox.Place{User: "Ada", Server: "https://weather.example"}) // for the host's page
 //
 // The host's page makes an iframe with the URL and the attributes of the [Frame]. When it gets
 // ui/notifications/sandbox-proxy-ready from the iframe, it posts
@@ -15,8 +15,17 @@
 //
 // The sandbox has an origin of its own, and refuses to be the host's. With one origin for all
 // views, a view has none: its storage, its cookies and other views are out of its
-// reach. With an origin that begins with a wildcard ("http://*.localhost:8081"), each server's views have an
-// origin, so that they can keep data; it never is another server's.
+// reach.
+//
+// With an origin that begins with a wildcard ("http://*.localhost:8081"), the views of a user and a server
+// have an origin, so that they can keep data. View and proxy then share it: a view can script its proxy,
+// and speak in its name. The policy of the proxy's page and the sandbox of its frame hold all the same.
+// Pages below one domain can set cookies for each other and for the domain: take a domain with nothing
+// else on it, best one on the public suffix list. New refuses one below the host's. Names below localhost share
+// nothing.
+//
+// A source that a server declares is left out if it is an origin of the host or of the sandbox, or if
+// it is private (see [apps.Private]) and Options.Local is false.
 //
 // # Bounds
 //

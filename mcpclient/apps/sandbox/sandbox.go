@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,16 +21,21 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Options configure a sandbox. Origin and HostOrigin are needed.
+// Options configure a sandbox. Origin and HostOrigins are needed.
 type Options struct {
 	// Origin is where the sandbox is served: a scheme, a host, and a port if it is not the
-	// scheme's. It must not be the host's. If its host begins with "*.", a label for each server
-	// takes the place of the star: browsers find such names below localhost without DNS.
+	// scheme's. It must not be the host's. If its host begins with "*.", a label for each user and
+	// server takes the place of the star: browsers find such names below localhost without DNS.
+	// Elsewhere the names need a domain of their own: see the package's chapter on origins.
 	Origin string
 
-	// HostOrigin is the origin of the host's page, which alone may frame a view and talk
-	// to it.
-	HostOrigin string
+	// HostOrigins are the origins of the host's page, by all its names. They alone may frame
+	// a view and talk to it, each the views that are made for it.
+	HostOrigins []string
+
+	// Local lets views reach loopback and private addresses that their servers declare, for a
+	// server on the person's own machine. The host's own origins stay out of reach.
+	Local bool
 
 	// Permissions are the features that views may have at most. Default: none.
 	Permissions apps.Permissions
@@ -41,8 +47,9 @@ type Options struct {
 
 // Sandbox serves the page in which views run. It is an [http.Handler].
 type Sandbox struct {
-	scheme, host string // host with its port, and with "*." if each server has an origin
-	ancestor     string
+	scheme, host string // host with its port, and with "*." if views have origins
+	ancestors    []string
+	local        bool
 	permissions  apps.Permissions
 	key          []byte
 }
@@ -53,19 +60,20 @@ func New(o *Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)
 	}
-	hostScheme, ancestor, err := origin(o.HostOrigin)
-	if err != nil || strings.HasPrefix(ancestor, "*.") {
-		return nil, errors.Join(errors.New("sandbox: Options.HostOrigin is no origin"), err)
-	}
-	switch rest, own := strings.CutPrefix(host, "*."); {
-	case host == ancestor:
-		return nil, errors.New("sandbox: Options.Origin is the origin of the host: views would reach all that the host's page reaches")
-	case own && strings.HasSuffix(hostname(ancestor), "."+hostname(rest)):
-		return nil, errors.New("sandbox: Options.HostOrigin is among the origins of views")
-	case own && isAddress(rest):
+	if rest, own := strings.CutPrefix(host, "*."); own && isAddress(rest) {
 		return nil, errors.New("sandbox: Options.Origin: an address has no names below it")
 	}
-	s := &Sandbox{scheme: scheme, host: host, ancestor: hostScheme + "://" + ancestor, permissions: o.Permissions, key: append([]byte(nil), o.Key...)}
+	s := &Sandbox{scheme: scheme, host: host, local: o.Local, permissions: o.Permissions, key: append([]byte(nil), o.Key...)}
+	for _, raw := range o.HostOrigins {
+		ancestor, err := checkAncestor(raw, host)
+		if err != nil {
+			return nil, err
+		}
+		s.ancestors = append(s.ancestors, ancestor)
+	}
+	if len(s.ancestors) == 0 {
+		return nil, errors.New("sandbox: Options.HostOrigins is empty")
+	}
 	if len(s.key) == 0 {
 		s.key = make([]byte, 32)
 		if _, err := rand.Read(s.key); err != nil {
@@ -73,6 +81,42 @@ func New(o *Options) (*Sandbox, error) {
 		}
 	}
 	return s, nil
+}
+
+// checkAncestor returns an origin of the host. The error says why the sandbox cannot be at its own
+// host.
+func checkAncestor(raw, host string) (string, error) {
+	scheme, ancestor, err := origin(raw)
+	if err != nil || strings.HasPrefix(ancestor, "*.") {
+		return "", errors.Join(errors.New("sandbox: Options.HostOrigins has what is no origin"), err)
+	}
+	switch rest, own := strings.CutPrefix(host, "*."); {
+	case host == ancestor:
+		return "", errors.New("sandbox: Options.Origin is the origin of the host: views would reach all that the host's page reaches")
+	case own && strings.HasSuffix(hostname(ancestor), "."+hostname(rest)):
+		return "", errors.New("sandbox: Options.HostOrigins has one among the origins of views")
+	case own && sharesCookies(hostname(rest), hostname(ancestor)):
+		return "", errors.New("sandbox: Options.Origin is below the host's domain: views could set cookies for the host's page")
+	}
+	return scheme + "://" + ancestor, nil
+}
+
+// sharesCookies reports whether the pages below one name may set cookies for another: the other is
+// the same domain, or in the one above it. A domain above such as co.uk is a public suffix,
+// for which browsers take no cookies.
+func sharesCookies(below, other string) bool {
+	if below == "localhost" {
+		return false // a public suffix for browsers
+	}
+	if other == below {
+		return true
+	}
+	_, above, _ := strings.Cut(below, ".")
+	second, top, found := strings.Cut(above, ".")
+	if !found || len(second) <= 3 && len(top) == 2 {
+		return false
+	}
+	return other == above || strings.HasSuffix(other, "."+above)
 }
 
 // origin takes an origin apart.
@@ -110,13 +154,25 @@ type Frame struct {
 	Sandbox string // its attribute sandbox
 	Allow   string // its attribute allow
 
-	// CSP and Permissions are what the view has, for the session with it.
+	// CSP and Permissions are what the view has, for the session with it. Refused are declared
+	// sources that it does not get: the host's own, and private ones unless Options.Local.
 	CSP         apps.CSP
 	Permissions apps.Permissions
+	Refused     []string
+}
+
+// Place is where a view is shown, and whose it is.
+type Place struct {
+	Host string // the origin of the host's page. Default: the first of Options.HostOrigins.
+
+	// User and Server name whose data a view may keep, if views have origins: the user, and the
+	// server by its URL or command, as a label may get another server.
+	User, Server string
 }
 
 // pageSettings are what the URL of a frame says.
 type pageSettings struct {
+	Host        int              `json:"host,omitempty"` // which of Options.HostOrigins
 	CSP         apps.CSP         `json:"csp"`
 	Permissions apps.Permissions `json:"permissions"`
 }
@@ -129,40 +185,59 @@ type grants struct {
 // maxURL bounds the URL of a frame, in bytes.
 const maxURL = 16 << 10
 
-// Frame returns how to show a view of the server with this label. A view that declares so
-// many sources that the URL would be over 16 KiB gets none of them.
-func (s *Sandbox) Frame(about apps.Resource, server string) Frame {
-	f := Frame{CSP: about.CSP, Permissions: about.Permissions.And(s.permissions), Sandbox: "allow-scripts allow-same-origin allow-forms"}
-	f.Origin = s.scheme + "://" + s.hostFor(server)
-	f.URL = f.Origin + "/" + s.sign(f, server)
+// Frame returns how to show a view. A view that declares so many sources that the URL would be
+// over 16 KiB gets none of them. The error says that the host has no such origin.
+func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
+	which, err := s.which(at.Host)
+	if err != nil {
+		return Frame{}, err
+	}
+	f := Frame{Permissions: about.Permissions.And(s.permissions), Sandbox: "allow-scripts allow-same-origin allow-forms"}
+	f.CSP, f.Refused = s.within(about.CSP)
+	host := s.hostFor(at)
+	f.Origin = s.scheme + "://" + host
+	f.URL = f.Origin + "/" + s.sign(f, which, host)
 	if len(f.URL) > maxURL {
 		f.CSP = apps.CSP{}
-		f.URL = f.Origin + "/" + s.sign(f, server)
+		f.URL = f.Origin + "/" + s.sign(f, which, host)
 	}
 	f.Allow = allow(f.Permissions)
-	return f
+	return f, nil
 }
 
-// hostFor is the host that serves views of a server.
-func (s *Sandbox) hostFor(server string) string {
+// which is the index of an origin of the host.
+func (s *Sandbox) which(raw string) (int, error) {
+	if raw == "" {
+		return 0, nil
+	}
+	scheme, host, err := origin(raw)
+	i := slices.Index(s.ancestors, scheme+"://"+host)
+	if err != nil || i < 0 {
+		return 0, fmt.Errorf("sandbox: %q is none of Options.HostOrigins", raw[:min(len(raw), 200)])
+	}
+	return i, nil
+}
+
+// hostFor is the host that serves views of a user and a server.
+func (s *Sandbox) hostFor(at Place) string {
 	rest, own := strings.CutPrefix(s.host, "*.")
 	if !own {
 		return s.host
 	}
 	sum := hmac.New(sha256.New, s.key)
-	sum.Write([]byte("origin\x00" + server))
+	fmt.Fprintf(sum, "origin\x00%d\x00%s\x00%s", len(at.User), at.User, at.Server)
 	return "v" + hex.EncodeToString(sum.Sum(nil)[:10]) + "." + rest
 }
 
 // sign makes the query of a frame's URL. The host and the settings are in its mark, so that no
 // page can make the sandbox loosen its policy.
-func (s *Sandbox) sign(f Frame, server string) string {
-	raw, err := jsonrpc.Marshal(pageSettings{f.CSP, f.Permissions})
+func (s *Sandbox) sign(f Frame, which int, host string) string {
+	raw, err := jsonrpc.Marshal(pageSettings{which, f.CSP, f.Permissions})
 	if err != nil {
 		panic(err) // strings and booleans
 	}
 	settings := base64.RawURLEncoding.EncodeToString(raw)
-	return "?view=" + settings + "&mark=" + s.mark(s.hostFor(server), settings)
+	return "?view=" + settings + "&mark=" + s.mark(host, settings)
 }
 
 func (s *Sandbox) mark(host, settings string) string {
@@ -198,10 +273,10 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", Policy(settings.CSP, s.ancestor))
+	h.Set("Content-Security-Policy", Policy(settings.CSP, s.ancestors[settings.Host]))
 	h.Set("Permissions-Policy", permissionsPolicy(settings.Permissions))
 	_, own := strings.CutPrefix(s.host, "*.")
-	fmt.Fprint(w, strings.NewReplacer("HOST_ORIGIN", quoted(s.ancestor), "OWN_ORIGIN", strconv.FormatBool(own),
+	fmt.Fprint(w, strings.NewReplacer("HOST_ORIGIN", quoted(s.ancestors[settings.Host]), "OWN_ORIGIN", strconv.FormatBool(own),
 		"MAX_MESSAGE", strconv.Itoa(maxMessage), "ALLOW", quoted(allow(settings.Permissions))).Replace(page))
 }
 
@@ -254,13 +329,14 @@ func (s *Sandbox) settings(r *http.Request) (out pageSettings, ok bool) {
 		return out, false
 	}
 	var read struct {
+		Host        int      `json:"host"`
 		CSP         apps.CSP `json:"csp"`
 		Permissions grants   `json:"permissions"`
 	}
-	if err := json.Unmarshal(raw, &read); err != nil {
-		return out, false
+	if err := json.Unmarshal(raw, &read); err != nil || read.Host < 0 || read.Host >= len(s.ancestors) {
+		return out, false // a process before had other origins
 	}
 	p := read.Permissions
 	granted := apps.Permissions{Camera: p.Camera != nil, Microphone: p.Microphone != nil, Geolocation: p.Geolocation != nil, ClipboardWrite: p.ClipboardWrite != nil}
-	return pageSettings{read.CSP, granted.And(s.permissions)}, true
+	return pageSettings{read.Host, read.CSP, granted.And(s.permissions)}, true
 }

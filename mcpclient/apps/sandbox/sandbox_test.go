@@ -16,11 +16,21 @@ import (
 
 func newSandbox(t *testing.T, origin string, granted apps.Permissions) *sandbox.Sandbox {
 	t.Helper()
-	s, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigin: ancestor, Permissions: granted, Key: []byte("a key of this test")})
+	s, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{ancestor}, Permissions: granted, Key: []byte("a key of this test")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// frame shows a view of a server.
+func frame(t *testing.T, s *sandbox.Sandbox, about apps.Resource, server string) sandbox.Frame {
+	t.Helper()
+	f, err := s.Frame(about, sandbox.Place{User: "Ada", Server: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func get(s http.Handler, method, url string) *http.Response {
@@ -53,6 +63,11 @@ func TestOrigins(t *testing.T) {
 		{"http://127.0.0.1:8080/", "HTTP://127.0.0.1:8080", false},
 		{"https://example.com:443", "https://EXAMPLE.com", false},
 		{"https://example.com", "http://example.com", false},
+		{"https://*.views.example.com", "https://app.example.com", false},
+		{"https://*.views.example.com", "https://example.com", false},
+		{"https://*.views.example.com", "https://views.example.com", false},
+		{"https://*.example-views.co.uk", "https://example.co.uk", true},
+		{"https://*.views.example.co.uk", "https://example.co.uk", false},
 		{"https://*.example.com", "https://app.example.com", false},
 		{"http://*.127.0.0.1:8081", "http://127.0.0.1:8080", false},
 		{"https://a.*.example.com", "https://example.org", false},
@@ -64,7 +79,7 @@ func TestOrigins(t *testing.T) {
 		{"https://a.example.com", "https://*.example.com", false},
 		{"https://a.example.com", "https://b.example.com;x", false},
 	} {
-		_, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigin: tt.host})
+		_, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}})
 		if (err == nil) != tt.ok {
 			t.Errorf("sandbox %q of host %q: got %v, want %v", tt.origin, tt.host, err, tt.ok)
 		}
@@ -74,7 +89,7 @@ func TestOrigins(t *testing.T) {
 func TestFrame(t *testing.T) {
 	yes := apps.Permissions{Camera: true, Microphone: true}
 	s := newSandbox(t, "http://127.0.0.1:8081", yes)
-	f := s.Frame(apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
+	f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
 	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *" || f.Permissions != (apps.Permissions{Camera: true}) {
 		t.Errorf("got %+v", f)
 	}
@@ -104,13 +119,13 @@ func TestFrame(t *testing.T) {
 // No URL but of a frame shows a page, and none loosens the policy of a frame.
 func TestOtherURLsAreRefused(t *testing.T) {
 	s := newSandbox(t, "http://127.0.0.1:8081", apps.Permissions{})
-	f := s.Frame(apps.Resource{}, "a")
-	loose := s.Frame(apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}}, "a")
+	f := frame(t, s, apps.Resource{}, "a")
+	loose := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}}, "a")
 	u, _ := url.Parse(f.URL)
 	other, _ := url.Parse(loose.URL)
 	q, o := u.Query(), other.Query()
 	q.Set("view", o.Get("view"))
-	strange, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigin: ancestor})
+	strange, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +137,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 		{"GET", "http://127.0.0.1:8081/x" + strings.TrimPrefix(f.URL, f.Origin+"/"), 404},
 		{"GET", f.Origin + "/?" + q.Encode(), 404},
 		{"GET", f.URL + "0", 404},
-		{"GET", strange.Frame(apps.Resource{}, "a").URL, 404},
+		{"GET", frame(t, strange, apps.Resource{}, "a").URL, 404},
 		{"POST", f.URL, 405},
 		{"GET", strings.Replace(f.URL, "127.0.0.1:8081", "127.0.0.1:8080", 1), 421},
 		{"GET", strings.Replace(f.URL, "127.0.0.1:8081", "localhost:8081", 1), 421},
@@ -138,7 +153,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 // Each server's views have an origin of their own, and no other serves them.
 func TestOriginOfEachServer(t *testing.T) {
 	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
-	a, again, b := s.Frame(apps.Resource{}, "a"), s.Frame(apps.Resource{}, "a"), s.Frame(apps.Resource{}, "b")
+	a, again, b := frame(t, s, apps.Resource{}, "a"), frame(t, s, apps.Resource{}, "a"), frame(t, s, apps.Resource{}, "b")
 	if diff := cmp.Diff(a, again); diff != "" || a.Origin == b.Origin || !strings.HasSuffix(a.Origin, ".localhost:8081") {
 		t.Errorf("got %s and %s, the same server differs in %s", a.Origin, b.Origin, diff)
 	}
@@ -160,16 +175,90 @@ func TestFrameURLIsBounded(t *testing.T) {
 	for range 64 {
 		many = append(many, "https://"+strings.Repeat("a", 60)+"."+strings.Repeat("b", 60)+"."+strings.Repeat("c", 60)+".example.com")
 	}
-	f := s.Frame(apps.Resource{CSP: apps.CSP{ConnectDomains: many, ResourceDomains: many}}, "a")
+	f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: many, ResourceDomains: many}}, "a")
 	if len(f.URL) > 16<<10 || !f.CSP.IsZero() || get(s, "GET", f.URL).StatusCode != 200 {
 		t.Errorf("got a URL of %d bytes, %v", len(f.URL), f.CSP)
+	}
+}
+
+// Each user has origins of their own, whatever the server is called.
+func TestOriginOfEachUser(t *testing.T) {
+	s := newSandbox(t, "http://*.localhost:8081", apps.Permissions{})
+	seen := map[string]sandbox.Place{}
+	for _, at := range []sandbox.Place{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
+		f, err := s.Frame(apps.Resource{}, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, taken := seen[f.Origin]; taken {
+			t.Errorf("%+v and %+v have the origin %s", at, other, f.Origin)
+		}
+		seen[f.Origin] = at
+	}
+}
+
+// A host with several names has a frame for each; another page gets none.
+func TestHostOrigins(t *testing.T) {
+	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor, "http://localhost:8080"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]string{"": ancestor, ancestor: ancestor, "http://localhost:8080": "http://localhost:8080", "http://LOCALHOST:8080": "http://localhost:8080"} {
+		f, err := s.Frame(apps.Resource{}, sandbox.Place{Host: host})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := get(s, "GET", f.URL)
+		if policy := r.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors "+want) || !strings.Contains(body(t, r), `host = "`+want+`"`) {
+			t.Errorf("%s: got the policy %s", host, policy)
+		}
+	}
+	for _, host := range []string{"http://evil.example", "null", "http://127.0.0.1:8082"} {
+		if f, err := s.Frame(apps.Resource{}, sandbox.Place{Host: host}); err == nil {
+			t.Errorf("%s: got %+v, want an error", host, f)
+		}
+	}
+}
+
+// A server cannot declare the host's own origin, nor the person's network.
+func TestOwnAndPrivateSources(t *testing.T) {
+	for _, tt := range []struct {
+		origin, host, source string
+		local, refused       bool
+	}{
+		{"https://views.example.net", "https://app.example.com", "https://api.example.com", false, false},
+		{"https://views.example.net", "https://app.example.com", "https://app.example.com", false, true},
+		{"https://views.example.net", "https://app.example.com", "https://app.example.com:8443", true, true},
+		{"https://views.example.net", "https://app.example.com", "wss://app.example.com/x", true, true},
+		{"https://views.example.net", "https://app.example.com", "https://*.example.com", true, true},
+		{"https://views.example.net", "https://app.example.com", "https://views.example.net", true, true},
+		{"https://*.views.example.net", "https://app.example.com", "https://x.views.example.net", true, true},
+		{"https://*.views.example.net", "https://app.example.com", "https://*.example.net", true, true},
+		{"https://views.example.net", "https://app.example.com", "http://127.0.0.1:3000", false, true},
+		{"https://views.example.net", "https://app.example.com", "https://10.0.0.1", false, true},
+		{"https://views.example.net", "https://app.example.com", "https://intranet", false, true},
+		{"https://views.example.net", "https://app.example.com", "https://10.0.0.1", true, false},
+		{"http://127.0.0.1:8081", ancestor, "http://127.0.0.1:3000", true, false},
+		{"http://127.0.0.1:8081", ancestor, "http://127.0.0.1:8080", true, true},
+		{"http://127.0.0.1:8081", ancestor, "ws://127.0.0.1:8080", true, true},
+		{"http://127.0.0.1:8081", ancestor, "http://127.0.0.1:8081", true, true},
+	} {
+		s, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}, Local: tt.local})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := []string{tt.source}
+		f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}}, "a")
+		if f.CSP.IsZero() != tt.refused || (len(f.Refused) == 4) != tt.refused {
+			t.Errorf("host %s, %s: got %+v, refused %q", tt.host, tt.source, f.CSP, f.Refused)
+		}
 	}
 }
 
 func FuzzURL(f *testing.F) {
 	f.Add("/?view=e30&mark=00")
 	f.Add("/")
-	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigin: ancestor, Key: []byte("k")})
+	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("k")})
 	if err != nil {
 		f.Fatal(err)
 	}

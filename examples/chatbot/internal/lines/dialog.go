@@ -32,6 +32,9 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 		if q.Text != "" {
 			c.noteLocked(screen.Tool, "%s", q.Text)
 		}
+		for _, line := range q.Changes {
+			c.noteLocked(line.Style, "%s", line.Text)
+		}
 		if q.Link != "" {
 			c.noteLocked(screen.Warn, "The page:")
 			c.verbatimLocked(screen.Tool, "  "+q.Link)

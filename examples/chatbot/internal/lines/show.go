@@ -35,6 +35,9 @@ func (c *Console) Show(e agent.Event) {
 		if style, text := screen.Side(e); text != "" {
 			c.Note(style, "%s", text)
 		}
+		for _, line := range screen.Edited(e) {
+			c.Note(line.Style, "%s", line.Text)
+		}
 	}
 	if e, ok := e.(*agent.Answer); ok && !c.attended {
 		c.Deliver(e.Text)

@@ -8,13 +8,12 @@ import (
 
 	"charm.land/glamour/v2/ansi"
 	term "github.com/charmbracelet/x/ansi"
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"github.com/mcpchain/mcpchain/examples/internal/commonmark"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
@@ -27,26 +26,7 @@ func (p page) draw(source string) string {
 		return ""
 	}
 	var b strings.Builder
-	md := goldmark.New(goldmark.WithParser(parser.NewParser(
-		parser.WithBlockParsers(
-			util.Prioritized(parser.NewSetextHeadingParser(), 100),
-			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(parser.NewListParser(), 300),
-			util.Prioritized(parser.NewListItemParser(), 400),
-			util.Prioritized(parser.NewCodeBlockParser(), 500),
-			util.Prioritized(parser.NewATXHeadingParser(), 600),
-			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(parser.NewBlockquoteParser(), 800),
-			util.Prioritized(parser.NewParagraphParser(), 1000),
-		),
-		parser.WithInlineParsers(
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(parser.NewLinkParser(), 200),
-			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(parser.NewEmphasisParser(), 500),
-		),
-		parser.WithParagraphTransformers(util.Prioritized(parser.LinkReferenceParagraphTransformer, 100)),
-	)), goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))
+	md := commonmark.New(extension.Table, extension.Strikethrough, extension.TaskList)
 	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(util.Prioritized(
 		ansi.NewRenderer(ansi.Options{WordWrap: p.widthOf(source), InlineTableLinks: true, Styles: style()}), 1000))))
 	raw := []byte(visible(source))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/diff"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/internal/schema"
@@ -31,12 +32,16 @@ func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Deci
 		return adapter.Deny(noTerminal), nil
 	}
 	heading := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server)
-	text := arguments(a.Arguments)
+	changes, others := diff.Edits(a.Arguments)
+	text := ""
+	if changes == nil || string(others) != "{}" {
+		text = arguments(others)
+	}
 	if p.changed(a) {
 		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. The model wants to run it:", a.Server, tool)
 		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
 	}
-	q := &screen.Choice{Heading: heading, Text: text, Question: "Allow it?", Answers: approvals}
+	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.Changes(changes), Question: "Allow it?", Answers: approvals}
 	for {
 		key, err := p.screen.Choose(ctx, q)
 		if err != nil {

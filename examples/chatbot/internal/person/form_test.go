@@ -97,7 +97,7 @@ func TestFormOnScreen(t *testing.T) {
 	s.Check(t, `The server demo asks:
   When?
   Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.
-  Date (year-month-day):   field "date": want a date like 2006-01-02
+  Date (year-month-day):   field "date": want a day of the calendar, as in 2027-05-31
   Date (year-month-day):   People:   Seating
     1) Inside
     2) Terrace
@@ -126,7 +126,7 @@ func TestUnattendedForm(t *testing.T) {
 		"nothing": {
 			nil, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, people, seating, wishes, child, note\n" +
-				"  field \"date\": an answer is required: a date like 2006-01-02\n" +
+				"  field \"date\": an answer is required: a day of the calendar, as in 2027-05-31\n" +
 				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
 		},
 		"wrong": {

@@ -26,6 +26,9 @@ var styles = map[Style]ansi.Style{
 	Faint:  ansi.NewStyle().Faint(),
 	Warn:   ansi.NewStyle().ForegroundColor(ansi.Yellow),
 	Fail:   ansi.NewStyle().Bold().ForegroundColor(ansi.Red),
+
+	Removed: ansi.NewStyle().ForegroundColor(ansi.Red),
+	Added:   ansi.NewStyle().ForegroundColor(ansi.Green),
 }
 
 // Text styles a safe text on one line.

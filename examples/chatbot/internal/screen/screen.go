@@ -5,6 +5,7 @@ package screen
 import (
 	"context"
 	"fmt"
+	"image"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -22,6 +23,8 @@ const (
 	Faint        // on the side
 	Warn
 	Fail
+	Removed // of a diff
+	Added
 )
 
 // Screen shows the conversation and asks the person. Its methods may be called
@@ -75,10 +78,28 @@ type Failing interface {
 	Failed(err error)
 }
 
+// Sized is a [Screen] that knows how large it is.
+type Sized interface {
+	// Size is 0, 0 if it is not known.
+	Size() (columns, rows int)
+}
+
+// Windowed is a [Screen] that shows how much of a model's context is used.
+type Windowed interface {
+	// Window is how many tokens the model takes; 0 is unknown.
+	Window(tokens int64)
+}
+
+// Drawing is a [Screen] that draws pictures if its terminal can.
+type Drawing interface {
+	Draw(picture image.Image)
+}
+
 // Choice is a question with a few answers.
 type Choice struct {
 	Heading  string   // the program's words
 	Text     string   // of a server or a model, as lines that are indented
+	Changes  []Line   // what an edit changes
 	Link     string   // a safe address, shown in one piece
 	Warnings []string // about the address
 	Question string

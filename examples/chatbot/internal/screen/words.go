@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/diff"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -21,7 +23,7 @@ const (
 func Side(e agent.Event) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:
-		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), safetext.Line(e.Arguments, 200))
+		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), arguments(e.Arguments))
 	case *agent.ToolEnd:
 		return result(e)
 	case *agent.SamplingEnd:
@@ -53,20 +55,44 @@ func Side(e agent.Event) (Style, string) {
 	return Plain, ""
 }
 
+// arguments shows the arguments of a call on one line, and the number of lines of an edit.
+func arguments(text string) string {
+	edits, others := diff.Edits([]byte(text))
+	if edits == nil {
+		return safetext.Line(text, 200)
+	}
+	removed, added := 0, 0
+	for _, line := range edits {
+		switch line.Kind {
+		case diff.Removed:
+			removed++
+		case diff.Added:
+			added++
+		}
+	}
+	return fmt.Sprintf("%s −%d +%d lines", safetext.Line(string(others), 200), removed, added)
+}
+
 // result says in one line what became of a tool call. The person sees more of some
 // errors than the model.
 func result(e *agent.ToolEnd) (Style, string) {
-	style, mark, text := Tool, "←", safetext.Line(e.Result.Text, MaxResult)
+	style, mark, most := Tool, "←", MaxResult
 	if e.Result.IsError {
-		style, mark, text = Warn, "✗", safetext.Line(e.Result.Text, MaxFailure)
+		style, mark, most = Warn, "✗", MaxFailure
+	}
+	text := safetext.Line(e.Result.Text, most)
+	if strings.HasSuffix(text, "…") && !strings.HasSuffix(e.Result.Text, "…") {
+		text += " (/show has all)"
 	}
 	switch {
+	case Edited(e) != nil:
+		text = ""
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
 		text = safetext.Line(e.Result.Err.Error(), MaxFailure) + Longer(e.Result.Err)
 	}
-	return style, fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text)
+	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }
 
 // Longer names the flag for more time, if a call took too long.
@@ -79,6 +105,9 @@ func Longer(err error) string {
 	}
 	return "; -call-timeout gives it longer"
 }
+
+// Indented is a line of a peer's text with the indent that the program's lines do not have.
+func Indented(line string) string { return "  " + strings.ReplaceAll(line, "\t", "    ") }
 
 // Plural writes a count in English.
 func Plural(n int, thing string) string {

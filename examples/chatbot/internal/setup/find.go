@@ -27,30 +27,36 @@ func (e *UntrustedError) Error() string {
 		"give -config %s to use them, or -config none", e.File, e.File)
 }
 
+// File is a file of servers.
+type File struct {
+	Path    string
+	content *content // what the person has allowed; nil: what the file has when it is read
+}
+
 // Find returns the first file there is: the project's, if the person trusts it, or the
-// person's own. It tells which; "" means that there is none.
-func (p *Places) Find(ctx context.Context, s screen.Screen) (path string, err error) {
+// person's own. It tells which; nil means that there is none.
+func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := read(p.Project)
 	if err == nil {
-		trusted, err := p.trusts(ctx, s, data)
+		content, err := p.trusted(ctx, s, data)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if trusted {
+		if content != nil {
 			s.Note(screen.Faint, "servers: by %s", safetext.Line(p.Project, 400))
-			return p.Project, nil
+			return &File{p.Project, content}, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return nil, err
 	}
 	if p.User != "" {
 		if _, err := os.Stat(p.User); err == nil {
 			s.Note(screen.Faint, "servers: by %s", safetext.Line(p.User, 400))
-			return p.User, nil
+			return &File{Path: p.User}, nil
 		}
 	}
 	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, safetext.Line(p.User, 400))
-	return "", nil
+	return nil, nil
 }
 
 // read reads a project's file. A larger one than a program reads is an error later.

@@ -24,7 +24,8 @@ type Models struct {
 type Model struct {
 	BaseURL string `json:"baseUrl"`
 	Model   string `json:"model"`
-	APIKey  string `json:"apiKey"` // may name environment variables, as ${NAME}
+	APIKey  string `json:"apiKey"`  // may name environment variables, as ${NAME}
+	Context int64  `json:"context"` // tokens that the model takes; 0: unknown
 }
 
 // ReadModels reads a file of models. A missing one has none.
@@ -43,8 +44,11 @@ func ReadModels(path string) (*Models, error) {
 		return nil, fmt.Errorf("read models: %s: %w", path, err)
 	}
 	for name, model := range m.Models {
-		if model.BaseURL == "" || model.Model == "" {
+		switch {
+		case model.BaseURL == "" || model.Model == "":
 			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, safetext.Line(name, 80))
+		case model.Context < 0:
+			return nil, fmt.Errorf("read models: %s: %s: the context is below 0", path, safetext.Line(name, 80))
 		}
 	}
 	if _, ok := m.Models[m.Default]; m.Default != "" && !ok {
@@ -53,9 +57,10 @@ func ReadModels(path string) (*Models, error) {
 	return m, nil
 }
 
-func (m *Models) names() string {
-	return safetext.Line(strings.Join(slices.Sorted(maps.Keys(m.Models)), ", "), 400)
-}
+func (m *Models) names() string { return safetext.Line(strings.Join(m.Names(), ", "), 400) }
+
+// Names are the person's names for the models.
+func (m *Models) Names() []string { return slices.Sorted(maps.Keys(m.Models)) }
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 

@@ -12,11 +12,15 @@ import (
 )
 
 // Read reads a file, and asks the person for the inputs that its servers need.
-func Read(ctx context.Context, path string, s screen.Screen) (*config.Config, error) {
+func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error) {
 	loader := config.Loader{Filters: true, SignIn: true, Input: func(ctx context.Context, in *config.Input) (string, error) {
 		return ask(ctx, s, in)
 	}}
-	return loader.Load(ctx, path)
+	if f.content == nil {
+		return loader.Load(ctx, f.Path)
+	}
+	loader.EnvFile = f.content.environment
+	return loader.LoadData(ctx, f.Path, f.content.file)
 }
 
 var errUnattended = errors.New("there is no terminal to ask on; use an environment variable instead")

@@ -1,20 +1,24 @@
 package setup_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/typist"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 const project = `{"mcpServers": {
-	"files": {"command": "files-server", "args": ["${HOME}", "two words\u001b[2J"], "env": {"LD_PRELOAD": "x"}},
-	"remote": {"url": "https://example.com/mcp?key=${KEY}", "headers": {"X-Key": "${KEY}"}},
+	"files": {"command": "files-server", "args": ["${HOME}", "two words\u001b[2J", "--api-key=sk-1", "--token", "sk-2"],
+		"cwd": "/srv", "env": {"LD_PRELOAD": "x", "API_KEY": "sk-3${KEY}"}},
+	"remote": {"url": "https://u:sk-4@example.com/mcp?key=${KEY}&api_key=sk-5", "headers": {"X-Key": "Bearer ${KEY}"}},
 	"off": {"command": "x", "disabled": true}}}`
 
 func places(t *testing.T) *setup.Places {
@@ -40,15 +44,19 @@ func TestTrust(t *testing.T) {
 	write(t, p.Project, project)
 	find := func(s *typist.Screen, want string) {
 		t.Helper()
-		if got, err := p.Find(t.Context(), s); err != nil || got != want {
-			t.Errorf("got %q, %v, want %q; the screen:\n%s", got, err, want, s.Text())
+		if got, err := p.Find(t.Context(), s); err != nil || (got == nil) != (want == "") || got != nil && got.Path != want {
+			t.Errorf("got %v, %v, want %q; the screen:\n%s", got, err, want, s.Text())
 		}
 	}
 	s := typist.New(t, "no")
 	find(s, "")
 	s.Check(t, "The file "+p.Project+` belongs to this folder. It names:
-  files: starts files-server ${HOME} "two words\x1b[2J", with the variables LD_PRELOAD
-  remote: calls https://example.com/mcp?key=${KEY}, with the headers X-Key
+  files: starts files-server ${HOME} "two words\x1b[2J" --api-key=… --token …
+    in the folder /srv
+    with LD_PRELOAD=x
+    with API_KEY=…${KEY}
+  remote: calls https://…@example.com/mcp?key=${KEY}&api_key=…
+    with the header X-Key: …${KEY}
 Use these servers? A program that is started can do whatever you can. [y]es, as long as the file stays as it is, [o]nce, [n]o: `+
 		"servers: none; name a file by -config, or write "+p.Project+" or "+p.User+"\n")
 	find(typist.New(t, "o"), p.Project)
@@ -68,6 +76,88 @@ Use these servers? A program that is started can do whatever you can. [y]es, as 
 	find(typist.New(t, "n"), p.User)
 }
 
+// The content of an environment file belongs to what is allowed.
+func TestTrustEnvironmentFile(t *testing.T) {
+	p := places(t)
+	env := filepath.Join(filepath.Dir(p.Project), ".env.mcp")
+	write(t, p.Project, `{"mcpServers": {"files": {"command": "node", "args": ["server.js"], "envFile": "${workspaceFolder}/.env.mcp"}}}`)
+	write(t, env, "# for node\nexport NODE_OPTIONS=--require ./a.js\nTOKEN=hunter2\n")
+	s := typist.New(t, "y")
+	file, err := p.Find(t.Context(), s)
+	if err != nil || file == nil {
+		t.Fatal(file, err)
+	}
+	if want := "  files: starts node server.js\n    with the variables of the file ${workspaceFolder}/.env.mcp\n  The environment file " + env +
+		":\n    NODE_OPTIONS=--require ./a.js\n    TOKEN=…\n"; !strings.Contains(s.Text(), want) {
+		t.Errorf("got %s, want %s", s.Text(), want)
+	}
+	write(t, env, "NODE_OPTIONS=--require ./evil.js\n")
+	cfg, err := file.Read(t.Context(), s)
+	if err != nil || cfg.Err() != nil {
+		t.Fatal(err, cfg.Err())
+	}
+	if got := cfg.Servers[0].Transport.(*mcpclient.Command).Env; len(got) != 2 || got[0] != "NODE_OPTIONS=--require ./a.js" {
+		t.Errorf("got %q, want what was allowed", got)
+	}
+	s = typist.New(t, "n")
+	if file, err = p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "./evil.js") {
+		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, s.Text())
+	}
+}
+
+// changing is a person who answers after the file has changed.
+type changing struct {
+	*typist.Screen
+	change func()
+}
+
+func (c changing) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
+	c.change()
+	return c.Screen.Choose(ctx, q)
+}
+
+// What the person has allowed is used, whatever the file has in the end.
+func TestFileThatChangesMeanwhile(t *testing.T) {
+	p := places(t)
+	write(t, p.Project, project)
+	s := changing{typist.New(t, "y"), func() { write(t, p.Project, strings.ReplaceAll(project, "files-server", "evil")) }}
+	t.Setenv("KEY", "k")
+	file, err := p.Find(t.Context(), s)
+	if err != nil || file == nil {
+		t.Fatal(file, err)
+	}
+	cfg, err := file.Read(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.Servers[0].Transport.(*mcpclient.Command).Path; got != "files-server" {
+		t.Errorf("got %q, want what was allowed", got)
+	}
+	again := typist.New(t, "n")
+	if file, err := p.Find(t.Context(), again); err != nil || file != nil || !strings.Contains(again.Text(), "starts evil") {
+		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, again.Text())
+	}
+}
+
+// A list that is too long to be shown cannot be allowed by a key.
+func TestTrustOfALongList(t *testing.T) {
+	for name, argument := range map[string]string{"characters": strings.Repeat("x", 5000), "a line": "x"} {
+		p := places(t)
+		var servers []string
+		for i := range 60 {
+			servers = append(servers, fmt.Sprintf(`"s%d": {"command": "sh", "cwd": "/", "args": [%q]}`, i, argument))
+			if name == "characters" {
+				break
+			}
+		}
+		write(t, p.Project, `{"mcpServers": {`+strings.Join(servers, ",")+`}}`)
+		s := typist.New(t, "y")
+		if file, err := p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "names more than can be shown here") {
+			t.Errorf("%s: got %v, %v, want no question:\n%s", name, file, err, s.Text())
+		}
+	}
+}
+
 // Without a person, a file of the folder is an error.
 func TestTrustWithoutAPerson(t *testing.T) {
 	p := places(t)
@@ -77,8 +167,8 @@ func TestTrustWithoutAPerson(t *testing.T) {
 		t.Errorf("got %v, want an UntrustedError", err)
 	}
 	write(t, p.Project, `{"mcpServers": {}}`)
-	if got, err := p.Find(t.Context(), typist.Absent(t)); err != nil || got != p.Project {
-		t.Errorf("got %q, %v, want the file without servers", got, err)
+	if got, err := p.Find(t.Context(), typist.Absent(t)); err != nil || got == nil || got.Path != p.Project {
+		t.Errorf("got %v, %v, want the file without servers", got, err)
 	}
 }
 
@@ -112,7 +202,7 @@ func TestInputs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write(t, path, withInputs)
 	s := typist.New(t, "1", "hunter2")
-	cfg, err := setup.Read(t.Context(), path, s)
+	cfg, err := (&setup.File{Path: path}).Read(t.Context(), s)
 	if err != nil || cfg.Err() != nil {
 		t.Fatal(err, cfg.Err())
 	}
@@ -121,7 +211,7 @@ func TestInputs(t *testing.T) {
 		t.Errorf("got %q, want both answers", got)
 	}
 	s.Check(t, "  1) a\n  2) Bee\nplace [b]: The \\x1b[2Jkey: \n")
-	cfg, err = setup.Read(t.Context(), path, typist.Absent(t))
+	cfg, err = (&setup.File{Path: path}).Read(t.Context(), typist.Absent(t))
 	if err != nil || cfg.Err() == nil || !strings.Contains(cfg.Err().Error(), "there is no terminal to ask on; use an environment variable instead") {
 		t.Errorf("got %v, %v, want the server left out", err, cfg.Err())
 	}

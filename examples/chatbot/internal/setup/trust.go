@@ -2,108 +2,75 @@ package setup
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/internal/private"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// trusts reports whether the person wants the servers of the project's file. A file that was
-// trusted before is trusted as long as it does not change.
-func (p *Places) trusts(ctx context.Context, s screen.Screen, data []byte) (bool, error) {
+// trusted returns the content of the project's file if the person wants its servers, nil if
+// not. A file that was trusted before is trusted as long as it does not change, nor the
+// environment files that it names.
+func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
 	cfg, err := config.Preview(p.Project, data)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	shown := preview(cfg)
+	c, err := contentOf(ctx, p.Project, data)
+	if err != nil {
+		return nil, err
+	}
+	shown := preview(cfg, c)
 	if shown == "" {
-		return true, nil
+		return c, nil
 	}
 	path, err := filepath.Abs(p.Project)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	kept, same := p.remembered(path, data)
+	kept, same := p.remembered(path, c)
 	if same {
-		return true, nil
+		return c, nil
 	}
 	if !s.Attended() {
-		return false, &UntrustedError{p.Project}
+		return nil, &UntrustedError{p.Project}
+	}
+	if utf8.RuneCountInString(shown) > screen.MaxShown || strings.Count(shown, "\n") >= maxLines {
+		s.Note(screen.Warn, "The file %s names more than can be shown here. Read it, and start with -config %s to use it.", safetext.Line(path, 400), p.Project)
+		return nil, nil
 	}
 	heading := fmt.Sprintf("The file %s belongs to this folder. It names:", safetext.Line(path, 400))
 	if kept {
-		heading = fmt.Sprintf("The file %s has changed since you allowed it. It names:", safetext.Line(path, 400))
+		heading = fmt.Sprintf("The file %s, or a file that it names, has changed since you allowed it. It names:", safetext.Line(path, 400))
 	}
 	key, err := s.Choose(ctx, &screen.Choice{
-		Heading: heading, Text: shown,
+		Heading: heading, Text: safetext.Indent(shown),
 		Question: "Use these servers? A program that is started can do whatever you can.",
 		Answers: []screen.Answer{
 			{Key: 'y', Label: "yes, as long as the file stays as it is"}, {Key: 'o', Label: "once"}, {Key: 'n', Label: "no"},
 		},
 	})
 	if err != nil || key == 'n' {
-		return false, err
+		return nil, err
 	}
 	if key == 'y' {
-		err = p.remember(path, data)
+		err = p.remember(path, c)
 	}
-	return true, err
+	return c, err
 }
 
-// preview lists what the servers of a file do, as the file says it.
-func preview(cfg *config.Config) string {
-	var b strings.Builder
-	for i := range cfg.Servers {
-		if s := &cfg.Servers[i]; !s.Disabled {
-			fmt.Fprintf(&b, "%s: %s\n", safetext.Line(s.Name, 100), deed(s))
-		}
-	}
-	return safetext.Block(strings.TrimSuffix(b.String(), "\n"), screen.MaxShown)
-}
+// maxLines bounds the lines of a question. A person who sees a part only cannot allow the whole.
+const maxLines = 100
 
-func deed(s *config.Server) string {
-	switch t := s.Transport.(type) {
-	case *mcpclient.Command:
-		words := append([]string{t.Path}, t.Args...)
-		for i, w := range words {
-			if w == "" || strings.ContainsAny(w, " \t\n\"'") {
-				words[i] = fmt.Sprintf("%q", w)
-			}
-		}
-		var variables []string
-		for _, v := range t.Env {
-			name, _, _ := strings.Cut(v, "=")
-			variables = append(variables, name)
-		}
-		return "starts " + safetext.Line(strings.Join(words, " "), 400) + with("variables", variables)
-	case *mcpclient.HTTP:
-		return "calls " + safetext.Line(t.URL, 400) + with("headers", slices.Sorted(maps.Keys(t.Header)))
-	case *mcpclient.SSE:
-		return "calls " + safetext.Line(t.URL, 400) + with("headers", slices.Sorted(maps.Keys(t.Header)))
-	}
-	return "cannot be shown: " + safetext.Line(fmt.Sprint(s.Err), 400)
-}
-
-func with(what string, names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return ", with the " + what + " " + safetext.Line(strings.Join(names, ", "), 200)
-}
-
-// trusted is the content of a kept file.
-type trusted struct {
+// trust is the content of a kept file.
+type trust struct {
 	File        string `json:"file"`
 	Fingerprint string `json:"sha256"`
 }
@@ -112,26 +79,26 @@ type trusted struct {
 const maxKept = 64 << 10
 
 // remembered reports whether a file was trusted before, and whether it is the same.
-func (p *Places) remembered(path string, data []byte) (kept, same bool) {
+func (p *Places) remembered(path string, c *content) (kept, same bool) {
 	if p.Trust == "" {
 		return false, false
 	}
 	raw, err := private.ReadFile(p.keeper(path), maxKept, 0o022)
-	var t trusted
+	var t trust
 	if err != nil || json.Unmarshal(raw, &t) != nil || t.File != path {
 		return false, false
 	}
-	return true, t.Fingerprint == fingerprint(data)
+	return true, t.Fingerprint == c.fingerprint()
 }
 
-func (p *Places) remember(path string, data []byte) error {
+func (p *Places) remember(path string, c *content) error {
 	if p.Trust == "" {
 		return nil
 	}
 	if err := os.MkdirAll(p.Trust, 0o700); err != nil {
 		return fmt.Errorf("keep the trust in %s: %w", path, err)
 	}
-	raw, err := json.Marshal(trusted{path, fingerprint(data)})
+	raw, err := json.Marshal(trust{path, c.fingerprint()})
 	if err == nil {
 		err = private.CheckDir(p.Trust)
 	}
@@ -147,9 +114,4 @@ func (p *Places) remember(path string, data []byte) error {
 // keeper is the kept file about a path.
 func (p *Places) keeper(path string) string {
 	return filepath.Join(p.Trust, fingerprint([]byte(path))[:32]+".json")
-}
-
-func fingerprint(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

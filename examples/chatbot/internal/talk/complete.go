@@ -275,6 +275,18 @@ func home(path string) string {
 	return path
 }
 
+// inHome puts a tilde in the place of the person's directory.
+func inHome(path string) string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return path
+	}
+	if rest, ok := strings.CutPrefix(path, dir+string(filepath.Separator)); ok {
+		return filepath.Join("~", rest)
+	}
+	return path
+}
+
 // size is a number of bytes in few characters.
 func size(n int64) string {
 	switch {

@@ -54,8 +54,12 @@ func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	}}
 }
 
-// watch tells the person if a server is given up.
+// watch tells the person once if a server is given up.
 func (s *Session) watch(server string, c *mcpclient.Client) {
+	if s.watched[server] == c {
+		return
+	}
+	s.watched[server] = c
 	c.AfterEnd(func(err error) {
 		if why := s.Servers.health.of(server); why != nil {
 			s.Screen.Note(screen.Fail, "the server %s is given up: %v; /servers restart %s tries again", server, err, server)
@@ -126,6 +130,8 @@ func (s *Session) reach(server string) string {
 			continue
 		}
 		switch t := known.Transport.(type) {
+		case demoCommand:
+			return "stdio, " + safetext.Line(t.Path, 100)
 		case *mcpclient.Command:
 			return "stdio, " + safetext.Line(t.Path, 100)
 		case *mcpclient.HTTP:
@@ -158,10 +164,16 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 		s.Servers.health.set(name, err)
 		return err
 	}
+	return s.joined(ctx, name, "server")
+}
+
+// joined takes a server that was connected in the middle of a conversation: its end is told, and
+// the model gets its instructions and skills. The note begins with a word or two.
+func (s *Session) joined(ctx context.Context, name, note string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
 			s.watch(name, open.Client)
-			s.Screen.Note(screen.Faint, "server %s: %s, protocol revision %s", name, screen.Plural(len(open.Tools), "tool"), open.Client.Server().Revision)
+			s.Screen.Note(screen.Faint, "%s %s: %s, protocol revision %s", note, name, screen.Plural(len(open.Tools), "tool"), open.Client.Server().Revision)
 		}
 	}
 	return s.build(ctx)

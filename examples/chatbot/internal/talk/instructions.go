@@ -24,7 +24,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
 	left := maxAllInstructions
 	for _, server := range s.tools.Servers() {
-		if server.Err != nil || !withInstructions {
+		if server.Err != nil || server.Ended != nil || !withInstructions {
 			continue
 		}
 		text := safetext.Line(server.Client.Server().Instructions, maxInstructions)
@@ -35,7 +35,10 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 			s.Screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long", server.Name)
 		default:
 			left -= length
-			s.Screen.Note(screen.Faint, "server %s tells the model: %s", server.Name, safetext.Line(text, maxToldOf))
+			if s.told[server.Name] != text {
+				s.told[server.Name] = text
+				s.Screen.Note(screen.Faint, "server %s tells the model: %s", server.Name, safetext.Line(text, maxToldOf))
+			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, safetext.Quote(text))
 		}
 	}

@@ -19,34 +19,61 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
+// Endpoint is where a model is asked.
+type Endpoint struct {
+	BaseURL string
+	Name    string // of the model, for the endpoint
+	Key     string
+	Window  int64 // tokens that the model takes; 0: unknown
+}
+
+// Catalog has endpoints by the person's names for their models.
+type Catalog interface {
+	Names() []string
+	Endpoint(name string) (e Endpoint, found bool, err error)
+}
+
 // Model is the model of a conversation, and its endpoint.
 type Model struct {
-	config openai.ClientConfig
-	url    string // to show; empty for the demo model
-	close  func() error
+	close func() error
+	lend  func(config openai.ClientConfig, name string) (mcp.SamplingHandler, error)
+	demo  string // the URL of the demo model
 
 	mu   sync.Mutex // guards the fields below
-	name string
-	lend func(name string) (mcp.SamplingHandler, error)
+	at   Endpoint
 	lent mcp.SamplingHandler // to servers
 }
 
 // Name is the name of the model in use.
-func (m *Model) Name() string {
+func (m *Model) Name() string { return m.endpoint().Name }
+
+// endpoint is where the model in use is asked.
+func (m *Model) endpoint() Endpoint {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.name
+	return m.at
 }
 
-// OpenModel takes the model of an endpoint, or starts the demo model if the name is
-// empty. Hint is why the demo model is used in spite of some settings.
-func OpenModel(baseURL, name, key, hint string, s screen.Screen) (*Model, error) {
-	if name != "" {
-		url := PublicURL(baseURL)
-		s.Note(screen.Faint, "model: %s at %s", name, url)
-		cfg := openai.DefaultConfig(key)
-		cfg.BaseURL = baseURL
-		return &Model{config: cfg, name: name, url: url, close: func() error { return nil }}, nil
+// url is the endpoint's URL to show, "" for the demo model.
+func (m *Model) url() string {
+	if e := m.endpoint(); e.BaseURL != m.demo {
+		return PublicURL(e.BaseURL)
+	}
+	return ""
+}
+
+func (e Endpoint) config() openai.ClientConfig {
+	config := openai.DefaultConfig(e.Key)
+	config.BaseURL = e.BaseURL
+	return config
+}
+
+// OpenModel takes the model of an endpoint, or starts the demo model if it has no name.
+// Hint is why the demo model is used in spite of some settings.
+func OpenModel(e Endpoint, hint string, s screen.Screen) (*Model, error) {
+	if e.Name != "" {
+		s.Note(screen.Faint, "model: %s at %s", e.Name, PublicURL(e.BaseURL))
+		return &Model{at: e, close: func() error { return nil }}, nil
 	}
 	if hint != "" {
 		s.Note(screen.Warn, "%s: the demo model is used", hint)
@@ -56,9 +83,7 @@ func OpenModel(baseURL, name, key, hint string, s screen.Screen) (*Model, error)
 		return nil, err
 	}
 	s.Note(screen.Faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
-	cfg := openai.DefaultConfig("")
-	cfg.BaseURL = demo.BaseURL
-	return &Model{config: cfg, name: demomodel.Name, close: demo.Close}, nil
+	return &Model{at: Endpoint{BaseURL: demo.BaseURL, Name: demomodel.Name}, demo: demo.BaseURL, close: demo.Close}, nil
 }
 
 // Close ends the demo model.
@@ -66,8 +91,8 @@ func (m *Model) Close() error { return m.close() }
 
 // Sampler lends the model to servers, as the person allows.
 func (m *Model) Sampler(p *person.Person, prices *sampling.Prices) (mcp.SamplingHandler, error) {
-	m.lend = func(name string) (mcp.SamplingHandler, error) {
-		lent, err := sampling.New(m.config, name, &sampling.Options{
+	m.lend = func(config openai.ClientConfig, name string) (mcp.SamplingHandler, error) {
+		lent, err := sampling.New(config, name, &sampling.Options{
 			Review: sampling.ReviewFuncs{Request: p.Lend, Reply: p.Release}, Prices: prices,
 			Source: func(ctx context.Context) sampling.Source {
 				from, _ := adapter.SourceFrom(ctx)
@@ -79,18 +104,18 @@ func (m *Model) Sampler(p *person.Person, prices *sampling.Prices) (mcp.Sampling
 		}
 		return person.Lender{Sampler: lent}, nil
 	}
-	return lentModel{m}, m.use(m.Name())
+	return lentModel{m}, m.use(m.endpoint())
 }
 
-// use takes another model of the endpoint, also for servers.
-func (m *Model) use(name string) error {
-	lent, err := m.lend(name)
+// use takes another model, also for servers.
+func (m *Model) use(e Endpoint) error {
+	lent, err := m.lend(e.config(), e.Name)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.name, m.lent = name, lent
+	m.at, m.lent = e, lent
 	return nil
 }
 
@@ -112,11 +137,11 @@ func (l lentModel) SamplingCapability() mcp.SamplingCapability {
 // hint explains a likely mistake in the base URL after a 404.
 func (m *Model) hint(err error) string {
 	failure, ok := errors.AsType[*openaimodel.Error](err)
-	if !ok || failure.Status != http.StatusNotFound || m.url == "" {
+	if !ok || failure.Status != http.StatusNotFound || m.url() == "" {
 		return ""
 	}
-	hint := "; the address is " + m.url + "/chat/completions"
-	if !strings.HasSuffix(m.url, "/v1") {
+	hint := "; the address is " + m.url() + "/chat/completions"
+	if !strings.HasSuffix(m.url(), "/v1") {
 		hint += ": does -base-url lack /v1?"
 	}
 	return hint

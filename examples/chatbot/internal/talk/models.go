@@ -27,7 +27,7 @@ const (
 func (m *Model) models(ctx context.Context) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsWait)
 	defer cancel()
-	config := m.config
+	config := m.endpoint().config()
 	config.HTTPClient = bounded{config.HTTPClient}
 	list, err := openai.NewClientWithConfig(config).ListModels(ctx)
 	if err != nil {
@@ -58,40 +58,76 @@ type limited struct {
 	io.Closer
 }
 
-// chooseModel is /model.
+// chooseModel is /model. A name of the catalog goes before one of the endpoint.
 func (s *Session) chooseModel(ctx context.Context, name string) error {
-	names, err := s.Model.models(ctx)
 	if name == "" {
-		s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url, "this program"))
-		for _, other := range names {
-			if other != s.Model.Name() {
-				s.Screen.List(screen.Tool, "  %s", other)
-			}
-		}
-		if err != nil {
-			s.Screen.List(screen.Faint, "the endpoint lists no models: %s", safetext.Line(err.Error(), 200))
-		}
+		s.listModels(ctx)
 		return nil
 	}
 	if strings.ContainsAny(name, " \t") || safetext.Line(name, 200) != name {
 		return fmt.Errorf("no model has the name %s", safetext.Line(name, 200))
 	}
-	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
-		return fmt.Errorf("the endpoint has no model %s; /model lists its models", name)
+	next, err := s.findModel(ctx, name)
+	if err != nil {
+		return err
 	}
-	before := s.Model.Name()
-	if err := s.Model.use(name); err != nil {
+	before := s.Model.endpoint()
+	if err := s.Model.use(next); err != nil {
 		return err
 	}
 	if err := s.build(ctx); err != nil {
 		return cmp.Or(s.Model.use(before), s.build(ctx), err)
 	}
-	s.Screen.Note(screen.Faint, "model: %s, from the next question on", name)
+	at := ""
+	if next.BaseURL != before.BaseURL {
+		at = " at " + s.Model.url()
+	}
+	s.Screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
 	return nil
+}
+
+func (s *Session) findModel(ctx context.Context, name string) (Endpoint, error) {
+	if s.Models != nil {
+		if e, found, err := s.Models.Endpoint(name); found || err != nil {
+			return e, err
+		}
+	}
+	names, err := s.Model.models(ctx)
+	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
+		return Endpoint{}, fmt.Errorf("the endpoint has no model %s; /model lists its models", name)
+	}
+	e := s.Model.endpoint()
+	e.Name, e.Window = name, 0
+	return e, nil
+}
+
+func (s *Session) listModels(ctx context.Context) {
+	s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url(), "this program"))
+	if s.Models != nil {
+		for _, name := range s.Models.Names() {
+			if e, found, err := s.Models.Endpoint(name); found && err == nil {
+				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, PublicURL(e.BaseURL))
+			}
+		}
+	}
+	names, err := s.Model.models(ctx)
+	for _, other := range names {
+		if other != s.Model.Name() {
+			s.Screen.List(screen.Tool, "  %s", other)
+		}
+	}
+	if err != nil {
+		s.Screen.List(screen.Faint, "the endpoint lists no models: %s", safetext.Line(err.Error(), 200))
+	}
 }
 
 // modelNames complete the argument of /model.
 func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion) {
+	if s.Models != nil {
+		for _, name := range s.Models.Names() {
+			c.Items = add(c.Items, name, "of the file of models", false)
+		}
+	}
 	names, err := s.Model.models(ctx)
 	if err != nil {
 		return c

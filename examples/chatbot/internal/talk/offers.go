@@ -66,6 +66,7 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 	s.Screen.Note(screen.Faint, "%s of the server %s:", safetext.Line(uri, 200), server.Name)
 	for _, c := range result.Contents {
 		switch {
+		case c.Blob != nil && s.keepBlob(server.Name, uri, c.Blob):
 		case c.Blob != nil:
 			s.Screen.List(screen.Faint, "[%s, %d bytes]", safetext.Line(c.MIMEType, 80), len(c.Blob))
 		case s.Screen.Attended():

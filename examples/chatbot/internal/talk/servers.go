@@ -45,6 +45,13 @@ type Servers struct {
 	health  health
 }
 
+// demoCommand starts this program as the demo server. What a person decides on it holds for every
+// build of the program, wherever that is: the server is a part of it.
+type demoCommand struct{ *mcpclient.Command }
+
+// Identity names the demo server.
+func (demoCommand) Identity() string { return "the demo server of the chatbot" }
+
 // DemoServer is the demo server: this program as a child process.
 func DemoServer() (*Servers, error) {
 	self, err := os.Executable()
@@ -53,7 +60,7 @@ func DemoServer() (*Servers, error) {
 	}
 	return &Servers{Good: []adapter.Server{{
 		Name:      "demo",
-		Transport: &mcpclient.Command{Path: self, Args: []string{"-" + DemoServerFlag}},
+		Transport: demoCommand{&mcpclient.Command{Path: self, Args: []string{"-" + DemoServerFlag}}},
 	}}}, nil
 }
 

@@ -15,11 +15,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/media"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Config is what a conversation consists of.
@@ -30,6 +33,7 @@ type Config struct {
 	Lacks      *person.Lacks
 	Trace      *Trace // nil: none
 	Model      *Model
+	Models     Catalog // that /model takes; nil: only the endpoint's
 	Servers    *Servers
 
 	NoInstructions bool // do not give servers' instructions and skills to the model
@@ -38,6 +42,8 @@ type Config struct {
 
 	Store    run.Store // keeps conversations; nil: they end with the program
 	Continue bool      // go on with the newest conversation
+
+	Media *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
 }
 
 // Session is a conversation.
@@ -47,11 +53,14 @@ type Session struct {
 	agent  *agent.Agent
 	skills []offered
 
-	system  string        // what the model is told first
-	name    string        // of the conversation in the store
-	first   []run.Message // to give to the agent before the next question
+	told    map[string]string            // the instructions of servers that the person has seen
+	watched map[string]*mcpclient.Client // servers whose end is told
+	name    string                       // of the conversation in the store
+	first   []run.Message                // to give to the agent before the next question
 	history []run.Message
 	turns   int
+	results []result               // of tools, for /show
+	kept    []adapter.KeptDecision // the last list of /permissions
 
 	turn run.Spent // by the models of the last turn
 	sum  run.Spent // by the models of the conversation
@@ -62,11 +71,10 @@ var ErrReported = errors.New("reported already")
 
 // Open connects to the servers. The caller closes the session.
 func Open(ctx context.Context, c Config) (*Session, error) {
-	s := &Session{Config: c, name: newName()}
+	s := &Session{Config: c, name: newName(), told: map[string]string{}, watched: map[string]*mcpclient.Client{}}
 	if err := s.connect(ctx); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	s.system = s.systemPrompt(!c.NoInstructions)
 	if err := s.build(ctx); err != nil {
 		s.tools.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
@@ -79,7 +87,8 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 
 // build makes the agent, for the model and the servers that there are.
 func (s *Session) build(ctx context.Context) error {
-	llm, err := openaimodel.New(s.Model.config, s.Model.Name(), &openaimodel.Options{Retrying: s.retrying})
+	model := s.Model.endpoint()
+	llm, err := openaimodel.New(model.config(), model.Name, &openaimodel.Options{Retrying: s.retrying})
 	if err != nil {
 		return err
 	}
@@ -87,12 +96,16 @@ func (s *Session) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	system := s.system
+	system := s.systemPrompt(!s.NoInstructions)
 	if set != nil {
 		system += "\n\n" + set.Instructions()
 	}
+	if gauge, ok := s.Screen.(screen.Windowed); ok {
+		gauge.Window(model.Window)
+	}
 	s.agent, err = agent.New(llm, &agent.Options{
-		System: system, Tools: s.sources(set), Prices: s.Prices,
+		Compact: compact.Trim(&compact.Options{Window: model.Window}),
+		System:  system, Tools: s.sources(set), Prices: s.Prices,
 		Approve: s.Person.Approve, Answer: s.Person.Answer, Name: agentName, Store: s.Store, LeaseTTL: leaseTTL,
 	})
 	return err
@@ -210,6 +223,9 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 		switch e := e.(type) {
 		case *agent.ToolStart:
 			s.Lacks.Ran.Add(1)
+		case *agent.ToolEnd:
+			s.remember(resultOf(e))
+			s.keepMedia(e)
 		case *agent.ModelEnd:
 			s.turn.Add(e.Usage)
 			s.sum.Add(e.Usage)
@@ -256,6 +272,9 @@ func (s *Session) report(err error) error {
 // fail shows an error on one line.
 func (s *Session) fail(err error) {
 	s.Lacks.Failed.Add(1)
+	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
+		err = failed // a person knows that the model was asked, and counts no turns
+	}
 	Fail(s.Screen, fmt.Errorf("%w%s%s", err, s.Model.hint(err), screen.Longer(err)))
 }
 

@@ -114,12 +114,7 @@ func (s *Session) login(ctx context.Context, name string) error {
 	if err := s.signIn(ctx, name); err != nil {
 		return err
 	}
-	for _, server := range s.tools.Servers() {
-		if server.Name == name && server.Err == nil {
-			s.Screen.Note(screen.Faint, "you are signed in to %s: %s", name, screen.Plural(len(server.Tools), "tool"))
-		}
-	}
-	return nil
+	return s.joined(ctx, name, "you are signed in to")
 }
 
 // logout is a command: it forgets the token of a server, and leaves the server.
@@ -136,7 +131,7 @@ func (s *Session) logout(ctx context.Context, name string) error {
 		return fmt.Errorf("sign out of %s: %w", name, err)
 	}
 	s.Screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back", name, name)
-	return nil
+	return s.build(ctx)
 }
 
 // signInNames completes the argument of login and logout.

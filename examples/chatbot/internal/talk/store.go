@@ -155,6 +155,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	}
 	s.name, s.first, s.history = head.Key.ID, nil, state.History
 	s.turn, s.sum = run.Spent{}, state.Spent
+	s.recallResults(state.History)
 	s.recall(state)
 	if state.Status.Ended() {
 		return nil

@@ -85,6 +85,9 @@ func (t *Terminal) present(q *screen.Choice) {
 	if q.Text != "" {
 		t.noteLocked(screen.Tool, q.Text)
 	}
+	for _, line := range q.Changes {
+		t.noteLocked(line.Style, line.Text)
+	}
 	if q.Link != "" {
 		t.noteLocked(screen.Warn, "The page:")
 		t.printLocked([]string{"  " + t.paint.Text(screen.Tool, q.Link)})
@@ -122,7 +125,7 @@ func (c *choice) update(msg tea.Msg) tea.Cmd {
 }
 
 func (c *choice) view(width int, ready bool) (string, *tea.Cursor) {
-	question := c.paint.Text(screen.Warn, c.question.Question)
+	question := c.paint.Text(screen.Warn, safetext.Line(c.question.Question, maxPrompt))
 	if !ready {
 		return question + " …", nil
 	}
@@ -136,6 +139,10 @@ func (c *choice) view(width int, ready bool) (string, *tea.Cursor) {
 	last := question[strings.LastIndexByte(question, '\n')+1:]
 	return question, tea.NewCursor(ansi.StringWidth(last), strings.Count(question, "\n"))
 }
+
+// maxPrompt bounds what a question says beside what is typed, in characters. It may have a name of
+// a peer.
+const maxPrompt = 400
 
 // Await implements [screen.Screen].
 func (t *Terminal) Await(ctx context.Context, what string) error {
@@ -235,7 +242,7 @@ func (w *writing) update(msg tea.Msg) tea.Cmd {
 }
 
 func (w *writing) view(_ int, ready bool) (string, *tea.Cursor) {
-	prompt := w.paint.Text(screen.Warn, w.prompt)
+	prompt := w.paint.Text(screen.Warn, safetext.Line(w.prompt, maxPrompt))
 	if !ready {
 		return prompt + " …", nil
 	}

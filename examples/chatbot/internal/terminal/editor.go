@@ -50,7 +50,7 @@ func newArea() textarea.Model {
 	return area
 }
 
-func newEditor(paint screen.Paint, file string, complete func() screen.Completer) editor {
+func newEditor(paint screen.Paint, file string, complete func() screen.Completer, requests *requests) editor {
 	area := newArea()
 	ready := new(bool)
 	area.SetPromptFunc(6, func(p textarea.PromptInfo) string {
@@ -62,7 +62,7 @@ func newEditor(paint screen.Paint, file string, complete func() screen.Completer
 		}
 		return paint.Text(screen.Faint, "  "+busyPrompt) + " "
 	})
-	return editor{area: area, paint: paint, history: openHistory(file), menu: menu{complete: complete}, ready: ready}
+	return editor{area: area, paint: paint, history: openHistory(file), menu: menu{complete: complete, requests: requests}, ready: ready}
 }
 
 func (e *editor) init() tea.Cmd { return e.area.Focus() }

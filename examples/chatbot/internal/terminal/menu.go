@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -21,6 +22,7 @@ const (
 // menu is the list of ways in which the text of the editor may go on.
 type menu struct {
 	complete func() screen.Completer // nil: nothing completes
+	requests *requests
 
 	asked  int // requests; a key makes the answer to an earlier one void
 	cancel context.CancelFunc
@@ -45,13 +47,51 @@ func (m *menu) ask(before string) tea.Cmd {
 	if complete == nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(m.requests.ctx)
 	m.cancel = cancel
 	asked := m.asked
 	return func() tea.Msg {
 		defer cancel()
+		if !m.requests.begin() {
+			return nil
+		}
+		defer m.requests.wg.Done()
 		return completedMsg{asked, before, complete(ctx, before)}
 	}
+}
+
+// requests are the completions under way. They end with the terminal.
+type requests struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu     sync.Mutex // guards closed, and that none begins after close
+	closed bool
+	wg     sync.WaitGroup
+}
+
+func newRequests() *requests {
+	r := &requests{}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+func (r *requests) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.wg.Add(1)
+	}
+	return !r.closed
+}
+
+// close gives up all requests, and waits for their end.
+func (r *requests) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.wg.Wait()
 }
 
 // close closes the list, and gives up a request.

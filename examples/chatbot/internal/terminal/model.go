@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -21,6 +22,7 @@ type (
 	eventMsg  struct{ event agent.Event }
 	askMsg    struct{ dialog } // opens a question
 	dropMsg   struct{ dialog } // closes it without an answer
+	windowMsg int64            // tokens that the model takes
 	tickMsg   time.Time
 )
 
@@ -38,10 +40,11 @@ type model struct {
 	dialog dialog // nil: the person edits
 	quiet  quiet
 	frame  height
+	answer answer // of the terminal, so far
 }
 
 func newModel(t *Terminal, o Options) *model {
-	return &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer), status: status{window: o.Window}}
+	return &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
 }
 
 // Init implements [tea.Model].
@@ -82,6 +85,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.status.end()
 	case eventMsg:
 		m.status.event(msg.event, time.Now())
+	case windowMsg:
+		m.status.window = int64(msg)
 	case tickMsg:
 		if m.status.busy {
 			return tick()
@@ -99,6 +104,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		return m.typed(msg)
+	case uv.CellSizeEvent, uv.PrimaryDeviceAttributesEvent:
+		m.answered(msg)
 	default:
 		if m.dialog != nil {
 			return m.toDialog(msg)

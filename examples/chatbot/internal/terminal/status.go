@@ -18,7 +18,7 @@ type status struct {
 	since  time.Time // the turn began
 	doing  string
 	calls  []*call
-	window int // tokens that the model takes; 0: unknown
+	window int64 // tokens that the model takes; 0: unknown
 
 	turn, total run.Spent
 	context     int64 // tokens of the last model call
@@ -97,7 +97,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 		parts = append(parts, "in all "+spent(&s.total))
 	}
 	if s.window > 0 && s.context > 0 {
-		parts = append(parts, fmt.Sprintf("%d %% of the context", s.context*100/int64(s.window)))
+		parts = append(parts, fmt.Sprintf("%d %% of the context", s.context*100/s.window))
 	}
 	return append(lines, "● "+strings.Join(append(parts, "Ctrl-C stops"), " · "))
 }

@@ -34,9 +34,6 @@ type Options struct {
 
 	// History is the file that keeps what was typed. Default "": none.
 	History string
-
-	// Window is how many tokens the model takes, for the share that is used. 0: unknown.
-	Window int
 }
 
 // Terminal is a [screen.Screen].
@@ -49,6 +46,8 @@ type Terminal struct {
 	width    atomic.Int64
 	height   atomic.Int64
 	complete atomic.Pointer[screen.Completer]
+	canvas   canvas
+	requests *requests
 	done     chan struct{} // closed at the end of the program
 	err      error         // of the program
 
@@ -68,7 +67,9 @@ type entry struct {
 func Open(o Options) *Terminal {
 	t := &Terminal{
 		paint: screen.PaintOf(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
+		requests: newRequests(),
 	}
+	t.canvas.answers = make(chan answer, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.program = tea.NewProgram(newModel(t, o), tea.WithInput(o.In), tea.WithOutput(t.output), tea.WithoutSignalHandler())
 	go func() {
@@ -86,6 +87,7 @@ func Open(o Options) *Terminal {
 func (t *Terminal) Close() error {
 	t.program.Quit()
 	<-t.done
+	t.requests.close()
 	if t.err != nil {
 		return fmt.Errorf("terminal: %w", t.err)
 	}
@@ -172,6 +174,12 @@ func (t *Terminal) printQuestion(text string) {
 	t.printLocked(append([]string{""}, lines...))
 }
 
+// Window implements [screen.Windowed].
+func (t *Terminal) Window(tokens int64) { t.send(windowMsg(tokens)) }
+
+// Size implements [screen.Sized].
+func (t *Terminal) Size() (columns, rows int) { return int(t.width.Load()), int(t.height.Load()) }
+
 // Begin implements [screen.Screen].
 func (t *Terminal) Begin() { t.send(beginMsg{}) }
 
@@ -203,6 +211,9 @@ func (t *Terminal) Show(e agent.Event) {
 		if style, text := screen.Side(e); text != "" {
 			t.endAnswerLocked()
 			t.noteLocked(style, text)
+		}
+		for _, line := range screen.Edited(e) {
+			t.noteLocked(line.Style, line.Text)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package demo has the servers and the model that the page is tried with: the demo server of
-// the examples, and a desk whose tools need what only a page with users has.
+// Package demo has the servers that the page is tried with: the demo server of the examples, and
+// a desk whose tools need what only a page with users has.
 package demo
 
 import (
@@ -69,6 +69,7 @@ func NewDesk() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "whoami", Title: "Who am I", Description: "Tells which user the server sees.", Annotations: readOnly}, whoami)
 	sdk.AddTool(s, &sdk.Tool{Name: "register", Title: "Register a visitor", Description: "Registers a visitor. It asks for all details by a form."}, register)
 	sdk.AddTool(s, &sdk.Tool{Name: "badge", Title: "Order a badge", Description: "Orders a badge. The visitor uploads a photo on a page of the desk.", Annotations: readOnly}, badge)
+	addVisitors(s)
 	return s
 }
 

@@ -16,6 +16,9 @@ type Draft struct {
 	line  strings.Builder // its last line, unfinished
 	fence string          // that ends the code; "" outside of code
 	size  int
+
+	read   []Node // the open block, for the size it was read at
+	readAt int
 }
 
 // Add takes a piece of the text. Beyond MaxText it is dropped: the whole comes with the
@@ -40,8 +43,15 @@ func (d *Draft) Add(piece string) {
 // maxOpen bounds a block that is read again with each piece, in bytes.
 const maxOpen = 16 << 10
 
-// Open is the block that is not complete.
+// Open is the block that is not complete. It is read once for all who show it.
 func (d *Draft) Open() []Node {
+	if d.readAt != d.size {
+		d.read, d.readAt = d.readOpen(), d.size
+	}
+	return d.read
+}
+
+func (d *Draft) readOpen() []Node {
 	rest := d.open.String() + d.line.String()
 	switch {
 	case strings.TrimSpace(rest) == "":

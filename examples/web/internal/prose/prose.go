@@ -9,15 +9,15 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"github.com/mcpchain/mcpchain/examples/internal/commonmark"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
@@ -29,35 +29,16 @@ const (
 
 	maxNodes = 20_000
 	maxDepth = 40
-	maxMarks = 200 // of quotes and lists at the beginning of a line
+	maxMarks = 200  // of quotes and lists at the beginning of a line
+	maxStars = 1000 // of emphasis in a block
 )
 
-// markdown reads Markdown without HTML, so that a model's <name> stays visible.
-var markdown = goldmark.New(goldmark.WithParser(parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(parser.NewListParser(), 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(parser.NewBlockquoteParser(), 800),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(parser.NewLinkParser(), 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewEmphasisParser(), 500),
-	),
-	parser.WithParagraphTransformers(util.Prioritized(parser.LinkReferenceParagraphTransformer, 100)),
-)), goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList))
+var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)
 
 // Tree is the text as elements.
 func Tree(markdownText string) []Node {
 	shown := safetext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
-	if len(shown) > MaxText || isDeep(shown) {
+	if len(shown) > MaxText || isDeep(shown) || isStarred(shown) {
 		return []Node{element("pre", plain(shown))}
 	}
 	source := []byte(shown)
@@ -79,6 +60,34 @@ func isDeep(s string) bool {
 	}
 	return strings.Contains(s, strings.Repeat("[", maxMarks))
 }
+
+// isStarred reports whether a block has more marks of emphasis than a person writes: to pair them
+// takes time that grows with their square. Marks within a word, as of a_name, are not paired.
+func isStarred(s string) bool {
+	n := 0
+	for line := range strings.Lines(s) {
+		if strings.TrimSpace(line) == "" {
+			n = 0
+		}
+		before, run := ' ', false
+		for _, c := range line {
+			mark := c == '*' || c == '~' || c == '_' && !isWord(before)
+			if before == '_' && !isWord(c) {
+				mark = true // it may end one
+			}
+			if mark && !run {
+				n++
+			}
+			before, run = c, mark
+		}
+		if n > maxStars {
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 // plain is a text as it is, up to its bound.
 func plain(s string) Node {

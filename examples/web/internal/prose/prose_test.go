@@ -57,6 +57,7 @@ func TestTreeIsBounded(t *testing.T) {
 		"lists":  strings.Repeat("- ", 100_000) + "x",
 		"links":  strings.Repeat("[", 100_000) + "x",
 		"nodes":  strings.Repeat("*a* ", 30_000),
+		"stars":  strings.Repeat("*a ", 43_000) + strings.Repeat("a_ ", 43_000),
 		"cells":  "|a|\n|-|\n" + strings.Repeat("|x|\n", 30_000),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +66,9 @@ func TestTreeIsBounded(t *testing.T) {
 				t.Errorf("got %d nodes of %d bytes, want the text alone", len(tree), len(encode(t, tree)))
 			}
 		})
+	}
+	if got := encode(t, prose.Tree(strings.Repeat("a_long_name *a* \n", 400))); !strings.Contains(got, `["em",{},"a"]`) {
+		t.Errorf("got %.200s, want emphasis", got)
 	}
 	if got := encode(t, prose.Tree(strings.Repeat("> ", 90)+"x")); !strings.Contains(got, "…") {
 		t.Errorf("got %s, want the depth cut", got)

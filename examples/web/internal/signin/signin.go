@@ -16,46 +16,51 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 )
 
-const (
-	cookieName = "session"
-	lifetime   = 7 * 24 * time.Hour
-)
+const lifetime = 7 * 24 * time.Hour
 
 // Demo is a sign-in by name. It implements site.SignIn.
 type Demo struct {
-	db    *sql.DB
-	names []string
+	db     *sql.DB
+	names  []string
+	secure bool
 }
 
-// NewDemo makes the table of sessions in a SQLite database, which stays the caller's.
-func NewDemo(ctx context.Context, db *sql.DB, names []string) (*Demo, error) {
+// NewDemo makes the table of sessions in a SQLite database, which stays the caller's. If browsers
+// reach the page by HTTPS, secure has them send the cookie in no other way.
+func NewDemo(ctx context.Context, db *sql.DB, names []string, secure bool) (*Demo, error) {
 	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS web_sessions (
 		hash TEXT PRIMARY KEY, name TEXT NOT NULL, expires INTEGER NOT NULL) STRICT`)
 	if err != nil {
 		return nil, fmt.Errorf("make the table of sessions: %w", err)
 	}
-	return &Demo{db, names}, nil
+	return &Demo{db, names, secure}, nil
 }
 
 // Names are the users to choose from.
 func (d *Demo) Names() []string { return d.names }
 
-// User names the user of a request.
-func (d *Demo) User(r *http.Request) (string, bool) {
-	cookie, err := r.Cookie(cookieName)
+// Person names the user of a request.
+func (d *Demo) Person(r *http.Request) (p site.Person, ok bool) {
+	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
-		return "", false
+		return site.Person{}, false
 	}
-	var name string
+	p.Session = hashOf(cookie.Value)
 	err = d.db.QueryRowContext(r.Context(), `SELECT name FROM web_sessions WHERE hash = ? AND expires > ?`,
-		hashOf(cookie.Value), time.Now().Unix()).Scan(&name)
-	return name, err == nil && slices.Contains(d.names, name)
+		p.Session, time.Now().Unix()).Scan(&p.User)
+	return p, err == nil && slices.Contains(d.names, p.User)
 }
 
-// SignIn begins a session for {"name": "…"}.
-func (d *Demo) SignIn(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP begins a session for {"name": "…"}.
+func (d *Demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost || r.URL.Path != "/sign-in" {
+		http.Error(w, `{"error":"the demo has no such page"}`, http.StatusNotFound)
+		return
+	}
 	var in struct {
 		Name string `json:"name"`
 	}
@@ -72,27 +77,37 @@ func (d *Demo) SignIn(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":"the session cannot be kept"}`, http.StatusInternalServerError)
 		return
 	}
-	http.SetCookie(w, d.cookie(r, secret, lifetime))
+	http.SetCookie(w, d.cookie(secret, lifetime))
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // SignOut ends the session.
 func (d *Demo) SignOut(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(cookieName); err == nil {
+	if cookie, err := r.Cookie(d.cookieName()); err == nil {
 		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sessions WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
 			http.Error(w, `{"error":"the session cannot be ended"}`, http.StatusInternalServerError)
 			return
 		}
 	}
-	http.SetCookie(w, d.cookie(r, "", -time.Second))
+	http.SetCookie(w, d.cookie("", -time.Second))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (d *Demo) cookie(r *http.Request, value string, life time.Duration) *http.Cookie {
+// cookie is not Strict: the browser has to send it when a server's sign-in leads back here. A
+// request of another site that changes something has no cookie all the same.
+func (d *Demo) cookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: cookieName, Value: value, Path: "/", MaxAge: int(life / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: d.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: d.secure,
 	}
+}
+
+// cookieName is not that of other programs on this machine, whose ports share their cookies.
+func (d *Demo) cookieName() string {
+	if d.secure {
+		return "__Host-mcpchain-web"
+	}
+	return "mcpchain-web"
 }
 
 func hashOf(secret string) string {

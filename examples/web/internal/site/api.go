@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 )
 
@@ -30,7 +29,11 @@ func (s *Site) say(w http.ResponseWriter, r *http.Request, user string) {
 		return
 	}
 	id := r.PathValue("id")
-	s.respond(w, r, id, s.opts.Talk.Say(r.Context(), user, id, q.Text))
+	var before []string // what views want the model to know
+	if s.opts.Views != nil {
+		before = s.opts.Views.TakeContext(user, id)
+	}
+	s.respond(w, r, id, s.opts.Talk.Say(r.Context(), user, id, q.Text, before...))
 }
 
 func (s *Site) edit(w http.ResponseWriter, r *http.Request, user string) {
@@ -62,6 +65,9 @@ func (s *Site) stop(w http.ResponseWriter, r *http.Request, user string) {
 
 func (s *Site) delete(w http.ResponseWriter, r *http.Request, user string) {
 	id := r.PathValue("id")
+	if s.opts.Views != nil {
+		s.opts.Views.EndConversation(user, id)
+	}
 	s.respond(w, r, id, s.opts.Talk.Delete(r.Context(), user, id))
 }
 
@@ -81,7 +87,6 @@ func (s *Site) media(w http.ResponseWriter, r *http.Request, user string) {
 	h.Set("Content-Type", part.MIMEType)
 	h.Set("Content-Length", strconv.Itoa(len(part.Data)))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("Cache-Control", "private, max-age=3600")
 	_, _ = w.Write(part.Data) // an error means that the browser is gone
 }
 
@@ -100,24 +105,27 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
 		return
 	}
-	status := http.StatusInternalServerError
+	if status, text := s.describe(r, err); status != 0 {
+		writeError(w, status, text)
+	}
+}
+
+// describe is the status of an error, and its words for the user; 0 means that the browser is gone.
+func (s *Site) describe(r *http.Request, err error) (status int, text string) {
 	switch {
 	case errors.Is(err, talk.ErrUnfit):
-		status = http.StatusUnprocessableEntity
+		return http.StatusUnprocessableEntity, err.Error()
 	case errors.Is(err, talk.ErrGone):
-		status = http.StatusNotFound
+		return http.StatusNotFound, err.Error()
 	case errors.Is(err, talk.ErrBusy), errors.Is(err, talk.ErrWaiting):
-		status = http.StatusConflict
+		return http.StatusConflict, err.Error()
 	case errors.Is(err, talk.ErrTooMany):
-		status = http.StatusTooManyRequests
+		return http.StatusTooManyRequests, err.Error()
 	case errors.Is(err, context.Canceled):
-		return // the browser is gone
+		return 0, ""
 	}
-	if status == http.StatusInternalServerError {
-		s.opts.Logger.Error("a request has failed", "path", r.URL.Path, "error", err)
-		err = errors.New("something went wrong; the log of the server says what")
-	}
-	writeError(w, status, err.Error())
+	s.opts.Logger.Error("a request has failed", "path", r.URL.Path, "error", err)
+	return http.StatusInternalServerError, "something went wrong; the log of the server says what"
 }
 
 // readJSON reads the body, or answers that it cannot.
@@ -144,13 +152,4 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 func writeError(w http.ResponseWriter, status int, text string) {
 	writeJSON(w, status, map[string]string{"error": text})
-}
-
-// positionOf is where a window's stream goes on.
-func positionOf(r *http.Request) (agent.Position, error) {
-	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		last = r.URL.Query().Get("after")
-	}
-	return agent.ParsePosition(last)
 }

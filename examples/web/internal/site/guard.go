@@ -12,12 +12,17 @@ const maxBody = 1 << 20
 
 // policy lets the page load its own files and nothing else. It has no script or style within the
 // HTML, and no function of the page can turn a text into HTML or script.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; " +
+const policy = "default-src 'none'; FRAMESscript-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // guarded refuses what does not come from the page, and tells the browser what the page
 // needs.
-func guarded(hosts []string, next http.Handler) http.Handler {
+// A sandbox of views may be framed if there is one.
+func guarded(hosts []string, frames string, next http.Handler) http.Handler {
+	if frames != "" {
+		frames = "frame-src " + frames + "; "
+	}
+	policy := strings.Replace(policy, "FRAMES", frames, 1)
 	// A form or script of another site is told by Sec-Fetch-Site, and by Origin.
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +40,7 @@ func guarded(hosts []string, next http.Handler) http.Handler {
 		}
 		switch {
 		case !slices.Contains(hosts, strings.ToLower(r.Host)):
-			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -host")
+			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
 		case api && isForeign(r):
 			writeError(w, http.StatusForbidden, "the request comes from another site")
 		case r.Method == http.MethodPost && !isJSON(r):

@@ -2,9 +2,12 @@ package site
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +20,10 @@ type Limits struct {
 	// an address may try to sign in; Burst is how many at once. Default 120 and 30.
 	PerMinute, Burst int
 
+	// ReadsPerMinute is how many other requests a user may send, and ReadBurst how many at once: to
+	// open a conversation reads all of it. Default 600 and 120.
+	ReadsPerMinute, ReadBurst int
+
 	// Streams is how many windows a user may have open, and AllStreams how many all users have.
 	// Default 12 and 2,000.
 	Streams, AllStreams int
@@ -24,6 +31,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.PerMinute, l.Burst = cmp.Or(l.PerMinute, 120), cmp.Or(l.Burst, 30)
+	l.ReadsPerMinute, l.ReadBurst = cmp.Or(l.ReadsPerMinute, 600), cmp.Or(l.ReadBurst, 120)
 	l.Streams, l.AllStreams = cmp.Or(l.Streams, 12), cmp.Or(l.AllStreams, 2000)
 	return l
 }
@@ -40,8 +48,8 @@ type rates struct {
 	of map[string]*rate.Limiter
 }
 
-func newRates(l Limits) *rates {
-	return &rates{every: rate.Limit(float64(l.PerMinute) / 60), burst: l.Burst, of: map[string]*rate.Limiter{}}
+func newRates(perMinute, burst int) *rates {
+	return &rates{every: rate.Limit(float64(perMinute) / 60), burst: burst, of: map[string]*rate.Limiter{}}
 }
 
 // allow reports whether a request is within the rate, and else answers it.
@@ -87,40 +95,85 @@ func (r *rates) forgetLocked() {
 	}
 }
 
-// places counts the streams.
-type places struct {
+// streams counts the windows that streams serve, and ends the streams of a session.
+type streams struct {
 	each, all int
 
-	mu    sync.Mutex // guards the fields below
-	of    map[string]int
-	total int
+	mu      sync.Mutex // guards the fields below
+	of      map[string]int
+	total   int
+	session map[string][]*place
 }
 
-func newPlaces(l Limits) *places {
-	return &places{each: l.Streams, all: l.AllStreams, of: map[string]int{}}
+// place is a stream that is served.
+type place struct {
+	reader  string
+	windows int
+	end     context.CancelFunc
 }
 
-func (p *places) take(user string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of[user] >= p.each || p.total >= p.all {
-		return false
+func newStreams(l Limits) *streams {
+	return &streams{each: l.Streams, all: l.AllStreams, of: map[string]int{}, session: map[string][]*place{}}
+}
+
+// take gives a stream of n windows a place until leave, if there is room. A stream of the same reader
+// and session ends: a browser that begins anew need not wait until the end of the last one is noticed.
+func (s *streams) take(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, before := range slices.Clone(s.session[p.Session]) {
+		if reader != "" && before.reader == reader {
+			before.end()
+			s.leaveLocked(p, before)
+		}
 	}
-	p.of[user]++
-	p.total++
-	return true
+	if s.of[p.User]+n > s.each || s.total+n > s.all {
+		return nil, false
+	}
+	s.of[p.User] += n
+	s.total += n
+	mine := &place{reader, n, end}
+	s.session[p.Session] = append(s.session[p.Session], mine)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leaveLocked(p, mine)
+	}, true
 }
 
-func (p *places) leave(user string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.total--
-	if p.of[user]--; p.of[user] == 0 {
-		delete(p.of, user)
+// leaveLocked gives a place back, if the stream has it.
+func (s *streams) leaveLocked(p Person, mine *place) {
+	at := slices.Index(s.session[p.Session], mine)
+	if at < 0 {
+		return
+	}
+	s.total -= mine.windows
+	if s.of[p.User] -= mine.windows; s.of[p.User] == 0 {
+		delete(s.of, p.User)
+	}
+	if s.session[p.Session] = slices.Delete(s.session[p.Session], at, at+1); len(s.session[p.Session]) == 0 {
+		delete(s.session, p.Session)
 	}
 }
 
-func addressOf(r *http.Request) string {
+// end ends the streams of a session.
+func (s *streams) end(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.session[session] {
+		p.end()
+	}
+}
+
+// addressOf is the address that a request comes from, as the proxy says it if there is one.
+func (s *Site) addressOf(r *http.Request) string {
+	if s.opts.AddressHeader != "" {
+		values := r.Header.Values(s.opts.AddressHeader)
+		if len(values) > 0 {
+			last := values[len(values)-1]
+			return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+		}
+	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

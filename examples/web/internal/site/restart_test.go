@@ -83,8 +83,8 @@ func TestStop(t *testing.T) {
 	if status, _, _ := w.do(t, "Ada", "DELETE", "/api/conversations/"+id, ""); status != http.StatusAccepted {
 		t.Errorf("DELETE: got %d", status)
 	}
-	if status, _, _ := w.do(t, "Ada", "GET", "/api/events?conversation="+id, ""); status != http.StatusNotFound {
-		t.Errorf("a deleted conversation: got %d, want 404", status)
+	if got := w.watch(t, "Ada", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
+		t.Errorf("a deleted conversation: got %s %s, want a refusal with 404", got.Type, got.Data)
 	}
 }
 

@@ -4,8 +4,9 @@
 //	GET    /                                       the page
 //	GET    /page/{file}                            its scripts and styles
 //	GET    /api/me                                 who is signed in, and who may sign in
-//	POST   /api/sign-in, /api/sign-out             the sign-in's own
-//	GET    /api/events?conversation=&after=        the stream of a window
+//	GET    /sign-in, /sign-in/…                    the sign-in's own, also POST
+//	POST   /api/sign-out
+//	GET    /api/events?conversation=&after=&…      the stream of a browser's windows, the next of its reader=
 //	POST   /api/conversations                      a new conversation {text}
 //	POST   /api/conversations/{id}/messages        another question {text}
 //	POST   /api/conversations/{id}/edits           another question in the place of one {seq, index, text}
@@ -13,6 +14,13 @@
 //	POST   /api/conversations/{id}/stop            the end of the turn
 //	DELETE /api/conversations/{id}
 //	GET    /api/conversations/{id}/media/{call}/{n}
+//	POST   /api/views                              the view of a call, see package viewing
+//	POST   /api/views/seen                         the messages that a window has
+//	POST   /api/views/{session}/messages, answers, mode
+//	DELETE /api/views/{session}
+//	POST   /api/servers/{server}/sign-in           the page where the user signs in to a server {link}
+//	POST   /api/servers/{server}/sign-out
+//	GET    /servers/callback                       the way back from there
 //
 // An error is {"error": "…"}, and for a form {"error": "…", "fields": {name: "…"}}.
 package site
@@ -21,24 +29,35 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/url"
 
 	"github.com/mcpchain/mcpchain/examples/web/internal/page"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
+	"github.com/mcpchain/mcpchain/examples/web/internal/viewing"
 )
 
-// SignIn says who uses the page. The demo's asks for a name and no proof; a real one takes its
-// place.
-type SignIn interface {
-	// User names the user of a request; ok is false if none is signed in.
-	User(r *http.Request) (name string, ok bool)
+// Person is who sends a request.
+type Person struct {
+	User    string // never empty; conversations are kept under it
+	Session string // a name of the session, and not its secret: a sign-out ends its streams
+}
 
-	// Names are the users to choose from, for a page without passwords. None: the page
-	// leads to /api/sign-in.
+// SignIn says who uses the page. The demo's asks for a name and no proof; a real one takes its
+// place, such as one that redirects to a provider.
+type SignIn interface {
+	// Person tells who sends a request; ok is false if no person is signed in.
+	Person(r *http.Request) (p Person, ok bool)
+
+	// Names are the users to choose from, for a page without passwords: it sends POST /sign-in with
+	// {"name": "…"}. None: the page has a link to GET /sign-in.
 	Names() []string
 
-	// SignIn and SignOut answer POST requests with a JSON body, which have passed the checks of
-	// this package.
-	SignIn(w http.ResponseWriter, r *http.Request)
+	// ServeHTTP answers /sign-in and all below, such as the redirect to a provider and the way back.
+	// POST requests have passed the checks of this package. GET requests may come from any site.
+	http.Handler
+
+	// SignOut ends the session. It answers with 204, or with 200 and {"location": "…"}, a page of the
+	// provider to go to.
 	SignOut(w http.ResponseWriter, r *http.Request)
 }
 
@@ -51,6 +70,17 @@ type Options struct {
 	// another one is refused: its name may lead here by a DNS entry of somebody else.
 	Hosts []string
 
+	// Views keeps the views that windows show, and FrameOrigin is where their sandbox is; nil and "" for no views.
+	Views       *viewing.Service
+	FrameOrigin string
+
+	// AddressHeader is a header in which the proxy in front names the address of the browser, as the
+	// last one, such as X-Forwarded-For. Default: no proxy.
+	AddressHeader string
+
+	// Access signs users in to servers. Default: none asks for it.
+	Access Access
+
 	Model   string       // to show
 	Servers []string     // to show
 	Limits  Limits       //
@@ -59,23 +89,27 @@ type Options struct {
 
 // Site is the handler of all routes.
 type Site struct {
-	opts    Options
-	rates   *rates
-	streams *places
+	opts           Options
+	changes, reads *rates
+	streams        *streams
 }
 
 // New returns the handler.
 func New(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Limits = o.Limits.withDefaults()
-	s := &Site{opts: o, rates: newRates(o.Limits), streams: newPlaces(o.Limits)}
+	s := &Site{
+		opts: o, changes: newRates(o.Limits.PerMinute, o.Limits.Burst), reads: newRates(o.Limits.ReadsPerMinute, o.Limits.ReadBurst),
+		streams: newStreams(o.Limits),
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", page.Handler())
 	mux.Handle("GET /page/", page.Handler())
 	mux.HandleFunc("GET /api/me", s.me)
-	mux.HandleFunc("POST /api/sign-in", s.signIn)
-	mux.HandleFunc("POST /api/sign-out", o.SignIn.SignOut)
-	mux.HandleFunc("GET /api/events", s.signed(s.events))
+	mux.HandleFunc("/sign-in", s.signIn)
+	mux.HandleFunc("/sign-in/", s.signIn)
+	mux.HandleFunc("POST /api/sign-out", s.signOut)
+	mux.HandleFunc("GET /api/events", s.events)
 	mux.HandleFunc("POST /api/conversations", s.signed(s.begin))
 	mux.HandleFunc("POST /api/conversations/{id}/messages", s.signed(s.say))
 	mux.HandleFunc("POST /api/conversations/{id}/edits", s.signed(s.edit))
@@ -83,38 +117,75 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /api/conversations/{id}/stop", s.signed(s.stop))
 	mux.HandleFunc("DELETE /api/conversations/{id}", s.signed(s.delete))
 	mux.HandleFunc("GET /api/conversations/{id}/media/{call}/{n}", s.signed(s.media))
-	return guarded(o.Hosts, mux)
+	if o.Access != nil {
+		mux.HandleFunc("POST /api/servers/{server}/sign-in", s.signed(s.beginServer))
+		mux.HandleFunc("POST /api/servers/{server}/sign-out", s.signed(s.leaveServer))
+		mux.HandleFunc("GET "+CallbackPath, s.signed(s.callback))
+	}
+	s.viewRoutes(mux)
+	return guarded(o.Hosts, o.FrameOrigin, mux)
 }
 
 // me tells the page who is signed in, or who may sign in.
 func (s *Site) me(w http.ResponseWriter, r *http.Request) {
-	user, ok := s.opts.SignIn.User(r)
+	person, ok := s.opts.SignIn.Person(r)
 	if !ok {
 		writeJSON(w, http.StatusOK, map[string]any{"names": s.opts.SignIn.Names()})
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"user": user, "model": s.opts.Model, "servers": s.opts.Servers})
+	writeJSON(w, http.StatusOK, map[string]any{"user": person.User, "model": s.opts.Model, "servers": s.opts.Servers})
 }
 
 // signIn has the sign-in decide, within the rate of the address.
 func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
-	if !s.rates.allow(w, "address "+addressOf(r)) {
+	if s.changes.allow(w, "address "+s.addressOf(r)) {
+		s.opts.SignIn.ServeHTTP(w, r)
+	}
+}
+
+// signOut ends the session, and what is under way for it.
+func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
+	if !s.changes.allow(w, "address "+s.addressOf(r)) {
 		return
 	}
-	s.opts.SignIn.SignIn(w, r)
+	person, ok := s.opts.SignIn.Person(r)
+	s.opts.SignIn.SignOut(w, r)
+	if !ok {
+		return
+	}
+	s.streams.end(person.Session)
+	if s.opts.Views != nil {
+		s.opts.Views.EndUser(person.User)
+	}
 }
 
 // signed passes on the requests of a user who is signed in, within the user's rate.
 func (s *Site) signed(next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
+	return s.signedWithin(s.changes, next)
+}
+
+func (s *Site) signedWithin(changes *rates, next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		user, ok := s.opts.SignIn.User(r)
-		if !ok {
-			writeError(w, http.StatusUnauthorized, "sign in first")
-			return
+		if person, ok := s.person(w, r, changes); ok {
+			next(w, r, person.User)
 		}
-		if r.Method != http.MethodGet && !s.rates.allow(w, "user "+user) {
-			return
-		}
-		next(w, r, user)
 	}
+}
+
+// person is who sends a request, or the request is answered: it has no session, or the rate is
+// used up. The page names the user that it shows: in another window another one may have signed in.
+func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *rates) (p Person, ok bool) {
+	p, ok = s.opts.SignIn.Person(r)
+	shown, err := url.PathUnescape(r.Header.Get("Page-User"))
+	switch {
+	case !ok:
+		writeError(w, http.StatusUnauthorized, "sign in first")
+		return p, false
+	case err != nil || shown != "" && shown != p.User:
+		writeError(w, http.StatusUnauthorized, "another user is signed in by now")
+		return p, false
+	case r.Method == http.MethodGet:
+		return p, s.reads.allow(w, "user "+p.User)
+	}
+	return p, changes.allow(w, "user "+p.User)
 }

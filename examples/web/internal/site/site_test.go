@@ -31,7 +31,7 @@ func TestForeignRequests(t *testing.T) {
 		"read of another site":       {"Ada", "GET", "/api/events", "", header("Sec-Fetch-Site", "cross-site"), 403},
 		"deletion of another site":   {"Ada", "DELETE", "/api/conversations/x", "", header("Sec-Fetch-Site", "cross-site"), 403},
 		"form":                       {"Ada", "POST", "/api/conversations", "text=x", header("Content-Type", "application/x-www-form-urlencoded"), 415},
-		"plain text":                 {"Ada", "POST", "/api/sign-in", `{"name":"Ada"}`, header("Content-Type", "text/plain"), 415},
+		"plain text":                 {"Ada", "POST", "/sign-in", `{"name":"Ada"}`, header("Content-Type", "text/plain"), 415},
 		"large":                      {"Ada", "POST", "/api/conversations", `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413},
 		"long":                       {"Ada", "POST", "/api/conversations", `{"text":"` + strings.Repeat("x", 65<<10) + `"}`, nil, 422},
 		"empty":                      {"Ada", "POST", "/api/conversations", `{"text":""}`, nil, 422},
@@ -79,10 +79,11 @@ func TestUsersAreApart(t *testing.T) {
 			t.Errorf("POST %s: got %d %s, want 404", path, status, answer)
 		}
 	}
-	for _, path := range []string{base + "/media/1/0", "/api/events?conversation=" + id} {
-		if status, _, answer := w.do(t, "Grace", "GET", path, ""); status != 404 || strings.Contains(answer, "secret") {
-			t.Errorf("GET %s: got %d %s, want 404", path, status, answer)
-		}
+	if status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0", ""); status != 404 || strings.Contains(answer, "secret") {
+		t.Errorf("GET %s: got %d %s, want 404", base, status, answer)
+	}
+	if got := w.watch(t, "Grace", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
+		t.Errorf("stream: got %s %s, want a refusal with 404", got.Type, got.Data)
 	}
 	if status, _, _ := w.do(t, "Grace", "DELETE", base, ""); status != 404 {
 		t.Errorf("DELETE: got %d, want 404", status)
@@ -106,9 +107,9 @@ func TestRate(t *testing.T) {
 	}
 	w.begin(t, "Grace", "hello") // has a rate of her own
 	for range 2 {
-		w.do(t, "", "POST", "/api/sign-in", `{"name":"Ada"}`)
+		w.do(t, "", "POST", "/sign-in", `{"name":"Ada"}`)
 	}
-	if status, _, _ := w.do(t, "", "POST", "/api/sign-in", `{"name":"Ada"}`); status != 429 {
+	if status, _, _ := w.do(t, "", "POST", "/sign-in", `{"name":"Ada"}`); status != 429 {
 		t.Errorf("third sign-in of an address: got %d, want 429", status)
 	}
 	first := w.watch(t, "Ada", "", "")

@@ -26,12 +26,12 @@ import (
 // headerSignIn takes the user from a header: the seam of a sign-in.
 type headerSignIn struct{}
 
-func (headerSignIn) User(r *http.Request) (string, bool) {
+func (headerSignIn) Person(r *http.Request) (site.Person, bool) {
 	name := r.Header.Get("X-Test-User")
-	return name, name != ""
+	return site.Person{User: name, Session: "of " + name}, name != ""
 }
 func (headerSignIn) Names() []string { return []string{"Ada"} }
-func (headerSignIn) SignIn(w http.ResponseWriter, _ *http.Request) {
+func (headerSignIn) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 func (headerSignIn) SignOut(w http.ResponseWriter, _ *http.Request) {
@@ -46,13 +46,18 @@ type world struct {
 
 func serve(t testing.TB, limits site.Limits, store run.Store, model llms.Model, tools ...adapter.Source) *world {
 	t.Helper()
+	return serveFor(t, headerSignIn{}, limits, store, model, tools...)
+}
+
+func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store run.Store, model llms.Model, tools ...adapter.Source) *world {
+	t.Helper()
 	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{Server: httptest.NewUnstartedServer(nil)}
 	w.Config.Handler = site.New(site.Options{
-		Talk: service, SignIn: headerSignIn{}, Hosts: []string{w.Listener.Addr().String()}, Model: "test", Limits: limits,
+		Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Model: "test", Limits: limits,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.Config.BaseContext = func(net.Listener) context.Context { return ctx }
@@ -120,6 +125,7 @@ func (w *world) answer(t testing.TB, user, id string, body map[string]any) {
 // event is a server-sent event.
 type event struct {
 	Type, ID string
+	Window   string // of a stream for several
 	Data     json.RawMessage
 }
 
@@ -141,23 +147,43 @@ type window struct {
 
 func (w *world) watch(t testing.TB, user, id, after string) *window {
 	t.Helper()
+	out, status := w.open(t, user, id, after)
+	if status != http.StatusOK {
+		t.Fatalf("GET /api/events: got %d", status)
+	}
+	return out
+}
+
+// watchOnce opens a window as soon as there is room for one more.
+func (w *world) watchOnce(t testing.TB, user, id string) *window {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		out, status := w.open(t, user, id, "")
+		if status == http.StatusOK {
+			return out
+		}
+		if status != http.StatusTooManyRequests || time.Now().After(end) {
+			t.Fatalf("GET /api/events: got %d", status)
+		}
+		out.close()
+	}
+}
+
+func (w *world) open(t testing.TB, user, id, after string) (*window, int) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "GET", w.URL+"/api/events?conversation="+id, nil)
+	r, err := http.NewRequestWithContext(ctx, "GET", w.URL+"/api/events?conversation="+id+"&after="+after, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("X-Test-User", user)
-	r.Header.Set("Last-Event-ID", after)
 	res, err := w.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.StatusCode != http.StatusOK {
-		t.Fatalf("GET /api/events: got %d", res.StatusCode)
-	}
 	out := &window{res.Body, bufio.NewReader(res.Body), cancel}
 	t.Cleanup(out.close)
-	return out
+	return out, res.StatusCode
 }
 
 func (w *window) close() {
@@ -180,6 +206,8 @@ func (w *window) next(t testing.TB) (e event) {
 		switch {
 		case field == "event":
 			e.Type = value
+		case field == "window":
+			e.Window = value
 		case field == "id":
 			e.ID = value
 		case field == "data":
@@ -187,6 +215,15 @@ func (w *window) next(t testing.TB) (e event) {
 		case len(line) == 0 && e.Type != "":
 			return e
 		}
+	}
+}
+
+// ends waits for the end of the stream.
+func (w *window) ends(t testing.TB) {
+	t.Helper()
+	late := time.AfterFunc(time.Minute, w.cancel)
+	if _, err := io.Copy(io.Discard, w.lines); err != nil || !late.Stop() {
+		t.Errorf("the stream goes on; %v", err)
 	}
 }
 

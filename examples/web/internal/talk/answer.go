@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -14,12 +15,12 @@ import (
 
 // Answer is what a user says to a question.
 type Answer struct {
-	Ask       string          `json:"ask"`
-	Action    run.Action      `json:"action"`
-	Scope     string          `json:"scope"`     // of an approval
-	Reason    string          `json:"reason"`    // of a denial; the result of a call in doubt
-	Arguments json.RawMessage `json:"arguments"` // in the place of the call's
-	Fields    map[string]any  `json:"fields"`    // of a form; numbers as the user wrote them
+	Ask       string         `json:"ask"`
+	Action    run.Action     `json:"action"`
+	Scope     string         `json:"scope"`     // of an approval
+	Reason    string         `json:"reason"`    // of a denial; the result of a call in doubt
+	Arguments string         `json:"arguments"` // JSON in the place of the call's, as the user wrote it
+	Fields    map[string]any `json:"fields"`    // of a form; numbers as the user wrote them
 }
 
 // FormError says which fields of a form are wrong, in words for the user.
@@ -33,7 +34,7 @@ func (e *FormError) Error() string {
 // if the answer does not fit, and ErrGone if the question is not open.
 func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	key := run.Key{Tenant: user, ID: id}
-	asks, err := s.agent.Asks(ctx, key)
+	asks, err := s.agentOf(key).Asks(ctx, key)
 	if err != nil {
 		return gone(err)
 	}
@@ -46,7 +47,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 		return err
 	}
 	answer.By = user
-	err = s.agent.Answer(ctx, key, answer)
+	err = s.agentOf(key).Answer(ctx, key, answer)
 	switch {
 	case errors.Is(err, run.ErrUnfit):
 		return fmt.Errorf("%w: %w", ErrUnfit, err)
@@ -61,6 +62,31 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	return nil
 }
 
+// SignedIn goes on with the calls of a user that wait for a sign-in to a server.
+func (s *Service) SignedIn(ctx context.Context, user, server string) error {
+	var errs []error
+	for head, err := range s.store.List(ctx, run.Query{Tenant: user, Agent: agentName, Limit: maxListed}) {
+		if err != nil {
+			return err
+		}
+		if len(head.Asks) == 0 {
+			continue
+		}
+		asks, err := s.agent.Asks(ctx, head.Key)
+		errs = append(errs, err)
+		for _, q := range asks {
+			if q.Kind != run.AskSignIn || q.Server != server {
+				continue
+			}
+			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.Accept})
+			if !errors.Is(err, ErrGone) { // one answer is for all calls
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // to is the answer as the run takes it.
 func (a Answer) to(q *run.Ask) (run.Answer, error) {
 	answer := run.Answer{Ask: q.ID, Action: a.Action, Reason: a.Reason}
@@ -71,8 +97,19 @@ func (a Answer) to(q *run.Ask) (run.Answer, error) {
 			return answer, err
 		}
 		return q.Accept(fields)
-	case a.Action == run.Allow:
-		answer.Scope, answer.Arguments = a.Scope, a.Arguments
+	case q.Kind == run.AskSignIn:
+	case a.Action == run.Allow || a.Action == run.Accept:
+		// What is allowed is what was shown.
+		if wrong := askOf(q).Wrong; wrong != "" {
+			return answer, fmt.Errorf("%w: %s", ErrUnfit, wrong)
+		}
+		answer.Scope = a.Scope
+	}
+	if a.Action == run.Allow && a.Arguments != "" {
+		if !json.Valid([]byte(a.Arguments)) {
+			return answer, &FormError{map[string]string{"arguments": "This is not JSON."}}
+		}
+		answer.Arguments = json.RawMessage(a.Arguments)
 	}
 	return answer, nil
 }
@@ -107,7 +144,12 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 // valueOf is the value of a field. A number comes as the text that the user wrote, so that
 // none of its digits is lost.
 func valueOf(f *mcp.Field, v any) (any, error) {
-	if text, ok := v.(string); ok && (f.Kind == mcp.FieldNumber || f.Kind == mcp.FieldInteger) {
+	text, isText := v.(string)
+	switch {
+	case isText && text == "" && f.Default != nil && f.Kind != mcp.FieldString:
+		// The server's own value would be sent in the place of none.
+		return nil, errors.New("this cannot be left empty: the server has filled it in")
+	case isText && (f.Kind == mcp.FieldNumber || f.Kind == mcp.FieldInteger):
 		return f.Parse(text)
 	}
 	if err := f.Check(v); err != nil {
@@ -129,14 +171,19 @@ func (s *Service) hand(key run.Key, a run.Answer) bool {
 	if t.given == nil {
 		return false // it is not driven
 	}
-	t.given[a.Ask] = a
 	c := t.asked[a.Ask]
-	if c != nil {
-		close(c)
-		delete(t.asked, a.Ask)
+	if _, twice := t.given[a.Ask]; !twice {
+		t.given[a.Ask] = a
+		t.changed.fire()
+		if c != nil {
+			close(c)
+		}
 	}
 	return c != nil
 }
+
+// grace is how long a question waits for a window that was closed: a reload opens another one.
+const grace = 30 * time.Second
 
 // atHand waits for the answer to a question while a window shows the conversation. Without one
 // the question becomes rows of the store, and the answer takes the run up again.
@@ -145,27 +192,56 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	if !ok {
 		return nil, nil
 	}
+	for {
+		answer, given, left := t.wait(q.ID)
+		select {
+		case <-given:
+			return answer(), nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-left:
+		}
+		late := time.NewTimer(grace)
+		select {
+		case <-given:
+		case <-ctx.Done():
+		case <-late.C:
+			if t.giveUp(q.ID) {
+				return nil, nil
+			}
+		}
+		late.Stop()
+	}
+}
+
+// wait returns what is closed when the answer to a question is given, and when the last window
+// is gone.
+func (t *topic) wait(ask string) (answer func() *run.Answer, given, left <-chan struct{}) {
 	t.mu.Lock()
-	answer, given := t.given[q.ID]
-	c := t.asked[q.ID]
-	if !given && c == nil {
+	defer t.mu.Unlock()
+	c := t.asked[ask]
+	if c == nil {
 		c = make(chan struct{})
-		t.asked[q.ID] = c
+		t.asked[ask] = c
+		if _, ok := t.given[ask]; ok {
+			close(c)
+		}
 	}
-	left := t.left
-	t.mu.Unlock()
-	if given {
-		return &answer, nil
-	}
-	select {
-	case <-c:
+	return func() *run.Answer {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		answer := t.given[q.ID]
-		return &answer, nil
-	case <-left:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		a := t.given[ask]
+		return &a
+	}, c, t.left
+}
+
+// giveUp ends the wait for an answer, unless it is given or a window is open.
+func (t *topic) giveUp(ask string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, given := t.given[ask]; given || t.windows > 0 {
+		return false
 	}
+	delete(t.asked, ask)
+	return true
 }

@@ -3,6 +3,7 @@ package talk
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -11,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxWhole bounds the whole request of a sampling review, in bytes.
+// maxWhole bounds what a person decides on, in bytes: the arguments of a call, the whole request of
+// a sampling review. What has more can be refused, and not allowed.
 const maxWhole = 256 << 10
 
 // ask is a question to the user.
@@ -88,7 +90,8 @@ func askOf(q *run.Ask) ask {
 		a.Path = append(a.Path, safetext.Line(name, 100))
 	}
 	if len(q.Arguments) > 0 {
-		a.Arguments = shownJSON(string(q.Arguments))
+		a.Arguments = shownJSON(string(q.Arguments), maxWhole)
+		a.Wrong = tooLong(len(q.Arguments), q.Kind == run.AskApproval)
 	}
 	if q.Definition != nil {
 		a.Description = exactText(q.Definition.Description, 4000)
@@ -101,12 +104,18 @@ func askOf(q *run.Ask) ask {
 		a.Fields, a.Wrong = fieldsOf(q.Elicit)
 	case run.AskURL:
 		a.Link, a.Wrong = linkOf(q.Elicit.URL)
-	case run.AskSignIn:
-		a.Link, a.Wrong = linkOf(q.URL)
 	case run.AskSampling:
-		a.Sampling = samplingOf(q)
+		a.Sampling, a.Wrong = samplingOf(q)
 	}
 	return a
+}
+
+// tooLong says why what has n bytes cannot be allowed, "" if it can.
+func tooLong(n int, isAllowed bool) string {
+	if !isAllowed || n <= maxWhole {
+		return ""
+	}
+	return fmt.Sprintf("This has %d bytes. Not all of it is shown, so it can only be refused.", n)
 }
 
 func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
@@ -117,7 +126,7 @@ func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	for _, f := range fields {
 		v := field{
 			Name: f.Name, Title: safetext.Line(f.Title, 200), Description: exactText(f.Description, 1000),
-			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: f.Pattern,
+			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: safetext.Line(f.Pattern, 200),
 			MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum,
 			MinItems: f.MinItems, MaxItems: f.MaxItems, Default: f.Default,
 		}
@@ -129,12 +138,14 @@ func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	return out, ""
 }
 
-func samplingOf(q *run.Ask) *sampled {
-	s := &sampled{Model: safetext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: review.Request(q.Sampling)}
-	if data, err := json.MarshalIndent(q.Sampling, "", "  "); err == nil {
-		s.Whole = safetext.EscapeJSON(string(data[:min(len(data), maxWhole)]))
+func samplingOf(q *run.Ask) (s *sampled, wrong string) {
+	s = &sampled{Model: safetext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: review.Request(q.Sampling)}
+	data, err := json.Marshal(q.Sampling)
+	if err != nil {
+		return s, "The request cannot be shown: " + shownError(err.Error())
 	}
-	return s
+	s.Whole = shownJSON(string(data), maxWhole)
+	return s, tooLong(len(data), true)
 }
 
 // subject says in a few words what a question is about.

@@ -43,28 +43,38 @@ func User(ctx context.Context) string {
 }
 
 // kick has a goroutine drive a conversation until its run has ended or waits.
-func (s *Service) kick(key run.Key) {
+func (s *Service) kick(key run.Key) { s.start(key, false) }
+
+// start is kick, and reports whether a goroutine has begun. Its work may be counted already.
+func (s *Service) start(key run.Key, counted bool) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {
 		s.logger.Warn("a conversation cannot go on", "error", err)
-		return
+		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.working || t.barred > 0 || s.ctx.Err() != nil {
 		t.again = true
 		s.release(t)
-		return
+		return false
 	}
 	t.working, t.again, t.idle = true, false, make(chan struct{})
 	t.given, t.asked = map[string]run.Answer{}, map[string]chan struct{}{}
-	s.count(key.Tenant, 1)
+	if !counted && !isViewCall(key) {
+		s.count(key.Tenant, 1)
+	}
 	s.work.Go(func() {
 		defer s.release(t)
 		s.drive(t)
-		s.count(key.Tenant, -1)
+		if isViewCall(key) {
+			s.viewEnded(key)
+		} else {
+			s.count(key.Tenant, -1)
+		}
 		s.changed(key.Tenant)
 	})
+	return true
 }
 
 func (s *Service) count(user string, n int) {
@@ -127,7 +137,12 @@ func (s *Service) move(ctx context.Context, t *topic) (err error) {
 	if err := s.catchUp(ctx, t); err != nil {
 		return err
 	}
-	for e, err := range s.agent.Resume(ctx, t.key) {
+	by := s.agentOf(t.key)
+	if s.personal != nil && by == s.agent {
+		s.personal.Connect(ctx, t.key.Tenant)
+		by = s.of(t.key.Tenant)
+	}
+	for e, err := range by.Resume(s.asView(ctx, t.key), t.key) {
 		if err != nil {
 			return err
 		}
@@ -148,7 +163,7 @@ func (s *Service) take(t *topic, e agent.Event) {
 		t.report(e)
 		return
 	}
-	view, kind := viewOf(t.key, e)
+	view, kind := s.viewOf(t.key, e)
 	t.finish(e)
 	p := placed{at: e.Position(), Event: eventOf(kind, e.Position(), view)}
 	if t.append(p) && (kind == "asked" || kind == "answered" || kind == "ended") {
@@ -229,7 +244,7 @@ func (s *Service) takeUp(last map[run.Key]time.Time) error {
 			delete(last, key)
 		}
 	}
-	for head, err := range s.store.List(s.ctx, run.Query{AllTenants: true, Agent: agentName, DueAt: time.Now(), Limit: 4 * maxRecovered}) {
+	for head, err := range s.due() {
 		if err != nil {
 			return err
 		}

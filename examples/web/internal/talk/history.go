@@ -25,19 +25,19 @@ func (s *Service) history(ctx context.Context, key run.Key, after agent.Position
 			out = append(out, saidIn(key, r)...)
 		}
 	}
-	for e, err := range s.agent.Replay(ctx, key, after) {
+	for e, err := range s.agentOf(key).Replay(ctx, key, after) {
 		if err != nil {
 			return nil, err
 		}
-		view, kind := viewOf(key, e)
+		view, kind := s.viewOf(key, e)
 		out = append(out, placed{e.Position(), eventOf(kind, e.Position(), view)})
 	}
-	out = slices.DeleteFunc(out, func(p placed) bool { return !later(p.at, after) })
+	out = slices.DeleteFunc(out, func(p placed) bool { return !after.Before(p.at) })
 	slices.SortStableFunc(out, func(a, b placed) int {
 		switch {
-		case later(b.at, a.at):
+		case a.at.Before(b.at):
 			return -1
-		case later(a.at, b.at):
+		case b.at.Before(a.at):
 			return 1
 		}
 		return 0

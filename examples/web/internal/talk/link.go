@@ -1,11 +1,21 @@
 package talk
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
+
+// Link is what the page shows of an address, and opens: as JSON.
+func Link(address string) (any, error) {
+	l, wrong := linkOf(address)
+	if wrong != "" {
+		return nil, errors.New(wrong)
+	}
+	return l, nil
+}
 
 // linkOf splits an address so that the page can set its host apart.
 func linkOf(address string) (*link, string) {

@@ -90,6 +90,9 @@ func (s *Service) forget(user string) {
 	}
 }
 
+// Changed tells the windows of a user that the list, or what is personal, is another one.
+func (s *Service) Changed(user string) { s.changed(user) }
+
 // changed tells the windows of a user that the list is another one.
 func (s *Service) changed(user string) {
 	s.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,14 +44,42 @@ type Options struct {
 	System string
 	Prices *agent.Prices
 	Limits run.Limits
+
+	// View names the view of a server's tool, "" for none. ViewTools are the tools that views may
+	// call. Both may be nil.
+	View      func(server, tool string) string
+	ViewTools adapter.Source
+
 	Logger *slog.Logger // default: [slog.Default]
+
+	// Personal are tools of each user. Default: all have the same.
+	Personal Personal
+}
+
+// Personal has what one user can use and others cannot, such as servers that each user signs in
+// to.
+type Personal interface {
+	// Sources are the tools of a user.
+	Sources(user string) []adapter.Source
+
+	// Connect makes them ready, before a run of the user goes on.
+	Connect(ctx context.Context, user string)
+
+	// View is what windows show of them, as JSON.
+	View(user string) any
 }
 
 // Service works on the conversations of all users.
 type Service struct {
-	agent  *agent.Agent
-	store  run.Store
-	logger *slog.Logger
+	agent    *agent.Agent // without the tools of a user
+	calls    *agent.Agent // makes the calls of views
+	view     func(server, tool string) string
+	tools    adapter.Source // for views
+	opts     agent.Options
+	model    llms.Model
+	personal Personal
+	store    run.Store
+	logger   *slog.Logger
 
 	ctx  context.Context // of the work; ends with Close
 	stop context.CancelFunc
@@ -61,6 +90,7 @@ type Service struct {
 	atWork map[string]int // by user
 	lists  map[string]*listed
 	titles map[run.Key]string
+	viewing
 }
 
 // The errors of what a user does.
@@ -76,20 +106,39 @@ var (
 // it.
 func New(o Options) (*Service, error) {
 	s := &Service{
-		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()),
+		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal,
+		view: o.View, tools: o.ViewTools, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
-	var err error
-	s.agent, err = agent.New(o.Model, &agent.Options{
+	s.opts = agent.Options{
 		Name: agentName, System: o.System, Tools: o.Tools, Prices: o.Prices, Limits: o.Limits,
 		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Answer: s.atHand, Doubt: agent.AskAboutDoubt,
-	})
-	if err != nil {
+	}
+	var err error
+	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {
+		return nil, err
+	}
+	if s.calls, err = newViewAgent(o, s.atHand); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work.Go(s.recover)
 	return s, nil
+}
+
+// of is the agent with the tools of a user. It holds no state of runs.
+func (s *Service) of(user string) *agent.Agent {
+	if s.personal == nil {
+		return s.agent
+	}
+	opts := s.opts
+	opts.Tools = append(slices.Clone(opts.Tools), s.personal.Sources(user)...)
+	a, err := agent.New(s.model, &opts)
+	if err != nil { // it would have been that of New
+		s.logger.Error("the tools of a user cannot be used", "error", err)
+		return s.agent
+	}
+	return a
 }
 
 // Close ends the work. What was not finished goes on in the next process.
@@ -104,24 +153,41 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 }
 
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	if err := s.room(user, messages[len(messages)-1].Text()); err != nil {
+	leave, err := s.room(user, messages[len(messages)-1].Text())
+	if err != nil {
 		return "", err
 	}
+	started := false
+	defer func() {
+		if !started {
+			leave()
+		}
+	}()
 	key, err := s.agent.Begin(ctx, agent.Messages(messages...), agent.ForTenant(user))
 	if err != nil {
 		return "", fmt.Errorf("begin a conversation: %w", err)
 	}
-	s.kick(key)
+	started = s.start(key, true)
 	s.changed(user)
 	return key.ID, nil
 }
 
-// Say puts another question.
-func (s *Service) Say(ctx context.Context, user, id, text string) error {
-	if err := s.room(user, text); err != nil {
+// Say puts another question, after texts of the host.
+func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
+	leave, err := s.room(user, text)
+	if err != nil {
 		return err
 	}
+	started := false
+	defer func() {
+		if !started {
+			leave()
+		}
+	}()
 	key := run.Key{Tenant: user, ID: id}
+	if isViewCall(key) {
+		return ErrGone
+	}
 	state, err := s.load(ctx, key)
 	if err != nil {
 		return err
@@ -132,6 +198,9 @@ func (s *Service) Say(ctx context.Context, user, id, text string) error {
 		}
 	}
 	input := agent.Text(text)
+	for _, b := range slices.Backward(before) {
+		input = append(agent.Text(b), input...)
+	}
 	if state.Status == run.Cancelled || state.Status == run.Failed {
 		input = append(agent.Messages(run.Text(run.Assistant, "(no answer: the turn ended early)")), input...)
 	}
@@ -144,22 +213,24 @@ func (s *Service) Say(ctx context.Context, user, id, text string) error {
 	case err != nil:
 		return fmt.Errorf("ask: %w", err)
 	}
-	s.kick(key)
+	started = s.start(key, true)
 	s.changed(user)
 	return nil
 }
 
-// room reports what keeps a user from asking.
-func (s *Service) room(user, text string) error {
+// room reports what keeps a user from asking, and else has a place for the work: until leave, or
+// until the work ends.
+func (s *Service) room(user, text string) (leave func(), err error) {
 	if text == "" || len(text) > maxMessage {
-		return fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
+		return nil, fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.atWork[user] >= maxAtWork {
-		return ErrTooMany
+		return nil, ErrTooMany
 	}
-	return nil
+	s.atWork[user]++
+	return func() { s.count(user, -1) }, nil
 }
 
 // Edit puts another question in the place of one, in a new conversation that has what was said
@@ -213,11 +284,11 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 		return err
 	}
 	defer t.resume()
-	if _, err := s.agent.Cancel(ctx, key); err != nil {
+	if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
 		return fmt.Errorf("stop: %w", err)
 	}
 	s.changed(user)
-	return s.catchUp(ctx, t)
+	return errors.Join(s.catchUp(ctx, t), s.stopViews(ctx, key))
 }
 
 // Delete forgets a conversation.
@@ -226,6 +297,9 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 		return err
 	}
 	key := run.Key{Tenant: user, ID: id}
+	if err := s.deleteViews(ctx, key); err != nil {
+		return err
+	}
 	if err := s.store.Delete(ctx, key); err != nil {
 		return err
 	}

@@ -11,9 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/examples/web/internal/prose"
 )
 
-// maxRecent bounds the events that a topic has. A window that lacks earlier ones reads
-// them from the store.
-const maxRecent = 256
+// The bounds of the events that a topic has, in number and in bytes. A window that lacks earlier ones
+// reads them from the store.
+const (
+	maxRecent      = 256
+	maxRecentBytes = 4 << 20
+)
 
 // Event is what a window gets: a server-sent event. Without an ID it is of the moment, and the
 // next one of its type replaces it.
@@ -33,6 +36,7 @@ type topic struct {
 	base    agent.Position // of the last event before those in recent
 	at      agent.Position // of the last event
 	recent  []placed
+	bytes   int // of the data in recent
 
 	generation int // of the draft
 	draft      prose.Draft
@@ -56,9 +60,6 @@ type placed struct {
 	Event
 }
 
-// later reports whether q comes after p.
-func later(q, p agent.Position) bool { return q.Seq > p.Seq || q.Seq == p.Seq && q.More < p.More }
-
 // acquire returns the topic of a conversation. The caller releases it.
 func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	s.mu.Lock()
@@ -72,7 +73,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	if err != nil {
 		return nil, gone(err)
 	}
-	if log.Head.Agent != agentName {
+	if log.Head.Agent != s.agentOf(key).Name() {
 		return nil, ErrGone
 	}
 	s.mu.Lock()
@@ -105,14 +106,19 @@ func (s *Service) release(t *topic) {
 func (t *topic) append(p placed) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !later(p.at, t.at) {
+	if !t.at.Before(p.at) {
 		return false
 	}
 	t.at = p.at
 	if p.Type != "" {
 		t.recent = append(t.recent, p)
+		t.bytes += len(p.Data)
 	}
-	if n := len(t.recent) - maxRecent; n > 0 {
+	n := 0
+	for ; len(t.recent)-n > maxRecent || t.bytes > maxRecentBytes; n++ {
+		t.bytes -= len(t.recent[n].Data)
+	}
+	if n > 0 {
 		t.base = t.recent[n-1].at
 		t.recent = append([]placed(nil), t.recent[n:]...)
 	}
@@ -125,11 +131,11 @@ func (t *topic) append(p placed) bool {
 func (t *topic) after(at agent.Position) (events []placed, whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if later(t.base, at) {
+	if at.Before(t.base) {
 		return nil, false
 	}
 	for i, p := range t.recent {
-		if later(p.at, at) {
+		if at.Before(p.at) {
 			return append(events, t.recent[i:]...), true
 		}
 	}

@@ -40,7 +40,9 @@ type (
 	}
 	call struct {
 		ID        string `json:"id"`
+		Turn      int    `json:"turn,omitempty"`
 		Server    string `json:"server,omitempty"`
+		View      string `json:"view,omitempty"` // that shows the result
 		Name      string `json:"name"`
 		Arguments string `json:"arguments,omitempty"`
 	}
@@ -65,6 +67,7 @@ type (
 		Action string `json:"action"`
 		Reason string `json:"reason,omitempty"`
 		What   string `json:"what"`
+		Link   *link  `json:"link,omitempty"` // of a page that the user wants to visit
 	}
 	ended struct {
 		Status string `json:"status"` // done, failed or cancelled
@@ -82,7 +85,7 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 	case *agent.Asked:
 		return askOf(e.Ask), "asked"
 	case *agent.Answered:
-		return answered{Ask: e.Ask.ID, Action: string(e.Answer.Action), Reason: shownText(e.Answer.Reason, maxError), What: subject(e.Ask)}, "answered"
+		return answeredOf(e), "answered"
 	}
 	if len(pathOf(e)) > 0 {
 		return nil, "" // of a sub-agent: its result is the call's
@@ -104,6 +107,14 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 		return ended{Status: string(run.Finished), Stop: stop}, "ended"
 	}
 	return nil, ""
+}
+
+func answeredOf(e *agent.Answered) answered {
+	a := answered{Ask: e.Ask.ID, Action: string(e.Answer.Action), Reason: shownText(e.Answer.Reason, maxError), What: subject(e.Ask)}
+	if e.Ask.Kind == run.AskURL && e.Answer.Action == run.Accept {
+		a.Link, _ = linkOf(e.Ask.Elicit.URL)
+	}
+	return a
 }
 
 func pathOf(e agent.Event) []string {
@@ -132,7 +143,7 @@ func replyOf(text, reasoning, model string, used run.Spent) reply {
 }
 
 func callOf(c agent.Call) call {
-	return call{ID: c.ID, Server: safetext.Line(c.Server, 100), Name: safetext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments)}
+	return call{ID: c.ID, Turn: c.Turn, Server: safetext.Line(c.Server, 100), Name: safetext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
 }
 
 func resultOf(key run.Key, e *agent.ToolEnd) result {
@@ -176,16 +187,40 @@ func exactText(s string, n int) string {
 	return safetext.Exact(strings.ToValidUTF8(s, "\ufffd")) + more
 }
 
-// shownJSON is JSON on lines, with escapes for what is not seen.
-func shownJSON(text string) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(text), "", "  "); err != nil {
-		return exactText(text, maxArguments)
+// shownJSON is JSON on lines, with escapes for what is not seen, cut to n bytes before they are
+// set.
+func shownJSON(text string, n int) string {
+	if len(text) > n || isNested(text) {
+		return exactText(text, n)
 	}
-	if b.Len() > maxArguments {
-		return exactText(b.String(), maxArguments)
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(text), "", "  "); err != nil || b.Len() > 4*n {
+		return exactText(text, n)
 	}
 	return safetext.EscapeJSON(b.String())
 }
+
+// isNested reports whether JSON is so deep that its indentation would be most of it.
+func isNested(text string) bool {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest > 32
+}
+
+// ShownError is the text of an error as the page shows it.
+func ShownError(text string) string { return shownError(text) }
 
 func shownError(text string) string { return safetext.Line(text, maxError) }

@@ -3,6 +3,8 @@ package talk
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -25,6 +27,7 @@ type now struct {
 	Blocks   []([]prose.Node)           `json:"blocks"` // that follow, complete
 	Open     []prose.Node               `json:"open"`   // and the block that goes on
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
+	Taken    []string                   `json:"taken,omitempty"` // questions with answers that the run has not read
 }
 
 // window is what a window of a user has.
@@ -71,6 +74,9 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 				return err
 			}
 			batch, known = append(batch, momentary("list", heads)), true
+			if s.personal != nil {
+				batch = append(batch, momentary("servers", s.personal.View(user)))
+			}
 		}
 		if len(batch) > 0 {
 			if err := send(batch); err != nil {
@@ -149,7 +155,7 @@ func (t *topic) now(w *window) Event {
 	if w.generation != t.generation {
 		w.generation, w.blocks = t.generation, 0
 	}
-	n := now{Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress}
+	n := now{Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress, Taken: slices.Sorted(maps.Keys(t.given))}
 	w.blocks = len(t.draft.Blocks)
 	return momentary("now", n)
 }

@@ -1,6 +1,7 @@
 // Requests to the server.
 
-// Failure is an answer that is no success: its status, its words, and for a form its fields.
+// Failure is an answer that is no success: its status, its words, and for a form its fields. The
+// status of a server that cannot be reached is 0.
 export class Failure extends Error {
   constructor(status, body) {
     super(body.error ?? `the server answers with ${status}`);
@@ -9,32 +10,41 @@ export class Failure extends Error {
   }
 }
 
-async function request(method, path, body) {
+let user = "";
+
+// as names the user that the page shows. The server refuses a request if another one is signed in.
+export const as = (name) => { user = name; };
+
+// open is the response of a request that succeeds. Options are those of fetch.
+export async function open(method, path, body, options) {
+  const headers = {};
+  if (user) headers["Page-User"] = encodeURIComponent(user);
+  if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(path, {
-      method,
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
+    response = await fetch(path, { ...options, method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch {
     throw new Failure(0, { error: "the server cannot be reached" });
   }
-  const text = await response.text();
-  let answer = {};
-  try {
-    answer = text === "" ? {} : JSON.parse(text);
-  } catch {
-    // an answer that is not of this server; its status says enough
-  }
-  if (!response.ok) throw new Failure(response.status, answer);
-  return answer;
+  if (!response.ok) throw new Failure(response.status, await parsed(response));
+  return response;
 }
+
+// parsed is the JSON of an answer, {} for one that is not of this server: its status says enough.
+async function parsed(response) {
+  try {
+    return JSON.parse(await response.text());
+  } catch {
+    return {};
+  }
+}
+
+const request = async (method, path, body, options) => parsed(await open(method, path, body, options));
 
 const conversation = (id) => `/api/conversations/${encodeURIComponent(id)}`;
 
 export const me = () => request("GET", "/api/me");
-export const signIn = (name) => request("POST", "/api/sign-in", { name });
+export const signIn = (name) => request("POST", "/sign-in", { name });
 export const signOut = () => request("POST", "/api/sign-out", {});
 export const begin = (text) => request("POST", "/api/conversations", { text });
 export const say = (id, text) => request("POST", `${conversation(id)}/messages`, { text });
@@ -42,3 +52,18 @@ export const edit = (id, seq, index, text) => request("POST", `${conversation(id
 export const answer = (id, body) => request("POST", `${conversation(id)}/answers`, body);
 export const stop = (id) => request("POST", `${conversation(id)}/stop`, {});
 export const remove = (id) => request("DELETE", conversation(id));
+
+// Of views: messages are JSON already.
+const view = (session) => `/api/views/${encodeURIComponent(session)}`;
+
+export const openView = (body) => request("POST", "/api/views", body);
+export const viewSays = (session, messages) => request("POST", `${view(session)}/messages`, { messages: messages.map((text) => JSON.parse(text)) });
+export const answerView = (session, ask, yes) => request("POST", `${view(session)}/answers`, { ask, yes });
+export const viewMode = (session, mode) => request("POST", `${view(session)}/mode`, { mode });
+export const viewSeen = (window, n) => request("POST", "/api/views/seen", { window, n });
+export const endView = (session, leaving) => request("DELETE", view(session), undefined, { keepalive: leaving });
+
+const server = (name) => `/api/servers/${encodeURIComponent(name)}`;
+
+export const signInTo = (name) => request("POST", `${server(name)}/sign-in`, {});
+export const signOutOf = (name) => request("POST", `${server(name)}/sign-out`, {});

@@ -3,38 +3,48 @@
 import { el, fresh } from "./tree.js";
 import { formFields } from "./form.js";
 import { linkParts } from "./link.js";
+import { signInParts } from "./servers.js";
 
-// card makes the form of a question. answer sends what the person says, and returns what the
-// server objects to: {text, fields}, or nothing.
-export function card(ask, answer) {
-  const title = el("h3", { id: fresh("card") }, ...titleOf(ask));
+// card makes the form of a question: {node, taken}. send sends what the person says, and returns what
+// the server objects to, {text, fields}, or nothing. taken shows that the answer is given.
+export function card(ask, send) {
+  const title = el("h3", { id: fresh("card"), tabindex: -1 }, ...titleOf(ask));
   const trouble = el("p", { class: "wrong", role: "alert", hidden: true });
   const make = kinds[ask.kind] ?? unknown;
   const part = make(ask);
   const node = el("form", { class: `card ${ask.kind}`, "aria-labelledby": title.id, novalidate: true, submit: (e) => e.preventDefault() },
     title, ask.path?.length ? el("p", { class: "faint" }, `asked by ${ask.path.join(" › ")}`) : null,
-    ...part.body, trouble);
-  const buttons = part.buttons.map(({ label, body, check, first, after, danger }) => el("button", {
-    type: "button", class: danger ? "danger" : first ? "" : "quiet",
-    click: async () => {
-      trouble.hidden = true;
-      if (check && !check()) return;
-      after?.();
-      for (const b of buttons) b.disabled = true;
-      const wrong = await answer({ ask: ask.id, ...body() });
-      if (!wrong) return;
-      for (const b of buttons) b.disabled = false;
-      if (wrong.fields && part.show) part.show(wrong.fields);
-      else {
-        trouble.textContent = wrong.text;
-        trouble.hidden = false;
-      }
-    },
-  }, label));
+    ...part.body, ask.expires ? el("p", { class: "faint" }, `Open until ${time(ask.expires)}.`) : null, trouble);
+  const complain = (text) => { trouble.textContent = text; trouble.hidden = !text; };
+  let sent = false;
+  // A button that is disabled would lose the focus.
+  const set = (value) => { sent = value; for (const b of buttons) b.setAttribute("aria-disabled", String(value)); };
+  const press = async ({ body, check, after, open }) => {
+    if (sent) return;
+    complain("");
+    if (check && !check()) return;
+    set(true);
+    if (open) { // it does not answer yet
+      const shown = await open().catch((failure) => complain(failure.message));
+      set(false);
+      if (shown) buttons[0].remove(); // the link is in its place
+      return;
+    }
+    const wrong = await send({ ask: ask.id, ...body() });
+    if (!wrong) { after?.(); return; }
+    set(false);
+    if (wrong.fields && part.show) part.show(wrong.fields);
+    else complain(wrong.text);
+  };
+  const buttons = part.buttons.map((b) => el("button", {
+    type: "button", class: b.danger ? "danger" : b.first ? "" : "quiet", click: () => press(b),
+  }, b.label));
   node.append(el("div", { class: "row" }, ...buttons));
-  part.ready?.(buttons);
-  return node;
+  const waits = el("p", { class: "faint" }, "Your answer is kept. It is taken when another call has ended.");
+  return { node, taken() { set(true); if (!waits.isConnected) node.append(waits); } };
 }
+
+const time = (t) => new Date(t).toLocaleString("en-GB");
 
 const server = (ask) => el("strong", {}, ask.server || "a tool");
 const tool = (ask) => el("code", {}, ask.tool || "a tool");
@@ -44,7 +54,7 @@ function titleOf(ask) {
     case "approval": return ["May ", tool(ask), " of ", server(ask), " run?"];
     case "form": return [server(ask), " asks you"];
     case "url": return [server(ask), " asks you to open a page"];
-    case "sign_in": return [server(ask), " needs you to sign in"];
+    case "sign_in": return [server(ask), " wants you to sign in"];
     case "sampling": return [server(ask), " wants to ask the model"];
     case "doubt": return ["Did ", tool(ask), " of ", server(ask), " run?"];
   }
@@ -57,44 +67,38 @@ function folded(summary, text) {
   return text ? el("details", {}, el("summary", {}, summary), el("pre", { tabindex: 0, dir: "auto" }, text)) : null;
 }
 
-const kinds = { approval, form, url: page, sign_in: page, sampling, doubt };
+const kinds = { approval, form, url: page, sign_in: signIn, sampling, doubt };
 
 function approval(ask) {
+  const shown = ask.arguments ?? "{}";
   const scopeId = fresh("scope"), reasonId = fresh("reason"), editId = fresh("arguments");
   const scope = el("select", { id: scopeId },
     el("option", { value: "" }, "this call only"), el("option", { value: "arguments" }, "calls with these arguments"),
     el("option", { value: "tool" }, "all calls of this tool"), el("option", { value: "server" }, "all tools of this server"));
   const reason = el("input", { id: reasonId, maxlength: 500, autocomplete: "off" });
-  const edited = el("textarea", { id: editId, rows: 4, spellcheck: "false", class: "code" });
-  edited.value = ask.arguments ?? "{}";
   const wrong = el("p", { class: "wrong", id: fresh("wrong"), hidden: true });
+  const edited = el("textarea", { id: editId, rows: 4, spellcheck: "false", class: "code", "aria-describedby": wrong.id });
+  edited.value = shown;
+  const start = edited.value; // with the line ends of a textarea
   const change = el("details", {}, el("summary", {}, "Change what is sent"),
     el("label", { for: editId, class: "unseen" }, "What is sent, as JSON"), edited, wrong);
-  const check = () => {
-    try {
-      JSON.parse(edited.value);
-      return true;
-    } catch {
-      wrong.textContent = "This is not JSON.";
+  const refuse = { label: "Refuse", body: () => ({ action: "deny", reason: reason.value }) };
+  const why = el("div", { class: "pair" }, el("label", { for: reasonId }, "Reason, if you refuse"), reason);
+  const what = [el("pre", { tabindex: 0, "aria-label": "What is sent" }, shown), folded("What the server says of this tool", ask.description)];
+  if (ask.wrong) return { body: [el("p", { class: "wrong" }, ask.wrong), ...what, why], buttons: [refuse] };
+  return {
+    body: [...what, change, el("div", { class: "pairs" }, el("div", { class: "pair" }, el("label", { for: scopeId }, "Allow"), scope), why)],
+    // The text goes as it is: numbers of JavaScript have fewer digits than JSON.
+    buttons: [{ label: "Allow", first: true, body: () => ({
+      action: "allow", scope: scope.value, ...(edited.value === start ? {} : { arguments: edited.value }),
+    }) }, refuse],
+    show({ arguments: text }) {
+      wrong.textContent = text;
       wrong.hidden = false;
       change.open = true;
-      edited.setAttribute("aria-describedby", wrong.id);
       edited.setAttribute("aria-invalid", "true");
       edited.focus();
-      return false;
-    }
-  };
-  return {
-    body: [el("pre", { tabindex: 0, "aria-label": "What is sent" }, ask.arguments ?? "{}"), change,
-      folded("What the server says of this tool", ask.description),
-      el("div", { class: "pairs" }, el("div", { class: "pair" }, el("label", { for: scopeId }, "Allow"), scope),
-        el("div", { class: "pair" }, el("label", { for: reasonId }, "Reason, if you refuse"), reason))],
-    buttons: [
-      { label: "Allow", first: true, check, body: () => ({
-        action: "allow", scope: scope.value, ...(edited.value === (ask.arguments ?? "{}") ? {} : { arguments: JSON.parse(edited.value) }),
-      }) },
-      { label: "Refuse", body: () => ({ action: "deny", reason: reason.value }) },
-    ],
+    },
   };
 }
 
@@ -121,12 +125,25 @@ function page(ask) {
   }
   const parts = linkParts(ask.link);
   buttons.unshift({
-    label: "Open the page", first: true, body: () => ({ action: "accept" }),
+    label: "Open the page", first: true, check: parts.check, body: () => ({ action: "accept" }),
+    // If the browser keeps it from opening, the conversation has the link.
     after: () => window.open(ask.link.href, "_blank", "noopener,noreferrer"),
   });
   return {
     body: [says(ask.message), parts.node, el("p", { class: "faint" }, "The page opens in another window. This program does not see what you enter there.")],
-    buttons, ready: parts.ready,
+    buttons,
+  };
+}
+
+function signIn(ask) {
+  const parts = signInParts(ask.server);
+  return {
+    body: [ask.tool ? el("p", {}, "The call of ", tool(ask), " waits until you are signed in.") : null,
+      ask.error ? el("p", { class: "wrong" }, ask.error) : null, parts.node],
+    buttons: [
+      { label: "Sign in", first: true, open: parts.open },
+      { label: "Decline", body: () => ({ action: "decline" }) },
+    ],
   };
 }
 
@@ -134,9 +151,10 @@ function sampling(ask) {
   const s = ask.sampling;
   return {
     body: [el("p", {}, `It goes to the model ${s.model || "of this page"}, for at most ${s.max_tokens.toLocaleString("en")} tokens. The server gets the reply.`),
-      el("pre", { tabindex: 0, dir: "auto", "aria-label": "The request" }, s.text), folded("The whole request as JSON", s.whole)],
+      el("pre", { tabindex: 0, dir: "auto", "aria-label": "The request" }, s.text), folded("The whole request as JSON", s.whole),
+      ask.wrong ? el("p", { class: "wrong" }, ask.wrong) : null],
     buttons: [
-      { label: "Allow", first: true, body: () => ({ action: "allow" }) },
+      ...(ask.wrong ? [] : [{ label: "Allow", first: true, body: () => ({ action: "allow" }) }]),
       { label: "Refuse", body: () => ({ action: "deny" }) },
     ],
   };
@@ -147,7 +165,7 @@ function doubt(ask) {
   const known = el("input", { id, maxlength: 2000, autocomplete: "off" });
   return {
     body: [el("p", {}, "The program ended during this call, so it is not known whether it had its effect. Look there, and say:"),
-      ask.sent ? el("p", {}, `It was sent ${ask.tries === 1 ? "once" : `${ask.tries} times, last`} on ${new Date(ask.sent).toLocaleString("en-GB")}.`) : null,
+      ask.sent ? el("p", {}, `It was sent ${ask.tries === 1 ? "once" : `${ask.tries} times, last`} on ${time(ask.sent)}.`) : null,
       el("pre", { tabindex: 0, "aria-label": "What was sent" }, ask.arguments ?? "{}"),
       el("div", { class: "pair" }, el("label", { for: id }, "Its result, if you know it"), known)],
     buttons: [

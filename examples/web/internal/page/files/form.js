@@ -1,4 +1,5 @@
-// The fields of a server's form. The page checks what it can; the server of this page checks again.
+// The fields of a server's form. The page checks what it can; the server of this page checks again. A
+// pattern is for the server of this page alone: here it could take for ever.
 
 import { el, fresh } from "./tree.js";
 
@@ -56,6 +57,7 @@ function control(field) {
     },
     check() {
       const value = c.value();
+      if (value === "" && field.required) return "This is required.";
       if (value === undefined) return field.required && field.default === undefined ? "This is required." : c.problem?.() ?? "";
       return objection(field, value);
     },
@@ -71,7 +73,7 @@ function bounds(f) {
     return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`;
   };
   switch (f.kind) {
-    case "string": return range(f.min_length, f.max_length, " characters");
+    case "string": return [range(f.min_length, f.max_length, " characters"), f.pattern ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
     case "choices": return range(f.min_items, f.max_items, " of these");
     case "integer": case "number": return range(f.minimum, f.maximum, "");
   }
@@ -92,7 +94,6 @@ function objection(f, value) {
   if (f.max_length < length) return `Write at most ${f.max_length} characters.`;
   if (f.format === "email" && !/^[^\s@]+@[^\s@]+$/.test(value)) return "This is not an e-mail address.";
   if (f.format === "uri" && !URL.canParse(value)) return "This is not an address such as https://example.com.";
-  if (f.pattern && matches(f.pattern, value) === false) return `This has to match ${f.pattern}.`;
   return "";
 }
 
@@ -103,17 +104,6 @@ function numberObjection(f, value) {
   if (n < f.minimum) return `This has to be at least ${f.minimum}.`;
   if (n > f.maximum) return `This has to be at most ${f.maximum}.`;
   return "";
-}
-
-// matches is undefined if the pattern is none of JavaScript: the server of this page decides then. A
-// long value is left to it, too, because its patterns take linear time.
-function matches(pattern, value) {
-  if (value.length > 200 || pattern.length > 200 || /[)*+?}][*+{]/.test(pattern)) return undefined;
-  try {
-    return new RegExp(pattern, "u").test(value);
-  } catch {
-    return undefined;
-  }
 }
 
 const inputTypes = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
@@ -128,11 +118,18 @@ function text(field, ids) {
       inputmode: numeric ? (field.kind === "integer" ? "numeric" : "decimal") : undefined,
     });
   input.value = startOf(field);
+  const filled = field.default !== undefined && field.default !== null;
+  if (filled && input.value === "") { // the control cannot show it
+    input.type = "text";
+    input.value = String(field.default);
+  }
+  const start = input.value;
   return {
     input,
     value() {
-      if (input.value === "") return undefined;
-      return field.format === "date-time" ? new Date(input.value).toISOString() : input.value;
+      if (filled && input.value === start) return String(field.default); // with the seconds that are not shown
+      if (input.value === "") return filled ? "" : undefined; // what is left out has the server's value
+      return input.type === "datetime-local" ? new Date(input.value).toISOString() : input.value;
     },
     problem: () => (input.validity.badInput ? "This is not complete." : ""),
   };
@@ -154,7 +151,7 @@ function truth(field, ids) {
 
 function choice(field, ids) {
   const input = el("select", { id: ids.input },
-    field.default === undefined || !field.required ? el("option", { value: "" }, "—") : null,
+    field.default === undefined ? el("option", { value: "" }, "—") : null,
     ...field.options.map((o, i) => el("option", { value: String(i), selected: o.value === field.default }, o.title || o.value)));
   return { input, value: () => (input.value === "" ? undefined : field.options[Number(input.value)].value) };
 }
@@ -170,7 +167,7 @@ function choices(field) {
     input, group: true,
     value() {
       const chosen = boxes.filter((b) => b.box.checked).map((b) => b.value);
-      return chosen.length || field.required ? chosen : undefined;
+      return chosen.length || field.required || field.default !== undefined ? chosen : undefined;
     },
   };
 }

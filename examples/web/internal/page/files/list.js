@@ -1,6 +1,6 @@
 // The list of conversations.
 
-import { el } from "./tree.js";
+import { el, byId } from "./tree.js";
 
 const marks = { running: ["at work", "working"], waiting: ["waits for you", "waiting"], failed: ["failed", "failed"] };
 
@@ -14,9 +14,28 @@ export function showList(list, summaries, open, remove) {
       el("a", { href: `#${encodeURIComponent(s.id)}`, "data-key": s.id, "aria-current": s.id === open ? "page" : undefined },
         el("span", { class: "name", dir: "auto" }, s.title || "(no text)"),
         count ? el("span", { class: `mark ${s.asks > 0 ? "waiting" : kind}` }, count) : el("span", { class: "mark" }, when(s.updated))),
-      el("button", { class: "quiet icon", type: "button", "data-key": `remove ${s.id}`, "aria-label": `Delete: ${s.title}`, click: () => remove(s) }, "×"));
+      removal(s, remove));
   }));
-  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  if (!focused) return;
+  (list.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? list.querySelector("a") ?? byId("new")).focus();
+}
+
+let doubted = ""; // the conversation whose removal is asked about
+
+// removal is a button that asks once more.
+function removal(s, remove) {
+  const ask = (sure) => {
+    if (sure || doubted === s.id) doubted = sure ? s.id : "";
+    button.textContent = sure ? "Delete?" : "×";
+    button.setAttribute("aria-label", sure ? `Delete for ever? ${s.title}` : `Delete: ${s.title}`);
+    button.classList.toggle("danger", sure);
+  };
+  const button = el("button", {
+    class: "quiet icon", type: "button", "data-key": `remove ${s.id}`, blur: () => { if (button.isConnected) ask(false); },
+    click: () => { if (button.textContent === "×") ask(true); else remove(s); },
+  });
+  ask(doubted === s.id);
+  return button;
 }
 
 function when(time) {

@@ -2,17 +2,25 @@
 
 import * as api from "./api.js";
 import { el, byId } from "./tree.js";
-import { Stream } from "./stream.js";
+import { Hub } from "./hub.js";
 import { Timeline } from "./timeline.js";
+import { Waiting } from "./waiting.js";
 import { card } from "./asks.js";
 import { showList } from "./list.js";
+import { showServers } from "./servers.js";
+import { Views, viewEvents } from "./views.js";
 
-const log = byId("log"), cards = byId("cards"), question = byId("question");
+const log = byId("log"), question = byId("question");
 
 let open = ""; // the id of the conversation, "" for a new one
-let stream, timeline, summaries = [], working = false;
+let timeline, waiting, views, shows = 0, summaries = [], working = false;
 
-const announce = (text) => { byId("status").textContent = text; };
+// announce has a screen reader say something that is new.
+function announce(text) {
+  const status = byId("status");
+  status.append(el("p", {}, text));
+  while (status.childElementCount > 5) status.firstChild.remove();
+}
 
 let hide;
 function complain(text) {
@@ -21,6 +29,16 @@ function complain(text) {
   toast.hidden = false;
   clearTimeout(hide);
   hide = setTimeout(() => { toast.hidden = true; }, 8000);
+}
+
+// notice shows a state that lasts, "" for none.
+let soon;
+function notice(text, after = 0) {
+  clearTimeout(soon);
+  const line = byId("offline");
+  if (text && !line.hidden) line.textContent = text;
+  else if (text) soon = setTimeout(() => { line.textContent = text; line.hidden = false; }, after);
+  else line.hidden = true;
 }
 
 // attempt reports the failure of a request, and returns whether it succeeded.
@@ -34,85 +52,113 @@ async function attempt(request) {
   }
 }
 
-// show opens a conversation. Its stream begins with all that was said.
-function show(id) {
-  stream?.close();
+const hub = new Hub({
+  userChanged: () => start(),
+  lost: ({ status, text }) => {
+    if (status === 401) start();
+    else if (status === 0) notice("The connection is lost; trying again …", 2000);
+    else notice(`The server refuses: ${text}. Trying again …`);
+  },
+  back: () => { notice(""); views?.note(); },
+});
+
+// show opens a conversation. Its stream begins with all that was said. The views of the one before are torn
+// down first.
+async function show(id) {
+  const turn = ++shows;
+  const before = views;
+  views = undefined;
+  hub.hide();
+  await before?.end();
+  if (turn !== shows) return;
   open = id;
-  timeline = new Timeline(log, resend);
-  cards.replaceChildren();
-  waiting();
-  setWorking(false);
-  totals();
-  const asks = new Map();
-  const drop = (ask) => {
-    const held = asks.get(ask)?.contains(document.activeElement);
-    asks.get(ask)?.remove();
-    asks.delete(ask);
-    waiting();
-    if (held) (cards.querySelector("button, input, select, textarea") ?? question).focus();
+  working = false;
+  const lines = timeline = new Timeline(log, resend);
+  waiting = undefined;
+  const asks = waiting = new Waiting((body) => {
+    if (!body.ask.startsWith("server ")) return answer(id, body);
+    asks.drop(body.ask);
+    return undefined;
+  }, busy);
+  // A card that the person opens is none of the conversation.
+  const beginServer = (s) => {
+    narrow(false);
+    asks.add({ id: `server ${s.name}`, kind: "sign_in", server: s.name, error: s.error });
+    asks.focus(`server ${s.name}`);
   };
+  totals();
+  notice("");
+  let caught = false; // up with what was said before
+  const tell = (text) => { if (caught) announce(text); };
   const follow = (change) => (e) => {
     const end = atEnd();
-    const said = change(e);
+    change(e);
     if (end) log.scrollTop = log.scrollHeight;
-    return said;
   };
-  stream = new Stream(id, {
-    said: follow((e) => timeline.said(e)),
-    reply: follow((e) => { const text = timeline.reply(e); totals(); if (text) announce(`Answer: ${text.slice(0, 500)}`); }),
-    call: follow((e) => timeline.call(e)),
-    result: follow((e) => timeline.result(e)),
-    note: follow((e) => timeline.note(e)),
-    asked: follow((e) => {
-      if (asks.has(e.id)) return;
-      const node = card(e, (body) => answer(id, body));
-      asks.set(e.id, node);
-      cards.append(node);
-      waiting();
-      announce(`A question for you: ${node.querySelector("h3").textContent}`);
-    }),
-    answered: follow((e) => { drop(e.ask); timeline.answered(e); }),
-    ended: follow((e) => {
-      for (const ask of [...asks.keys()]) drop(ask);
-      timeline.ended(e);
-      if (e.status !== "done") announce(e.status === "failed" ? "The turn failed." : "Stopped.");
-    }),
-    now: follow((e) => { setWorking(e.working); timeline.now(e); }),
-    list: (e) => { summaries = e; refresh(); },
-    lost: () => { byId("offline").textContent = "The connection is lost; trying again …"; byId("offline").hidden = false; },
-    back: () => { byId("offline").hidden = true; },
-    refused: async () => {
-      if (id && await api.me().then((m) => !m.user, () => false)) { start(); return true; }
-      return false;
+  const shown = views = id ? new Views(id, {
+    show: (node, title) => { announce(`A question for you: ${title}`); return asks.place(node); },
+    complain,
+    ask: (e) => {
+      const { node } = card(e.event, (body) => answer(e.run, body));
+      const title = node.querySelector("h3");
+      title.after(el("p", { class: "faint" }, "asked by a view of ", el("strong", {}, e.server)));
+      announce(`A question for you: ${title.textContent}`);
+      return asks.place(node);
     },
+  }) : undefined;
+  const ofViews = Object.fromEntries(viewEvents.map((type) => [type, (e) => {
+    if (type === "viewed" && !("n" in e)) shown?.viewed(e);
+    else shown?.take(type, e);
+  }]));
+  hub.show(id, shown?.window ?? "", {
+    ...ofViews,
+    said: follow((e) => lines.said(e)),
+    reply: follow((e) => { const text = lines.reply(e); totals(); if (text) tell(`Answer: ${text.slice(0, 500)}`); }),
+    call: follow((e) => lines.call(e)),
+    result: follow((e) => { const node = lines.result(e); if (e.view && !e.error) shown?.add(e, node); }),
+    note: follow((e) => lines.note(e)),
+    asked: follow((e) => { const title = asks.add(e); if (title) tell(`A question for you: ${title}`); }),
+    answered: follow((e) => { asks.drop(e.ask); lines.answered(e); }),
+    ended: follow((e) => {
+      asks.dropAll();
+      lines.ended(e);
+      if (e.status !== "done") tell(e.status === "failed" ? "The turn failed." : "Stopped.");
+    }),
+    now: follow((e) => {
+      if (!caught && asks.count > 0) announce(asks.count === 1 ? "A question waits for you." : `${asks.count} questions wait for you.`);
+      caught = true;
+      working = e.working;
+      lines.now(e);
+      asks.taken(e.taken);
+      busy();
+    }),
+    list: (e) => { summaries = e; refresh(); },
+    servers: (e) => {
+      for (const s of e) if (s.state === "ready" && asks.drop(`server ${s.name}`)) announce(`You are signed in to ${s.name}.`);
+      showServers(byId("grants"), e, beginServer, (s) => attempt(() => api.signOutOf(s.name)));
+    },
+    refused: (e) => notice(e.status === 404 ? "There is no such conversation." : `The conversation cannot be shown: ${e.error}.`),
   });
   refresh();
 }
 
 const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
 
-function waiting() {
-  byId("asks").hidden = cards.childElementCount === 0;
-  busy();
-}
-
-function setWorking(now) {
-  working = now;
-  byId("stop").hidden = !now;
-  byId("send").hidden = now;
-  log.setAttribute("aria-busy", String(now));
-  busy();
-}
-
-// busy shows that something goes on, unless it is the person's turn.
+// busy shows whose turn it is. Questions can be left by a stop, too.
 function busy() {
-  log.classList.toggle("busy", working && byId("asks").hidden);
+  const asked = waiting?.count > 0, held = document.activeElement;
+  byId("stop").hidden = !working && !asked;
+  byId("send").hidden = working || asked;
+  if (held === byId("send") || held === byId("stop")) if (held.hidden) question.focus();
+  log.setAttribute("aria-busy", String(working));
+  log.classList.toggle("busy", working && !asked);
 }
 
 function totals() {
   const { input, output, cost } = timeline.totals;
   const money = Object.entries(cost).map(([currency, micro]) => `${(micro / 1e6).toLocaleString("en", { maximumFractionDigits: 6 })} ${currency}`);
   byId("totals").textContent = input ? [`${(input + output).toLocaleString("en")} tokens`, ...money].join(" · ") : "";
+  byId("about").textContent = [byId("user").textContent, byId("totals").textContent].filter(Boolean).join(" · "); // on a phone
   byId("totals").title = input ? `${input.toLocaleString("en")} read, ${output.toLocaleString("en")} written` : "";
 }
 
@@ -129,6 +175,7 @@ async function answer(id, body) {
   try {
     await api.answer(id, body);
   } catch (failure) {
+    if (failure.status === 401) start();
     if (failure.status === 404) return { text: "The question is not open any more." };
     return { text: failure.message, fields: failure.fields };
   }
@@ -136,7 +183,7 @@ async function answer(id, body) {
 
 async function send() {
   const text = question.value.trim();
-  if (!text || working) return;
+  if (!text || working || waiting.count > 0) return;
   question.value = "";
   grow();
   const was = open;
@@ -171,6 +218,8 @@ const narrow = (opened) => {
   byId("menu").setAttribute("aria-expanded", String(opened));
 };
 
+const isNarrow = () => byId("menu").getAttribute("aria-expanded") === "true";
+
 function wire() {
   byId("composer").addEventListener("submit", (e) => { e.preventDefault(); send(); });
   question.addEventListener("input", grow);
@@ -181,27 +230,58 @@ function wire() {
   });
   byId("stop").addEventListener("click", async () => { if (await attempt(() => api.stop(open))) question.focus(); });
   byId("new").addEventListener("click", () => { narrow(false); go(""); });
-  byId("menu").addEventListener("click", () => narrow(byId("menu").getAttribute("aria-expanded") !== "true"));
-  byId("sign-out").addEventListener("click", async () => { await attempt(api.signOut); location.hash = ""; start(); });
-  addEventListener("hashchange", () => { narrow(false); if (!byId("app").hidden) show(decodeURIComponent(location.hash.slice(1))); });
+  byId("menu").addEventListener("click", () => narrow(!isNarrow()));
+  byId("side").addEventListener("keydown", (e) => {
+    if (e.key !== "Escape" || !isNarrow()) return;
+    narrow(false);
+    byId("menu").focus();
+  });
+  byId("sign-out").addEventListener("click", async () => {
+    const done = await attempt(api.signOut);
+    if (!done) return;
+    hub.changeUser();
+    if (done.location) { location.assign(done.location); return; }
+    location.hash = "";
+    start();
+  });
+  addEventListener("hashchange", () => {
+    if (isNarrow()) { narrow(false); question.focus(); }
+    if (!byId("app").hidden) show(place());
+  });
 }
 
+const place = () => decodeURIComponent(location.hash.slice(1));
+
 // start asks who is signed in, and shows the conversation or the sign-in.
+let again;
 async function start() {
-  stream?.close();
+  clearTimeout(again);
+  hub.hide();
+  shows++;
+  views?.end();
+  views = undefined;
+  api.as("");
   const me = await attempt(api.me);
   byId("app").hidden = !me?.user;
   byId("sign-in").hidden = !me || Boolean(me.user);
-  if (!me) { setTimeout(start, 2000); return; }
+  if (!me) { again = setTimeout(start, 2000); return; }
   if (me.user) {
+    api.as(me.user);
     byId("user").textContent = me.user;
     byId("servers").textContent = `Model: ${me.model}. Servers: ${(me.servers ?? []).join(", ") || "none"}.`;
-    show(decodeURIComponent(location.hash.slice(1)));
+    show(place());
     question.focus();
     return;
   }
-  byId("names").replaceChildren(...(me.names ?? []).map((name) => el("button", {
-    type: "button", click: async () => { if (await attempt(() => api.signIn(name))) start(); },
+  log.replaceChildren();
+  byId("list").replaceChildren();
+  byId("grants").replaceChildren();
+  const names = me.names ?? [];
+  byId("demo").hidden = names.length === 0;
+  byId("real").hidden = names.length > 0;
+  if (names.length === 0) byId("real").focus();
+  byId("names").replaceChildren(...names.map((name) => el("button", {
+    type: "button", click: async () => { if (await attempt(() => api.signIn(name))) { hub.changeUser(); start(); } },
   }, name)));
   byId("names").querySelector("button")?.focus();
 }

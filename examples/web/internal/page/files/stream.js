@@ -1,54 +1,49 @@
-// The stream of a window: the events of a conversation and the list of all.
+// The stream of events: one connection for all windows of a browser.
 
-const types = ["said", "reply", "call", "result", "asked", "answered", "ended", "note", "now", "list"];
+import * as api from "./api.js";
 
-// Stream goes on at the event where it stopped: the browser does so by itself after a lost
-// connection, and this class after a refusal, such as one of a server that starts.
-export class Stream {
-  #conversation;
-  #on;
-  #source;
-  #last = "";
-  #wait = 500;
-  #timer;
-
-  // on has a function for each type of event, and lost(), back() and refused().
-  constructor(conversation, on) {
-    this.#conversation = conversation;
-    this.#on = on;
-    this.#open();
+// read reads the stream of windows, each {conversation, after, views}, until it ends. It calls opened(), and
+// event(index, type, id, data) with the index of a window. A stream of the same reader ends.
+export async function read(reader, windows, signal, opened, event) {
+  const query = new URLSearchParams({ reader });
+  for (const w of windows) {
+    query.append("conversation", w.conversation);
+    query.append("after", w.after);
+    query.append("window", w.views ?? "");
   }
-
-  close() {
-    clearTimeout(this.#timer);
-    this.#source.close();
+  const response = await api.open("GET", `/api/events?${query}`, undefined, { signal });
+  opened();
+  const source = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const { done, value } = await next(source);
+    if (done || signal.aborted) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) take(block, event);
   }
+}
 
-  #open() {
-    const query = new URLSearchParams({ conversation: this.#conversation, after: this.#last });
-    const source = new EventSource(`/api/events?${query}`);
-    this.#source = source;
-    for (const type of types) {
-      source.addEventListener(type, (event) => {
-        if (source !== this.#source) return;
-        this.#last = event.lastEventId || this.#last;
-        this.#on[type]?.(JSON.parse(event.data));
-      });
-    }
-    source.addEventListener("open", () => {
-      this.#wait = 500;
-      this.#on.back();
-    });
-    source.addEventListener("error", () => {
-      this.#on.lost();
-      if (source.readyState !== EventSource.CLOSED) return;
-      this.#timer = setTimeout(() => this.#again(), this.#wait);
-      this.#wait = Math.min(2 * this.#wait, 10_000);
-    });
+async function next(source) {
+  try {
+    return await source.read();
+  } catch {
+    throw new api.Failure(0, { error: "the connection is lost" });
   }
+}
 
-  async #again() {
-    if (await this.#on.refused()) return;
-    this.#open();
+// take reads a block of lines, "field: value" each.
+function take(block, event) {
+  const fields = {};
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(": ");
+    if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 2);
   }
+  if (fields.event) event(Number(fields.window), fields.event, fields.id, JSON.parse(fields.data));
+}
+
+// isLater reports whether position a comes after b: "17.2" comes before "17.1" and "17".
+export function isLater(a, b) {
+  if (!b) return true;
+  const [seqA, moreA = "0"] = a.split("."), [seqB, moreB = "0"] = b.split(".");
+  return seqA === seqB ? Number(moreA) < Number(moreB) : Number(seqA) > Number(seqB);
 }

@@ -1,6 +1,6 @@
 // What was said in a conversation.
 
-import { el, prose } from "./tree.js";
+import { el, link, prose } from "./tree.js";
 import { callNode } from "./calls.js";
 
 const words = {
@@ -71,8 +71,11 @@ export class Timeline {
     this.#callOf(e).started(e);
   }
 
+  // result returns the node of the call.
   result(e) {
-    this.#callOf(e, true).ended(e);
+    const call = this.#callOf(e, true);
+    call.ended(e);
+    return call.node;
   }
 
   // #callOf is the node of a call. An id may come again in a later turn.
@@ -88,7 +91,9 @@ export class Timeline {
 
   answered(e) {
     const reason = e.reason ? ` (${e.reason})` : "";
-    this.note({ text: `${words[e.action] ?? e.action} ${e.what}.${reason}` });
+    const text = `${words[e.action] ?? e.action} ${e.what}.${reason}`;
+    if (!e.link) { this.note({ text }); return; }
+    this.#add(el("p", { class: "note" }, `${text} `, link(e.link.href, [`Open ${e.link.host}`])));
   }
 
   note(e) {

@@ -1,0 +1,72 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// A host gets back what it has sent with its calls, also from the process that goes on with the
+// run: Gemini refuses a call without its thought signature, DeepSeek and Moonshot want their reasoning.
+// Another host gets none of it.
+func TestCallsGoBackToTheirHost(t *testing.T) {
+	reply := replying(`{"role":"assistant","reasoning_content":"Hm.","tool_calls":[
+		{"id":"1","type":"function","function":{"name":"pay","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},
+		{"id":"2","type":"function","function":{"name":"pay","arguments":"{}"}}]}`)
+	signed, thought := `{"google":{"thought_signature":"sig"}}`, `"Hm."`
+	for _, tt := range []struct{ first, second, extra, reasoning string }{
+		{"gemini", "gemini", signed, "null"},
+		{"deepseek", "deepseek", "null", thought},
+		{"moonshot", "moonshot", "null", thought},
+		{"moonshot", "deepseek", "null", "null"},
+		{"gemini", "openai", "null", "null"},
+	} {
+		t.Run(tt.first+" "+tt.second, func(t *testing.T) {
+			store := inFiles(t, filestore.Never)
+			process := func(host string, w *wire) *agent.Agent {
+				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+				opts := &agent.Options{Store: store, Approve: agent.AskPerson, Stream: agent.StreamNever, Tools: []adapter.Source{pay}}
+				return newAgent(t, at(t, host, "m", w), opts)
+			}
+			got, err := process(tt.first, &wire{replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+			if err != nil || len(got.Asks) != 2 {
+				t.Fatalf("got %+v, %v, want two questions", got, err)
+			}
+			w := &wire{replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
+			answers := []run.Answer{got.Asks[0].Allow(), got.Asks[1].Allow()}
+			if _, err := process(tt.second, w).ResumeRun(t.Context(), theRun, answers...); err != nil {
+				t.Fatal(err)
+			}
+			called := messageOf(t, w.requests[0], "assistant")
+			calls := called["tool_calls"].([]any)
+			diff(t, "extra data of the first call", jsonOf(calls[0].(map[string]any)["extra_content"]), tt.extra)
+			diff(t, "extra data of the second call", jsonOf(calls[1].(map[string]any)["extra_content"]), "null")
+			diff(t, "reasoning", jsonOf(called["reasoning_content"]), tt.reasoning)
+		})
+	}
+}
+
+// messageOf is the first message of a role in a request.
+func messageOf(t *testing.T, request map[string]any, role string) map[string]any {
+	t.Helper()
+	for _, m := range request["messages"].([]any) {
+		if m := m.(map[string]any); m["role"] == role {
+			return m
+		}
+	}
+	t.Fatalf("got no message of role %q in %v", role, request)
+	return nil
+}
+
+func jsonOf(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,46 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+)
+
+// The search attributes, for [ClientOptions].SearchAttributes. All are keywords.
+const (
+	TenantAttribute = "McpchainTenant"
+	AgentAttribute  = "McpchainAgent"
+	StatusAttribute = "McpchainStatus"
+)
+
+// AddSearchAttributes registers the search attributes in a namespace, unless they are. It is for a server of
+// one's own: Temporal Cloud and servers with other rights want their operator to do that.
+func AddSearchAttributes(ctx context.Context, service client.Client, namespace string) error {
+	operator := service.OperatorService()
+	have, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("list search attributes: %w", err)
+	}
+	missing := map[string]enums.IndexedValueType{}
+	for _, name := range []string{TenantAttribute, AgentAttribute, StatusAttribute} {
+		if _, ok := have.CustomAttributes[name]; !ok {
+			missing[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
+	if _, raced := errors.AsType[*serviceerror.AlreadyExists](err); raced {
+		return nil // by another process
+	}
+	if err != nil {
+		return fmt.Errorf("add search attributes: %w", err)
+	}
+	return nil
+}

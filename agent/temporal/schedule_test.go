@@ -1,0 +1,120 @@
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	temporalsdk "go.temporal.io/sdk/temporal"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+)
+
+// The workflow of a schedule begins a run by the time in its id, and drives it.
+func TestSchedule(t *testing.T) {
+	for name, test := range map[string]struct {
+		workflow string
+		want     run.Key
+		fails    bool
+	}{
+		"a time":         {workflow: "acme/report-2030-01-02T03:00:00Z", want: run.Key{Tenant: "acme", ID: "report-2030-01-02T03:00:00Z"}},
+		"another tenant": {workflow: "other/report-2030-01-02T03:00:00Z", fails: true},
+		"no run's id":    {workflow: "acme/report%zz", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
+			action := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("go"))
+			if action.ID != "acme/report" || action.TaskQueue != temporal.DefaultQueue {
+				t.Errorf("got %+v", action)
+			}
+			env := environment(t, a, nil)
+			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: test.workflow, TaskQueue: action.TaskQueue})
+			env.RegisterDelayedCallback(func() {
+				if test.fails {
+					return
+				}
+				log, err := w.store.Load(t.Context(), test.want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				asks, err := log.Asks()
+				if err != nil {
+					t.Fatal(err)
+				}
+				update(t, env, "1", asks[0].Allow())
+			}, time.Minute)
+			env.ExecuteWorkflow(action.Workflow, action.Args...)
+			var got temporal.Outcome
+			err := env.GetWorkflowResult(&got)
+			if app, _ := errors.AsType[*temporalsdk.ApplicationError](err); test.fails && (app == nil || app.Type() != "NoRun") {
+				t.Errorf("got %+v, %v, want that the workflow is of no run", got, err)
+			}
+			if test.fails {
+				return
+			}
+			if err != nil || got.Status != run.Finished || len(w.noted()) != 1 {
+				t.Errorf("got %+v, %v, notes %v", got, err, w.noted())
+			}
+		})
+	}
+}
+
+// A workflow that is cancelled while its run begins ends the run.
+func TestScheduleCancelled(t *testing.T) {
+	w := newWorld()
+	a := w.agent(t, script{{text: "done"}}, agent.Options{})
+	action := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, run.Key{ID: "report"}, agent.Text("go"))
+	env := environment(t, a, nil)
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "report-1", TaskQueue: action.TaskQueue})
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == "mcpchain.Begin" {
+			env.CancelWorkflow()
+		}
+	})
+	env.ExecuteWorkflow(action.Workflow, action.Args...)
+	if err := env.GetWorkflowError(); !temporalsdk.IsCanceledError(err) {
+		t.Errorf("got %v, want that the workflow is cancelled", err)
+	}
+	log, err := w.store.Load(t.Context(), run.Key{ID: "report-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := run.Fold(log.Records); err != nil || state.Status != run.Cancelled {
+		t.Errorf("got a run that is %s, %v, want a cancelled one", state.Status, err)
+	}
+}
+
+// A run that a worker has begun before its end is not begun again.
+func TestScheduleBeginsOnce(t *testing.T) {
+	w := newWorld()
+	a := w.agent(t, script{{text: "done"}}, agent.Options{})
+	s := workerOf(t, a, nil, nil)
+	for range 2 {
+		got, err := s.envs[0].ExecuteActivity("mcpchain.Begin", map[string]string{"agent": "helper"}, agent.Text("go"))
+		var id string
+		if err == nil {
+			err = got.Get(&id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.take(0, "", id); err != nil {
+			t.Fatal(err)
+		}
+		log, err := w.store.Load(t.Context(), run.Key{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := run.Fold(log.Records)
+		if err != nil || len(state.History) != 2 {
+			t.Errorf("got %d messages, %v, want one question and one answer", len(state.History), err)
+		}
+	}
+}

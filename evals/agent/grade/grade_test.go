@@ -1,0 +1,145 @@
+package grade
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/evals/agent/suite"
+)
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-12 {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	exact, seven := "Ada Lovelace\n", 7.0
+	for _, c := range []struct {
+		what string
+		want suite.Answer
+		got  string
+		is   float64
+	}{
+		{"exact", suite.Answer{Exact: &exact}, " Ada Lovelace ", 1},
+		{"not exact", suite.Answer{Exact: &exact}, "Ada", 0},
+		{"empty", suite.Answer{Exact: new(string)}, "Ada", 0},
+		{"one of two patterns", suite.Answer{Regex: []string{"^A", "x$"}}, "Ada", 0.5},
+		{"words in any case", suite.Answer{Contains: []string{"not today"}}, "I may: Not today!", 1},
+		{"a part of a word", suite.Answer{Contains: []string{"not"}}, "another", 0},
+		{"a part of a word, and then the word", suite.Answer{Contains: []string{"not"}}, "another? not", 1},
+		{"a part of a number", suite.Answer{Contains: []string{"100"}}, "1000", 0},
+		{"a part of a number with a comma", suite.Answer{Contains: []string{"100"}}, "1,100 or 100.5", 0},
+		{"a number at the end of a sentence", suite.Answer{Contains: []string{"100"}}, "She has 100.", 1},
+		{"a sign at the end", suite.Answer{Contains: []string{"5 %"}}, "5 %x", 1},
+		{"lacks", suite.Answer{Lacks: []string{"hund", "Katze"}}, "ein Hündchen, keine Katzen", 0.5},
+		{"number", suite.Answer{Number: &seven}, "of 12, only 7", 1},
+		{"number within", suite.Answer{Number: &seven, Tolerance: 0.5}, "7.5", 1},
+		{"number out of it", suite.Answer{Number: &seven, Tolerance: 0.5}, "7.51", 0},
+		{"no number", suite.Answer{Number: &seven}, "seven", 0},
+		{"number with commas", suite.Answer{Number: &seven, Tolerance: 999993}, "1,000,000", 1},
+		{"set", suite.Answer{Set: []string{"b.csv", "a.csv"}}, "- A.csv\n- b.csv.", 1},
+		{"set with more", suite.Answer{Set: []string{"a"}}, "a, b", 0},
+		{"JSON in a fence", suite.Answer{JSON: []suite.Member{{Pointer: "/a/0/b~1c", Equals: []byte("[1]")}, {Pointer: "/x", Equals: []byte("1")}}}, "```json\n{\"a\":[{\"b/c\":[1]}]}\n```", 0.5},
+		{"no JSON", suite.Answer{JSON: []suite.Member{{Pointer: "", Equals: []byte("null")}}}, "none", 0},
+	} {
+		_, got, why := answer(&c.want, c.got)
+		near(t, c.what, got, c.is)
+		if (why == "") != (got == 1) {
+			t.Errorf("%s: got the reason %q with %v", c.what, why, got)
+		}
+	}
+}
+
+// An agent that puts something else in the place of a file fails; the grader can still tell.
+func TestState(t *testing.T) {
+	dir := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(dir, "a.json"), []byte(`{"n":[1,2],"t~":"x"}`), 0o600),
+		os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o600),
+		os.Mkdir(filepath.Join(dir, "dir"), 0o700),
+		os.Symlink("/", filepath.Join(dir, "out")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, n, tilde, root := "text", "/n/1", "/t~0", ""
+	for _, c := range []struct {
+		what string
+		want suite.State
+		is   float64
+	}{
+		{"exists", suite.State{File: "file"}, 1},
+		{"missing", suite.State{File: "none"}, 0},
+		{"absent", suite.State{File: "none", Absent: true}, 1},
+		{"not absent", suite.State{File: "file", Absent: true}, 0},
+		{"absent below a file", suite.State{File: "file/x", Absent: true}, 1},
+		{"below a file", suite.State{File: "file/x", Text: &text}, 0},
+		{"a directory", suite.State{File: "dir", Text: &text}, 0},
+		{"a directory is not absent", suite.State{File: "dir", Absent: true}, 0},
+		{"a way out", suite.State{File: "out/etc/hostname"}, 0},
+		{"text", suite.State{File: "file", Text: &text}, 1},
+		{"match", suite.State{File: "file", Match: "^te"}, 1},
+		{"no match", suite.State{File: "file", Match: "^x"}, 0},
+		{"pointer", suite.State{File: "a.json", Pointer: &n, Equals: []byte("2.0")}, 1},
+		{"pointer with a tilde", suite.State{File: "a.json", Pointer: &tilde, Equals: []byte(`"x"`)}, 1},
+		{"the whole", suite.State{File: "a.json", Pointer: &root, Equals: []byte(`{"n":[1]}`)}, 0},
+		{"no JSON", suite.State{File: "file", Pointer: &root, Equals: []byte(`"text"`)}, 0},
+	} {
+		got, _, err := state([]suite.State{c.want}, dir)
+		if err != nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		near(t, c.what, got, c.is)
+	}
+	if _, _, err := state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone")); err == nil {
+		t.Error("the directory of the trial is gone, and the grader can tell")
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	want := map[string][]json.RawMessage{"n": {[]byte("3"), []byte("3.5")}, "unit": {[]byte(`"cm"`), []byte(`""`)}}
+	for args, is := range map[string]float64{
+		`{"n":3.5,"unit":"cm"}`: 1, `{"n":3}`: 1, `{"n":4}`: 0.5, `{"n":3,"unit":"m"}`: 0.5, `{"n":3,"more":1}`: 2.0 / 3, `{}`: 0.5, `[]`: 0,
+	} {
+		near(t, args, accepted(want, json.RawMessage(args)), is)
+	}
+}
+
+// The assignment is as cheap as the best of all permutations.
+func TestAssign(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n <= 6; n++ {
+		for range 50 {
+			costs := make([][]float64, n)
+			for i := range costs {
+				costs[i] = make([]float64, n)
+				for j := range costs[i] {
+					costs[i][j] = float64(r.IntN(10)) / 4
+				}
+			}
+			near(t, "assign", assign(costs), cheapest(costs, 0, make([]bool, n)))
+		}
+	}
+}
+
+func cheapest(costs [][]float64, row int, used []bool) float64 {
+	if row == len(costs) {
+		return 0
+	}
+	best := math.Inf(1)
+	for j, u := range used {
+		if !u {
+			used[j] = true
+			best = min(best, costs[row][j]+cheapest(costs, row+1, used))
+			used[j] = false
+		}
+	}
+	return best
+}

@@ -1,0 +1,134 @@
+package agenteval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/proctest"
+)
+
+// asRunner is the directory of a process that runs trials until it is killed.
+const asRunner = "MCPCHAIN_EVALS_TEST_RUNNER"
+
+// The trials of the killed runner, and how many of them a process ends before it is killed.
+const (
+	manyTrials = 42
+	perProcess = 2
+)
+
+// runMany runs trials, whose server is a process that writes a ledger, and kills this process after some
+// of them.
+func runMany(ctx context.Context, dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s, err := suite.Parse(fmt.Appendf(nil, `
+name: many
+servers: {desk: {command: [%q], env: {%s: %q, LEDGER: %q}}}
+tasks:
+  - id: t
+    repeats: %d
+    prompt: Say hello.
+    script: [{calls: [{tool: greet, args: {name: Ada}}]}, {sees: [Hello], say: Hello}]
+    expect: {answer: {exact: Hello}}
+`, self, asServer, "1", filepath.Join(dir, "ledger"), manyTrials))
+	if err != nil {
+		return err
+	}
+	file, err := results.Open(filepath.Join(dir, "results.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	left := perProcess
+	o := &Options{Model: model.Spec{Kind: "scripted"}, Results: file, Dir: dir, Parallel: 2, Patience: patience}
+	o.OnLine = func(_ *results.Line, done, all int) {
+		if left--; left == 0 && done < all {
+			if p, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = p.Kill()
+			}
+			select {} // until the signal has come
+		}
+	}
+	return Run(ctx, []*suite.Suite{s}, o)
+}
+
+// The runner is killed again and again. In the end each trial has one line; a trial is begun twice only
+// if it was under way at a kill; and no server is left.
+func TestKilledRunner(t *testing.T) {
+	dir := t.TempDir()
+	kills := 0
+	for {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), asRunner+"="+dir)
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			break
+		}
+		if _, exited := errors.AsType[*exec.ExitError](err); !exited || len(out) > 0 || kills > 2*manyTrials/perProcess {
+			t.Fatalf("after %d kills: %v: %s", kills, err, out)
+		}
+		kills++
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := results.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, l := range lines {
+		if l.Outcome != results.Pass || seen[l.Trial] {
+			t.Errorf("trial %d is %s, and had a line: %v; %s", l.Trial, l.Outcome, seen[l.Trial], l.Reason)
+		}
+		seen[l.Trial] = true
+	}
+	if len(lines) != manyTrials || kills != manyTrials/perProcess-1 {
+		t.Errorf("got %d lines after %d kills, want %d after %d", len(lines), kills, manyTrials, manyTrials/perProcess-1)
+	}
+	checkLedger(t, filepath.Join(dir, "ledger"), kills)
+}
+
+// checkLedger counts the calls that reached servers, and waits for the end of their processes.
+func checkLedger(t *testing.T, name string, kills int) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for line := range strings.Lines(string(data)) {
+		what, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pid, err := strconv.Atoi(id)
+		if err != nil {
+			t.Fatalf("the ledger has %q", line)
+		}
+		switch what {
+		case "called":
+			calls++
+		case "began":
+			for deadline := time.Now().Add(2 * time.Minute); proctest.Runs(pid); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("the server %d is left", pid)
+				}
+			}
+		}
+	}
+	if most := manyTrials + kills; calls < manyTrials || calls > most {
+		t.Errorf("got %d calls, want %d, and for each of %d kills one more at most: the other trial that was under way", calls, manyTrials, kills)
+	}
+}

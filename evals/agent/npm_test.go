@@ -1,0 +1,64 @@
+package agenteval
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/internal/npmtest"
+)
+
+// aimock starts an OpenAI-compatible server by other authors, which answers by testdata/answers.json, and
+// returns its base URL.
+func aimock(t *testing.T) string {
+	t.Helper()
+	set := npmtest.Install(t, os.DirFS("../sampling/testdata/npm"))
+	cmd := exec.CommandContext(t.Context(), set.Node(), set.Module("@copilotkit/aimock/dist/cli.js"), "--port", "0", "--fixtures", "testdata/answers.json",
+		"--strict", "--validate-on-load", "--log-level", "info")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })                                   // killed by then: t.Context has ended
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // ends the lines
+	defer late.Stop()
+	lines := bufio.NewScanner(out)
+	for listening := regexp.MustCompile(`listening on (http://\S+)`); lines.Scan(); {
+		if found := listening.FindStringSubmatch(lines.Text()); found != nil {
+			go func() { _, _ = io.Copy(io.Discard, out) }() // it must not block on a full pipe
+			return found[1] + "/v1"
+		}
+	}
+	t.Fatal("the server did not start")
+	return ""
+}
+
+// A model behind a server by other authors is recorded, and played with the same results, byte for byte.
+func TestRecordedNPM(t *testing.T) {
+	const asked = `
+name: asked
+servers: {bank: {inprocess: bank, seed: {Ada: 100}}}
+tasks:
+  - {id: balance, prompt: How much does Ada have?, expect: {answer: {contains: ["100"]}, calls: [{tool: balance, args: {owner: Ada}}], effects: {}}}
+`
+	live := model.Spec{Kind: "live", Name: "gpt-4o", BaseURL: aimock(t), Cassette: t.TempDir(), Record: true}
+	recorded, played := run(t, asked, live)["balance"], run(t, asked, play(live.Cassette))["balance"]
+	if recorded.Outcome != results.Pass || !recorded.Reported {
+		t.Errorf("got %s: %s", recorded.Outcome, recorded.Reason)
+	}
+	if diff := cmp.Diff(same(t, recorded), same(t, played)); diff != "" {
+		t.Errorf("recorded, and played:\n%s", diff)
+	}
+}

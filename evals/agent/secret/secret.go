@@ -1,0 +1,80 @@
+// Package secret takes keys and tokens out of what trials keep: cassettes, results and pages.
+package secret
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/redact"
+)
+
+// Mark stands where a secret was.
+const Mark = "[secret]"
+
+// Least is how long a known secret is at least: a shorter one, such as the key "test" of a server
+// that wants none, may be a word of any text.
+const Least = 8
+
+// Filter takes secrets out of texts: the known ones, and what looks like a key or a token.
+type Filter struct{ known []string }
+
+// New returns a filter that knows some secrets.
+func New(known ...string) *Filter {
+	f := &Filter{}
+	for _, s := range known {
+		if len(s) >= Least {
+			f.known = append(f.known, s)
+		}
+	}
+	return f
+}
+
+// A key begins with what its provider puts there. Before it stands no letter or digit, but possibly
+// an escape: a text may be JSON itself.
+var (
+	keys = regexp.MustCompile(`(\\[nrtbf]|\\u[0-9A-Fa-f]{4}|\b)(?:` +
+		`(?:sk|pk|rk|ghp|gho|ghs|ghu|ghr|github_pat|gsk|hf|xai|glpat|xox[abp]|AKIA|AIza|ya29)[-_A-Za-z0-9.]{12,}|` +
+		`eyJ[-_A-Za-z0-9]{8,}\.[-_A-Za-z0-9]{8,}\.[-_A-Za-z0-9]*)`)
+	bearers   = regexp.MustCompile(`((?i:bearer)\s+)([-._~+/A-Za-z0-9]{8,}=*)`)
+	basics    = regexp.MustCompile(`((?i:basic)\s+)([A-Za-z0-9+/]{8,}=*)`)
+	passwords = regexp.MustCompile(`([A-Za-z][-+.A-Za-z0-9]*://[^\s/:@"]*:)[^\s/@"]+@`)
+)
+
+// Text returns a text without secrets.
+func (f *Filter) Text(text string) string {
+	for _, s := range f.known {
+		text = strings.ReplaceAll(text, s, Mark)
+	}
+	text = keys.ReplaceAllString(text, "${1}"+Mark)
+	text = behind(bearers, text, isToken)
+	text = behind(basics, text, isBasic)
+	return passwords.ReplaceAllString(text, "${1}"+Mark+"@")
+}
+
+// behind replaces the second group of a pattern if it is a secret.
+func behind(pattern *regexp.Regexp, text string, is func(string) bool) string {
+	return pattern.ReplaceAllStringFunc(text, func(found string) string {
+		m := pattern.FindStringSubmatch(found)
+		if !is(m[2]) {
+			return found
+		}
+		return m[1] + Mark
+	})
+}
+
+// isToken tells a token from the next word of a sentence.
+func isToken(s string) bool { return len(s) >= 24 || strings.ContainsAny(s, "0123456789") }
+
+// isBasic reports whether a text is a user name and a password as HTTP has them.
+func isBasic(s string) bool {
+	plain, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		plain, err = base64.RawStdEncoding.DecodeString(s)
+	}
+	return err == nil && strings.Contains(string(plain), ":")
+}
+
+// JSON returns JSON whose texts and names of members are without secrets.
+func (f *Filter) JSON(data []byte) []byte { return redact.JSON(json.RawMessage(data), f.Text) }

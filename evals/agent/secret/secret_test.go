@@ -1,0 +1,50 @@
+package secret
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// Nothing that looks like a secret, and no secret that is known, stays in a text or in JSON, wherever
+// it stands.
+func TestFilter(t *testing.T) {
+	f := New(`pass<word>"1"`, "test", "")
+	for _, key := range []string{
+		"sk-proj-0123456789abcdef", "ghp_0123456789abcdef0123", "github_pat_0123456789abcdef", "gsk_0123456789abcdef", "hf_0123456789abcdef",
+		"ghu_0123456789abcdef", "ghr_0123456789abcdef", "xai-0123456789abcdef",
+		"xoxb-0123456789-abcdef", "AKIA0123456789ABCDEF", "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", `pass<word>"1"`,
+	} {
+		for _, text := range []string{key, "key\n" + key, "key\t" + key, "<" + key + ">", "&" + key, "is " + key + " ok", `"` + key + `"`, "KEY=" + key} {
+			check(t, f, text, strings.ReplaceAll(text, key, Mark))
+		}
+	}
+	for text, want := range map[string]string{
+		"Authorization: Bearer abcdef0123456789": "Authorization: Bearer [secret]",
+		"Authorization: Basic QWRhOmVuZ2luZQ==":  "Authorization: Basic [secret]",
+		"postgres://ada:engine@db.example/x":     "postgres://ada:[secret]@db.example/x",
+		`{"env":"A=1\nsk-0123456789abcdef"}`:     `{"env":"A=1\n[secret]"}`, // a text that is JSON itself
+	} {
+		check(t, f, text, want)
+	}
+	for _, text := range []string{
+		"the task-list of a risk-assessment", "a test of text", "bearer certificates", "basic understanding", "see https://example.com:8080/a@b", "at 10:30, mail ada@example.com",
+	} {
+		check(t, f, text, text)
+	}
+}
+
+func check(t *testing.T, f *Filter, text, want string) {
+	t.Helper()
+	if got := f.Text(text); got != want {
+		t.Errorf("%q became %q, want %q", text, got, want)
+	}
+	data, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(f.JSON(data), &back); err != nil || back["text"] != want {
+		t.Errorf("%s became %s, %v", data, f.JSON(data), err)
+	}
+}

@@ -1,0 +1,96 @@
+package tape
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Label says whose replies a cassette has.
+type Label struct {
+	Model   string            `json:"model"`
+	BaseURL string            `json:"base_url"`
+	Date    time.Time         `json:"date"`   // of the first recording
+	Suites  map[string]string `json:"suites"` // their hashes by their names
+}
+
+// labelName is the file of the label.
+const labelName = "cassette.json"
+
+// Begin makes a cassette for recordings, or goes on with one of the same model and the same suites.
+func Begin(dir string, want *Label) error {
+	had, err := readLabel(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		had = &Label{want.Model, want.BaseURL, want.Date, map[string]string{}}
+	case err != nil:
+		return err
+	case had.Model != want.Model || had.BaseURL != want.BaseURL:
+		return fmt.Errorf("%s has the replies of %s at %s: record %s at %s into another directory", dir, had.Model, had.BaseURL, want.Model, want.BaseURL)
+	}
+	for name, hash := range want.Suites {
+		if old, ok := had.Suites[name]; ok && old != hash {
+			return fmt.Errorf("%s has replies for another version of the suite %q: record into another directory", dir, name)
+		}
+	}
+	maps.Copy(had.Suites, want.Suites)
+	data, err := json.MarshalIndent(had, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, labelName), append(data, '\n'), 0o600)
+}
+
+// Read returns the label of a cassette and the hash of all that it has.
+func Read(dir string) (*Label, string, error) {
+	l, err := readLabel(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.New()
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", filepath.ToSlash(path[len(dir):]), len(data), data)
+		return err
+	})
+	return l, hex.EncodeToString(sum.Sum(nil)[:6]), err
+}
+
+func readLabel(dir string) (*Label, error) {
+	data, err := os.ReadFile(filepath.Join(dir, labelName))
+	if err != nil {
+		return nil, err
+	}
+	l := &Label{Suites: map[string]string{}}
+	if err := json.Unmarshal(data, l); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, labelName), err)
+	}
+	return l, nil
+}
+
+// File is the file of a trial in a cassette.
+func File(dir, suite, task string, trial int) string {
+	return filepath.Join(dir, url.PathEscape(suite), fmt.Sprintf("%s.%d.jsonl", url.PathEscape(task), trial))
+}
+
+// Clear takes away what is recorded of a trial, which is recorded anew.
+func Clear(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.MkdirAll(filepath.Dir(file), 0o700)
+}

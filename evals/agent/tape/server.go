@@ -1,0 +1,287 @@
+package tape
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Record returns the way to a server whose messages are recorded.
+func (t *Tape) Record(server string, to mcpclient.Transport) mcpclient.Transport {
+	return &recorded{t, server, to}
+}
+
+// Play returns the way to a server that says what is recorded.
+func (t *Tape) Play(server string) mcpclient.Transport { return &played{t, server} }
+
+// connect counts the connections to a server.
+func (t *Tape) connect(server string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.connections[server]++
+	return t.connections[server]
+}
+
+type recorded struct {
+	tape   *Tape
+	server string
+	to     mcpclient.Transport
+}
+
+// Dial implements [mcpclient.Transport].
+func (r *recorded) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := r.to.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &recording{Conn: conn, tape: r.tape, server: r.server, n: r.tape.connect(r.server), pings: map[string]bool{}}, nil
+}
+
+// recording is a connection whose messages are recorded, pings excepted: they come when time has passed.
+type recording struct {
+	mcpclient.Conn
+	tape   *Tape
+	server string
+	n      int
+
+	mu    sync.Mutex // guards pings
+	pings map[string]bool
+}
+
+// Unwrap has the client find what else the connection can do.
+func (c *recording) Unwrap() mcpclient.Conn { return c.Conn }
+
+// Send implements [mcpclient.Conn].
+func (c *recording) Send(ctx context.Context, message []byte) error {
+	if method(message) == "ping" {
+		c.mu.Lock()
+		c.pings[id(message)] = true
+		c.mu.Unlock()
+	} else if err := c.keep(true, message); err != nil {
+		return err
+	}
+	return c.Conn.Send(ctx, message)
+}
+
+// Recv implements [mcpclient.Conn].
+func (c *recording) Recv() ([]byte, error) {
+	message, err := c.Conn.Recv()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	pong := method(message) == "" && c.pings[id(message)]
+	c.mu.Unlock()
+	if pong {
+		return message, nil
+	}
+	return message, c.keep(false, message)
+}
+
+func (c *recording) keep(sent bool, message []byte) error {
+	return c.tape.Keep(Line{Message: &Message{c.server, c.n, sent, json.RawMessage(message)}})
+}
+
+type played struct {
+	tape   *Tape
+	server string
+}
+
+// Dial implements [mcpclient.Transport].
+func (p *played) Dial(context.Context) (mcpclient.Conn, error) {
+	c := &playing{tape: p.tape, server: p.server, n: p.tape.connect(p.server), ids: map[string]json.RawMessage{}}
+	c.more.L = &p.tape.mu
+	for i, l := range p.tape.lines {
+		if m := l.Message; m != nil && m.Server == c.server && m.Connection == c.n {
+			c.lines = append(c.lines, i)
+		}
+	}
+	return c, nil
+}
+
+// playing is a connection to a server that is recorded. A message of the server comes when the client
+// has sent all that it had sent before that message.
+type playing struct {
+	tape   *Tape // its lock guards the fields below
+	server string
+	n      int
+
+	lines  []int // of the tape, which are of this connection
+	more   sync.Cond
+	at     int                        // the line that comes next
+	ids    map[string]json.RawMessage // of requests: in the recording, and now
+	pongs  [][]byte
+	closed bool
+}
+
+// Send implements [mcpclient.Conn].
+func (c *playing) Send(_ context.Context, message []byte) error {
+	c.tape.mu.Lock()
+	defer c.tape.mu.Unlock()
+	defer c.more.Broadcast()
+	m := method(message)
+	if m == "ping" {
+		c.pongs = append(c.pongs, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id(message)))
+		return nil
+	}
+	if m != "" && id(message) == "" {
+		return nil // a notification has no answer
+	}
+	asked := stable(c.tape.filter.JSON(message))
+	var near json.RawMessage
+	for _, i := range c.lines {
+		l := c.tape.lines[i].Message
+		if !l.Sent || c.tape.taken[i] || method(l.Body) != m {
+			continue
+		}
+		if sent := stable(l.Body); !sameJSON(sent, asked) {
+			near = sent
+			continue
+		}
+		c.ids[id(l.Body)] = json.RawMessage(id(message))
+		return c.tape.takeLocked(i)
+	}
+	return c.tape.missedLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, m), near, asked)
+}
+
+// Recv implements [mcpclient.Conn].
+func (c *playing) Recv() ([]byte, error) {
+	c.tape.mu.Lock()
+	defer c.tape.mu.Unlock()
+	for {
+		if c.closed {
+			return nil, io.EOF
+		}
+		if len(c.pongs) > 0 {
+			pong := c.pongs[0]
+			c.pongs = c.pongs[1:]
+			return pong, nil
+		}
+		for ; c.at < len(c.lines); c.at++ {
+			i := c.lines[c.at]
+			l := c.tape.lines[i].Message
+			if !l.Sent {
+				c.at++
+				return c.now(l.Body), nil
+			}
+			if id(l.Body) != "" && !c.tape.taken[i] {
+				break // the client has not sent it yet
+			}
+		}
+		c.more.Wait()
+	}
+}
+
+// now puts the ids of this connection into a message.
+func (c *playing) now(message json.RawMessage) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(message, &m) != nil {
+		return message
+	}
+	if method(message) == "" {
+		m["id"] = c.idNow(m["id"])
+	}
+	var params struct {
+		Token json.RawMessage `json:"progressToken"`
+		Meta  struct {
+			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
+		} `json:"_meta"`
+	}
+	if json.Unmarshal(m["params"], &params) == nil {
+		if params.Token != nil {
+			m["params"] = with(m["params"], "progressToken", c.idNow(params.Token))
+		}
+		if params.Meta.Subscription != nil {
+			var p map[string]json.RawMessage
+			_ = json.Unmarshal(m["params"], &p) // was an object
+			m["params"] = with(m["params"], "_meta", with(p["_meta"], "io.modelcontextprotocol/subscriptionId", c.idNow(params.Meta.Subscription)))
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return message
+	}
+	return data
+}
+
+// idNow is the id that a request of the recording has now.
+func (c *playing) idNow(was json.RawMessage) json.RawMessage {
+	if now, ok := c.ids[string(was)]; ok {
+		return now
+	}
+	return was
+}
+
+// Close implements [mcpclient.Conn].
+func (c *playing) Close() error {
+	c.tape.mu.Lock()
+	defer c.tape.mu.Unlock()
+	c.closed = true
+	c.more.Broadcast()
+	return nil
+}
+
+// envelope is what all messages have.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func method(message []byte) string {
+	var e envelope
+	_ = json.Unmarshal(message, &e) // what is no message has no method
+	return e.Method
+}
+
+func id(message []byte) string {
+	var e envelope
+	_ = json.Unmarshal(message, &e)
+	return string(e.ID)
+}
+
+// stable is a request without what differs in each connection: its id, and the tokens and keys of a
+// call. An answer keeps the id, which the server gave.
+func stable(message json.RawMessage) json.RawMessage {
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(message))
+	d.UseNumber()
+	if d.Decode(&m) != nil {
+		return message
+	}
+	if _, ok := m["method"]; ok {
+		delete(m, "id")
+	}
+	if params, ok := m["params"].(map[string]any); ok {
+		if meta, ok := params["_meta"].(map[string]any); ok {
+			for _, name := range []string{"progressToken", adapter.KeyMeta, "traceparent"} {
+				delete(meta, name)
+			}
+			if len(meta) == 0 {
+				delete(params, "_meta")
+			}
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return message
+	}
+	return data
+}
+
+// with returns an object with a member set.
+func with(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+	m := map[string]json.RawMessage{}
+	_ = json.Unmarshal(object, &m) // was an object
+	m[name] = value
+	data, err := json.Marshal(m)
+	if err != nil {
+		return object
+	}
+	return data
+}

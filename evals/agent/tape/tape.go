@@ -1,0 +1,207 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/evals/agent/secret"
+)
+
+// ErrMiss matches errors of a tape that lacks what is asked for.
+var ErrMiss = errors.New("the cassette lacks it")
+
+// Line is a line of a tape: one of its members is set.
+type Line struct {
+	Reply   *Reply            `json:"model,omitempty"`
+	Message *Message          `json:"server,omitempty"`
+	Files   map[string]string `json:"files,omitempty"` // what the servers had at the end
+}
+
+// Reply is what a model said to a request.
+type Reply struct {
+	Agent   string          `json:"agent,omitempty"` // of a sub-agent: its name
+	Turn    int             `json:"turn"`            // from 1
+	Request json.RawMessage `json:"request"`
+	Reply   json.RawMessage `json:"reply"`
+}
+
+// Message is a message between the client and a server.
+type Message struct {
+	Server     string          `json:"label"`
+	Connection int             `json:"connection"` // from 1
+	Sent       bool            `json:"sent,omitempty"`
+	Body       json.RawMessage `json:"body"`
+}
+
+// Tape is what was said in one trial. Its methods may be called concurrently.
+type Tape struct {
+	task   string
+	file   string
+	used   string // the file that has which lines were used; "" for a recording
+	filter *secret.Filter
+
+	mu          sync.Mutex // guards the fields below
+	lines       []Line
+	taken       map[int]bool
+	connections map[string]int
+	miss        error
+}
+
+// Recorder returns a tape that records at the end of a file.
+func Recorder(task, file string, filter *secret.Filter) *Tape {
+	return &Tape{task: task, file: file, filter: filter, connections: map[string]int{}}
+}
+
+// Player returns a tape that plays a file. used is a file for the lines that were used: the processes of
+// a trial share it.
+func Player(task, file, used string, filter *secret.Filter) (*Tape, error) {
+	t := &Tape{task: task, file: file, used: used, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for text := range bytes.Lines(data) {
+		var l Line
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		t.lines = append(t.lines, l)
+	}
+	before, err := os.ReadFile(used)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for word := range strings.FieldsSeq(string(before)) {
+		i, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", used, err)
+		}
+		t.taken[i] = true
+	}
+	return t, nil
+}
+
+// Plays reports whether the tape plays; otherwise it records.
+func (t *Tape) Plays() bool { return t.used != "" }
+
+// Err is the first miss.
+func (t *Tape) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.miss
+}
+
+// Keep records a line, without secrets.
+func (t *Tape) Keep(l Line) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return appendTo(t.file, append(t.filter.JSON(data), '\n'))
+}
+
+func appendTo(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data) // at once: other processes append to the file, too
+	return errors.Join(err, f.Close())
+}
+
+// Replay finds the reply to a request. Each reply is given once.
+func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.RawMessage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asked := t.filter.JSON(request)
+	var near json.RawMessage
+	for i, l := range t.lines {
+		r := l.Reply
+		if r == nil || r.Agent != agent || r.Turn != turn || t.taken[i] {
+			continue
+		}
+		if sameJSON(r.Request, asked) {
+			return r.Reply, t.takeLocked(i)
+		}
+		near = r.Request
+	}
+	at := fmt.Sprintf("turn %d", turn)
+	if agent != "" {
+		at += " of agent " + strconv.Quote(agent)
+	}
+	return nil, t.missedLocked(at, near, asked)
+}
+
+// takeLocked marks a line as used, for this process and the next ones.
+func (t *Tape) takeLocked(i int) error {
+	t.taken[i] = true
+	return appendTo(t.used, fmt.Appendln(nil, i))
+}
+
+func (t *Tape) missedLocked(at string, near, asked json.RawMessage) error {
+	err := fmt.Errorf("%w: task %q, %s: nothing is recorded for %.300s", ErrMiss, t.task, at, asked)
+	if near != nil {
+		err = fmt.Errorf("%w: task %q, %s: %s", ErrMiss, t.task, at, difference(near, asked))
+	}
+	if t.miss == nil {
+		t.miss = err
+	}
+	return err
+}
+
+// KeepFiles records what the servers have at the end.
+func (t *Tape) KeepFiles(files map[string]string) error { return t.Keep(Line{Files: files}) }
+
+// Files are what the servers had at the end. It is a miss if a recorded call of a tool was not made.
+func (t *Tape) Files() (map[string]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	files := map[string]string{}
+	for i, l := range t.lines {
+		if l.Files != nil {
+			files = l.Files
+		}
+		if m := l.Message; m != nil && m.Sent && method(m.Body) == "tools/call" && !t.taken[i] {
+			return nil, t.missedLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
+		}
+	}
+	return files, nil
+}
+
+// sameJSON compares JSON by what it says.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// difference is the first line in which two requests differ.
+func difference(recorded, asked json.RawMessage) string {
+	var a, b bytes.Buffer
+	if json.Indent(&a, recorded, "", " ") != nil || json.Indent(&b, asked, "", " ") != nil {
+		return "the request differs"
+	}
+	xs, ys := strings.Split(a.String(), "\n"), strings.Split(b.String(), "\n")
+	for i := range max(len(xs), len(ys)) {
+		x, y := "nothing", "nothing"
+		if i < len(xs) {
+			x = strings.TrimSpace(xs[i])
+		}
+		if i < len(ys) {
+			y = strings.TrimSpace(ys[i])
+		}
+		if x != y {
+			return fmt.Sprintf("line %d of the request: recorded %.300s, asked %.300s", i+1, x, y)
+		}
+	}
+	return "the request differs in white space"
+}

@@ -1,0 +1,293 @@
+package agenteval
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/evals/agent/suite"
+)
+
+// taped has what a tape must keep apart: secrets, a process that dies, agents that are asked the same twice.
+const taped = `
+name: taped
+servers:
+  bank: {inprocess: bank, keys: true, seed: {Ada: 100, Alan: 0}}
+  stub: {inprocess: stub, seed: {look: {description: Looks a word up., inputSchema: {type: object}, result: "found\nsk-proj-0123456789abcdef"}}}
+tasks:
+  - id: secrets
+    servers: [stub]
+    prompt: My key is sk-abcdefghijklmnop1234, and my word is xyzzy42plugh.
+    script: [{calls: [{tool: look, args: {}}]}, {say: I found xyzzy42plugh.}]
+    expect: {answer: {contains: [found]}}
+  - id: killed
+    servers: [bank]
+    prompt: Ada pays 30 to Alan.
+    suspend: true
+    people: {approve: [{tool: transfer, allow: true}]}
+    kills: [3, -3]
+    script: [{calls: [{tool: transfer, args: {from: Ada, to: Alan, amount: 30}}]}, {say: Done.}]
+    expect: {effects: {bank.transfer: 1}, questions: {approval: 1}}
+  - id: twice
+    servers: []
+    prompt: Ask the teller twice.
+    agents:
+      - {name: teller, about: Knows the accounts., system: You are the teller., servers: [bank], script: [{calls: [{tool: balance, args: {owner: Ada}}]}, {say: Ada has 100.}]}
+    script:
+      - {calls: [{tool: teller, args: {task: balance}}, {tool: teller, args: {task: balance}}]}
+      - {say: "100"}
+    expect: {answer: {number: 100}, effects: {}}
+`
+
+// same is a line without what differs between a model and its recording.
+func same(t *testing.T, l *results.Line) string {
+	t.Helper()
+	c := *l
+	c.Date, c.Duration, c.Mode, c.Config = time.Time{}, 0, "", ""
+	data, err := json.MarshalIndent(&c, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// play is a model that plays a cassette.
+func play(dir string) model.Spec {
+	return model.Spec{Kind: "recorded", Cassette: dir, KeyEnv: "EVALS_TEST_KEY"}
+}
+
+// A live model that is recorded has the same results, byte for byte, when it is played: scores, counts,
+// tokens and transcripts.
+func TestRecordedModel(t *testing.T) {
+	t.Setenv("EVALS_TEST_KEY", "xyzzy42plugh")
+	live := endpoint(t, taped)
+	live.Cassette, live.Record = t.TempDir(), true
+	recorded := run(t, taped, live)
+	played := run(t, taped, play(live.Cassette))
+	for id, l := range recorded {
+		p := played[id]
+		if l.Outcome != results.Pass || l.Mode != results.Live || p.Mode != results.Recorded || p.Model != "small-1" || !l.Reported || l.Tokens == 0 {
+			t.Errorf("%s: got %s (%s, %d tokens): %s; and %s (%s)", id, l.Outcome, l.Mode, l.Tokens, l.Reason, p.Model, p.Mode)
+		}
+		if diff := cmp.Diff(same(t, l), same(t, p)); diff != "" {
+			t.Errorf("%s: recorded, and played:\n%s", id, diff)
+		}
+	}
+	noSecrets(t, live.Cassette)
+	for id, l := range recorded {
+		if text := same(t, l); hasSecret(text) {
+			t.Errorf("%s: the line has a secret: %s", id, text)
+		}
+	}
+}
+
+func hasSecret(text string) bool {
+	return strings.Contains(text, "sk-") || strings.Contains(text, "xyzzy42")
+}
+
+func noSecrets(t *testing.T, dir string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if hasSecret(string(data)) {
+			t.Errorf("%s has a secret: %s", path, data)
+		}
+		return err
+	})
+	if err != nil || files != 4 {
+		t.Errorf("got %d files, %v, want the label and one for each task", files, err)
+	}
+}
+
+// A request that differs in one character is a miss, which names the task, the turn and the
+// difference, also in a sub-agent and in a process of its own; the trial is void.
+func TestMiss(t *testing.T) {
+	live := endpoint(t, taped)
+	live.Cassette, live.Record = t.TempDir(), true
+	run(t, taped, live)
+	for _, c := range []struct {
+		what, from, to, task string
+		wants                []string
+	}{
+		{"a prompt", "My key", "My keys", "secrets", []string{`task "secrets"`, "turn 1", "My keys is"}},
+		{"the description of a tool", "Looks a word up.", "Looks a word up!", "secrets", []string{`task "secrets"`, "turn 1", "recorded \"description\": \"Looks a word up.\"", "asked \"description\": \"Looks a word up!\""}},
+		{"a result", "{Ada: 100", "{Ada: 101", "twice", []string{`task "twice"`, `turn 2 of agent "teller"`, "101"}},
+		{"a process", "Ada pays 30", "Ada pays 31", "killed", []string{`task "killed"`, "turn 1", "Ada pays 31"}},
+	} {
+		changed := strings.Replace(taped, c.from, c.to, 1)
+		l := run(t, changed, play(live.Cassette))[c.task]
+		for _, want := range c.wants {
+			if changed == taped || l.Outcome != results.Void || l.Cause != "harness" || !strings.Contains(l.Reason, want) {
+				t.Errorf("%s: got %s (%s): %s, want %q", c.what, l.Outcome, l.Cause, l.Reason, want)
+			}
+		}
+	}
+}
+
+// What a cassette has decides which model the results are of, and what may be recorded into it.
+func TestCassettes(t *testing.T) {
+	one, other := endpoint(t, taped), endpoint(t, taped)
+	one.Cassette, other.Cassette, one.Record, other.Record = t.TempDir(), t.TempDir(), true, true
+	run(t, taped, one)
+	run(t, taped, one) // again: it takes the place of the first recording
+	other.Name = "large-2"
+	run(t, taped, other)
+	a, b := run(t, taped, play(one.Cassette))["twice"], run(t, taped, play(other.Cassette))["twice"]
+	if a.Outcome != results.Pass || b.Outcome != results.Pass || a.Key() == b.Key() || b.Model != "large-2" {
+		t.Errorf("got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
+	}
+	s, err := suite.Parse([]byte(taped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := *s
+	changed.About = "changed"
+	other.Cassette = one.Cassette
+	for what, c := range map[string]struct {
+		spec  model.Spec
+		suite *suite.Suite
+	}{"another model": {other, s}, "another version": {one, &changed}, "nothing": {play(t.TempDir()), s}} {
+		if _, err := c.spec.Open([]*suite.Suite{c.suite}); err == nil {
+			t.Errorf("%s: got no error", what)
+		}
+	}
+}
+
+// served is a task with a server that is a process: it reports progress, asks the person, and keeps a file.
+func served(command string) string {
+	return fmt.Sprintf(`
+name: served
+servers: {desk: {command: [%q], era: legacy, env: {%s: "1", GREETED: "${DIR}/greeted", DESK_TOKEN: open-sesame-42}}}
+tasks:
+  - id: greet
+    prompt: Greet Ada and me. The token is open-sesame-42.
+    people: {forms: [{action: accept, content: {name: Grace}}]}
+    script:
+      - calls: [{tool: greet, args: {name: Ada}}]
+      - {sees: [Hello Ada], calls: [{tool: welcome, args: {}}]}
+      - {sees: [Hello Grace], say: Hello}
+    expect: {answer: {exact: Hello}, state: [{file: greeted, text: "Hello Ada\nHello Grace\n"}]}
+`, command, asServer)
+}
+
+// A server that is recorded is not started when it is played. A message that it lacks is a miss.
+func TestRecordedServers(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := endpoint(t, served(self))
+	live.Cassette, live.Record = t.TempDir(), true
+	recorded := run(t, served(self), live)["greet"]
+	offline := play(live.Cassette)
+	offline.Servers = true
+	played := run(t, served("/nonexistent/server"), offline)["greet"]
+	if recorded.Outcome != results.Pass || played.Outcome != results.Pass {
+		t.Fatalf("got %s: %s; and %s: %s", recorded.Outcome, recorded.Reason, played.Outcome, played.Reason)
+	}
+	recorded.SuiteHash = played.SuiteHash // the command differs
+	if diff := cmp.Diff(same(t, recorded), same(t, played)); diff != "" {
+		t.Errorf("recorded, and played:\n%s", diff)
+	}
+	name := filepath.Join(live.Cassette, "served", "greet.0.jsonl")
+	data, err := os.ReadFile(name)
+	if err != nil || strings.Contains(string(data), "sesame") {
+		t.Errorf("the tape has a secret, %v: %s", err, data)
+	}
+	extra := `{"server":{"label":"desk","connection":1,"sent":true,"body":{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"greet"}}}}` + "\n"
+	for what, c := range map[string]struct{ tape, want string }{
+		"another argument": {strings.ReplaceAll(string(data), `"arguments":{"name":"Ada"}`, `"arguments":{"name":"Eve"}`), `server "desk", connection 1, tools/call: line`},
+		"one call more":    {string(data) + extra, "a recorded call was not made"},
+	} {
+		if err := os.WriteFile(name, []byte(c.tape), 0o600); err != nil || c.tape == string(data) {
+			t.Fatal(err)
+		}
+		if l := run(t, served("/nonexistent/server"), offline)["greet"]; l.Outcome != results.Void || !strings.Contains(l.Reason, c.want) || !strings.Contains(l.Reason, `task "greet"`) {
+			t.Errorf("%s: got %s: %s, want %q", what, l.Outcome, l.Reason, c.want)
+		}
+	}
+	remote := strings.Replace(served(self), "command: ["+fmt.Sprintf("%q", self)+"]", "url: http://localhost:1/mcp", 1)
+	s, err := suite.Parse([]byte(remote))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), []*suite.Suite{s}, &Options{Model: offline}); err == nil || !strings.Contains(err.Error(), "has a URL") {
+		t.Errorf("a server with a URL: got %v", err)
+	}
+}
+
+// A model with a price has a cost, also when it is played; without prices there is none.
+func TestCost(t *testing.T) {
+	live := endpoint(t, taped)
+	live.Cassette, live.Record = t.TempDir(), true
+	run(t, taped, live)
+	s, err := suite.Parse([]byte(taped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prices := range []*agent.Prices{nil, {Date: "2026-11-01", Models: []agent.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
+		file, err := results.Open(filepath.Join(t.TempDir(), "r.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		o := &Options{Model: play(live.Cassette), Results: file, Dir: t.TempDir(), Prices: prices, Patience: patience}
+		if err := Run(t.Context(), []*suite.Suite{s}, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range file.Lines() {
+			want := int64(0)
+			if prices != nil {
+				want = l.Tokens / 15 * (10 + 2*5) // each reply has 10 tokens in, and 5 out
+			}
+			if l.Cost["USD"] != want || (l.Prices == "") != (prices == nil) {
+				t.Errorf("%s: got %v of %d tokens by prices of %q, want %d", l.Task, l.Cost, l.Tokens, l.Prices, want)
+			}
+		}
+	}
+}
+
+// An endpoint that fails says nothing of the agent: not in a sub-agent, whose agent could go on, and
+// not in a process of its own.
+func TestEndpointFails(t *testing.T) {
+	const broken = `
+name: broken
+servers: {bank: {inprocess: bank, seed: {Ada: 100, Alan: 0}}}
+tasks:
+  - {id: plain, prompt: out of order, script: [{say: x}], expect: {}}
+  - {id: killed, prompt: out of order, kills: [2], script: [{say: x}], expect: {}}
+  - id: sub-agent
+    servers: []
+    prompt: Ask the teller.
+    agents: [{name: teller, about: Knows., system: out of order, servers: [bank], script: [{say: x}]}]
+    script: &ask [{calls: [{tool: teller, args: {task: balance}}]}, {say: I could not ask.}]
+    expect: {answer: {contains: [could not]}}
+  - id: sub-agent-killed
+    servers: []
+    prompt: Ask the clerk.
+    kills: [1]
+    agents: [{name: teller, about: Knows., system: out of order, servers: [bank], script: [{say: x}]}]
+    script: *ask
+    expect: {answer: {contains: [could not]}}
+`
+	for id, l := range run(t, broken, endpoint(t, strings.ReplaceAll(broken, "prompt: out of order", "prompt: never"))) {
+		if l.Outcome != results.Void || l.Cause != "infra" || !strings.Contains(l.Reason, "no such model") {
+			t.Errorf("%s: got %s (%s): %s", id, l.Outcome, l.Cause, l.Reason)
+		}
+	}
+}

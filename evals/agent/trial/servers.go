@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// dial reaches a server for a run in this process.
+func (p *player) dial(ctx context.Context, label string, s *server) (mcpclient.Transport, error) {
+	if s.InProcess == "" && p.Model.Servers {
+		return p.tape.Play(label), nil
+	}
+	t, end, err := p.reach(ctx, label, s)
+	if err == nil && end != nil {
+		p.closes = append(p.closes, end)
+	}
+	if err == nil && p.Model.Record && s.InProcess == "" && s.URL == "" {
+		t = p.tape.Record(label, t)
+	}
+	return t, err
+}
+
+func (p *player) reach(ctx context.Context, label string, s *server) (t mcpclient.Transport, end func() error, err error) {
+	switch {
+	case s.InProcess != "":
+		return p.world.Pipe(label, s.Server)
+	case s.Dial != nil:
+		return s.Dial(ctx, p.Dir)
+	case s.URL != "":
+		return &mcpclient.HTTP{URL: s.URL}, nil, nil
+	}
+	t, err = p.command(s)
+	return t, nil, err
+}
+
+// command starts a server as a child process, in the directory of the trial.
+func (p *player) command(s *server) (mcpclient.Transport, error) {
+	argv := s.Command
+	if s.NPM != "" {
+		if p.npm == nil {
+			return nil, errors.New("npm packages are not installed here")
+		}
+		node, path, err := p.npm(s.NPM)
+		if err != nil {
+			return nil, err
+		}
+		argv = append([]string{node, path}, s.Args...)
+	}
+	in := func(text string) string {
+		return strings.ReplaceAll(text, "${DIR}", p.Dir)
+	}
+	c := &mcpclient.Command{Path: in(argv[0]), Dir: p.Dir}
+	for _, arg := range argv[1:] {
+		c.Args = append(c.Args, in(arg))
+	}
+	for name, value := range s.Env {
+		c.Env = append(c.Env, name+"="+in(value))
+	}
+	for path, raw := range s.Seed { // files in the directory of the trial
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, err
+		}
+		if err := seed(p.Dir, path, text); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// seed writes a file below a directory.
+func seed(dir, path, text string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		if err := root.MkdirAll(path[:i], 0o700); err != nil {
+			return err
+		}
+	}
+	return root.WriteFile(path, []byte(text), 0o600)
+}

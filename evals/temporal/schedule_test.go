@@ -1,0 +1,57 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+)
+
+// TestSchedule has a schedule of a Temporal server begin a run, whose question is answered as ever.
+func TestSchedule(t *testing.T) {
+	s := newService(t)
+	a := s.agent(t, play{{asks}}, "short", 0)
+	s.work(t, a, nil)
+	handle, err := s.client.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
+		ID: "acme-report", Spec: client.ScheduleSpec{CronExpressions: []string{"0 3 1 1 *"}},
+		Action: s.runs.Scheduled(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write it.")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	key := s.begun(t)
+	first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
+	check(t, s.runs.Answer(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
+	got, err := s.runs.Result(t.Context(), key)
+	if err != nil || got.Status != run.Finished || got.Messages[0].Text() != "Write it." || len(s.notes) != 1 {
+		t.Errorf("got %+v, %v, notes %v, want a run that is done", got, err, s.notes)
+	}
+	if key.Tenant != "acme" || !strings.HasPrefix(key.ID, "report-20") {
+		t.Errorf("got run %v, want one of acme's with a time", key)
+	}
+	s.replay(t, key, first, "scheduled")
+}
+
+// begun waits for the first run.
+func (s *service) begun(t *testing.T) run.Key {
+	t.Helper()
+	for range 1200 {
+		for head, err := range s.store.List(t.Context(), run.Query{AllTenants: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return head.Key
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the schedule has begun no run")
+	return run.Key{}
+}

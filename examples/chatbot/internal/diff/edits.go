@@ -1,0 +1,138 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// pairs are the names by which tools take the text before an edit and the text after it.
+var pairs = [][2]string{
+	{"oldText", "newText"}, {"old_text", "new_text"}, {"old_string", "new_string"},
+	{"oldString", "newString"}, {"old_str", "new_str"}, {"old", "new"},
+}
+
+// lists are names of several edits.
+var lists = []string{"edits", "changes", "replacements"}
+
+// patches are names of a unified diff.
+var patches = []string{"diff", "patch"}
+
+// maxEdits bounds the edits of one call.
+const maxEdits = 100
+
+// Edits reads the arguments of a tool call. It returns what they change, nil if that is not
+// known, and the members of the arguments that say something else.
+func Edits(arguments []byte) (lines []Line, others json.RawMessage) {
+	all, ok := members(arguments)
+	if !ok {
+		return nil, arguments
+	}
+	if lines, rest := replaced(all); lines != nil {
+		return lines, object(rest)
+	}
+	for i, m := range all {
+		var several []json.RawMessage
+		var patch string
+		switch {
+		case slices.Contains(lists, m.name) && json.Unmarshal(m.value, &several) == nil:
+			lines = listed(several)
+		case slices.Contains(patches, m.name) && json.Unmarshal(m.value, &patch) == nil:
+			lines = Unified(patch)
+		}
+		if lines != nil {
+			return lines, object(slices.Delete(slices.Clone(all), i, i+1))
+		}
+	}
+	return nil, arguments
+}
+
+// listed are the changes of several edits, nil if one of them is none.
+func listed(edits []json.RawMessage) (lines []Line) {
+	if len(edits) > maxEdits {
+		return nil
+	}
+	for i, edit := range edits {
+		all, ok := members(edit)
+		if !ok {
+			return nil
+		}
+		changes, rest := replaced(all)
+		if changes == nil {
+			return nil
+		}
+		if i > 0 || len(rest) > 0 {
+			about := fmt.Sprintf("edit %d", i+1)
+			if len(rest) > 0 {
+				about += ": " + string(object(rest))
+			}
+			lines = append(lines, Line{Between, about})
+		}
+		lines = append(lines, changes...)
+	}
+	return lines
+}
+
+// replaced are the changes of an edit with a text before and a text after, and its other
+// members.
+func replaced(all []member) (lines []Line, rest []member) {
+	for _, pair := range pairs {
+		var texts [2]*string
+		rest = nil
+		for _, m := range all {
+			i := slices.Index(pair[:], m.name)
+			var text string
+			if i < 0 || m.value[0] != '"' || json.Unmarshal(m.value, &text) != nil {
+				rest = append(rest, m)
+				continue
+			}
+			texts[i] = &text
+		}
+		if texts[0] != nil && texts[1] != nil {
+			return Lines(*texts[0], *texts[1]), rest
+		}
+	}
+	return nil, all
+}
+
+// member is a member of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members are the members of an object in their order, false if a name is there twice: the
+// reader of the object could take either.
+func members(raw []byte) (all []member, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	for d.More() {
+		t, err := d.Token()
+		name, isName := t.(string)
+		var value json.RawMessage
+		if err != nil || !isName || d.Decode(&value) != nil || slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
+			return nil, false
+		}
+		all = append(all, member{name, value})
+	}
+	return all, true
+}
+
+// object writes members as an object.
+func object(all []member) json.RawMessage {
+	b := []byte{'{'}
+	for i, m := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			continue // a string has JSON
+		}
+		b = append(append(append(b, name...), ':'), m.value...)
+	}
+	return append(b, '}')
+}

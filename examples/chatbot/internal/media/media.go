@@ -1,0 +1,116 @@
+// Package media keeps pictures and sounds of servers as files in a folder.
+package media
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/private"
+)
+
+// Bounds of what is kept. If there is no room, the oldest files go.
+const (
+	MaxFile   = 20 << 20  // bytes
+	maxFiles  = 200       // in the folder
+	maxFolder = 500 << 20 // bytes
+)
+
+// Folder keeps files that only the person can read.
+type Folder struct{ path string }
+
+// At is the folder at a path. It need not be there.
+func At(path string) *Folder { return &Folder{path} }
+
+// Save keeps data in a file, whose name begins with the time and says what it is from. The
+// extension is by the data alone: a peer's word for it decides nothing.
+func (f *Folder) Save(from string, data []byte) (path string, err error) {
+	if len(data) == 0 || len(data) > MaxFile {
+		return "", fmt.Errorf("keep a file of %d bytes: want 1 to %d", len(data), MaxFile)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("keep a file: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(f.path, 0o700); err != nil {
+		return "", err
+	}
+	if err := private.CheckDir(f.path); err != nil {
+		return "", err
+	}
+	if err := f.makeRoom(int64(len(data))); err != nil {
+		return "", err
+	}
+	var random [3]byte
+	_, _ = rand.Read(random[:]) // never fails
+	name := time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:]) + plain(from) + Extension(data)
+	path = filepath.Join(f.path, name)
+	return path, private.WriteFile(path, data)
+}
+
+// kept is a name that Save gives.
+var kept = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
+
+// makeRoom removes the oldest files that would be too many, or too large.
+func (f *Folder) makeRoom(size int64) error {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.Type().IsRegular() || !kept.MatchString(e.Name()) })
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(b.Name(), a.Name()) })
+	for i, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // it has gone
+		}
+		if size += info.Size(); size > maxFolder || i >= maxFiles-1 {
+			if err := private.Remove(filepath.Join(f.path, e.Name())); err != nil && !os.IsNotExist(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var strange = regexp.MustCompile(`[^a-z0-9]+`)
+
+// plain is a text as a part of a file's name.
+func plain(text string) string {
+	text = strings.Trim(strange.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	if text = text[:min(len(text), 60)]; text != "" {
+		return "-" + text
+	}
+	return ""
+}
+
+// extensions are the kinds of files that no program runs when they are opened.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/bmp": ".bmp",
+	"audio/wave": ".wav", "audio/mpeg": ".mp3", "audio/aiff": ".aiff", "audio/basic": ".au", "audio/midi": ".mid",
+	"application/ogg": ".ogg", "video/mp4": ".mp4", "video/webm": ".webm", "application/pdf": ".pdf",
+}
+
+// Extension is the extension of a file with the data.
+func Extension(data []byte) string {
+	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
+	switch {
+	case extensions[kind] != "":
+		return extensions[kind]
+	case bytes.HasPrefix(data, []byte("fLaC")):
+		return ".flac"
+	case len(data) > 1 && data[0] == 0xff && data[1]&0xe6 == 0xe2: // a frame of MPEG audio, layer III
+		return ".mp3"
+	}
+	return ".bin"
+}

@@ -1,0 +1,99 @@
+// Package picture draws pictures on terminals that can show them.
+//
+// A terminal gets nothing of a peer's file: the picture is decoded, made smaller and encoded
+// anew.
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/gif"  // a format of Decode
+	_ "image/jpeg" // a format of Decode
+	_ "image/png"  // a format of Decode
+	"math"
+	"strings"
+)
+
+// Protocol is how a terminal takes pictures.
+type Protocol int
+
+// The protocols.
+const (
+	None   Protocol = iota
+	Kitty           // of kitty and Ghostty
+	ITerm2          // of iTerm2 and WezTerm
+	Sixel           // of many others
+)
+
+// Known is the protocol of a terminal that its environment names, false if the terminal has to
+// be asked. A multiplexer hides the terminal behind it.
+func Known(getenv func(string) string) (Protocol, bool) {
+	if getenv("TMUX") != "" || getenv("STY") != "" {
+		return None, false
+	}
+	term := getenv("TERM")
+	switch program := getenv("TERM_PROGRAM"); {
+	case getenv("KITTY_WINDOW_ID") != "", program == "ghostty", strings.Contains(term, "kitty"), strings.Contains(term, "ghostty"):
+		return Kitty, true
+	case program == "iTerm.app", program == "WezTerm", getenv("LC_TERMINAL") == "iTerm2":
+		return ITerm2, true
+	}
+	return None, false
+}
+
+// Bounds of a picture that is decoded.
+const (
+	maxSide   = 16_384
+	maxPixels = 16 << 20
+)
+
+// Decode reads a PNG, JPEG or GIF, with its first picture.
+func Decode(data []byte) (image.Image, error) {
+	size, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if size.Width < 1 || size.Height < 1 || size.Width > maxSide || size.Height > maxSide || size.Width*size.Height > maxPixels {
+		return nil, fmt.Errorf("a picture of %d by %d pixels is not shown", size.Width, size.Height)
+	}
+	picture, _, err := image.Decode(bytes.NewReader(data))
+	return picture, err
+}
+
+// Cell is the size of a terminal's cell in pixels.
+type Cell struct{ Width, Height int }
+
+// known returns the cell within what terminals have. An unknown one is assumed to be small, so
+// that no picture is larger than its cells.
+func (c Cell) known() Cell {
+	if c.Width < 2 || c.Height < 4 || c.Width > 200 || c.Height > 400 {
+		return Cell{6, 12}
+	}
+	return c
+}
+
+// fit returns how many columns and rows a picture takes, at most so many.
+func (c Cell) fit(size image.Point, columns, rows int) (int, int) {
+	share := min(1, float64(columns*c.Width)/float64(size.X), float64(rows*c.Height)/float64(size.Y))
+	cells := func(pixels, cell int) int { return max(1, int(math.Ceil(share*float64(pixels)/float64(cell)-1e-9))) }
+	return min(columns, cells(size.X, c.Width)), min(rows, cells(size.Y, c.Height))
+}
+
+// shrink returns the picture with at most so many pixels on each side, each the mean of the
+// pixels that it stands for.
+func shrink(picture image.Image, width, height int) image.Image {
+	b := picture.Bounds()
+	share := min(1, float64(width)/float64(b.Dx()), float64(height)/float64(b.Dy()))
+	width, height = max(1, int(share*float64(b.Dx()))), max(1, int(share*float64(b.Dy())))
+	small := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			small.Set(x, y, mean(picture, image.Rect(
+				b.Min.X+x*b.Dx()/width, b.Min.Y+y*b.Dy()/height,
+				b.Min.X+max(x*b.Dx()/width+1, (x+1)*b.Dx()/width), b.Min.Y+max(y*b.Dy()/height+1, (y+1)*b.Dy()/height),
+			)))
+		}
+	}
+	return small
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/examples/review"
+	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// person answers one question at a time, as handlers are called concurrently.
+type person struct {
+	mu  sync.Mutex // guards the fields below
+	in  *bufio.Reader
+	out io.Writer
+}
+
+var (
+	errNoInput = errors.New("there is no person to ask") // the input has ended
+	errNo      = errors.New("the person said no")
+)
+
+func (p *person) askLocked(question string) (string, error) {
+	fmt.Fprint(p.out, question+": ")
+	line, err := p.in.ReadString('\n')
+	if err != nil && line == "" {
+		return "", errNoInput
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// fillIn asks for each field of a form. The client checks the whole form again
+// before it is sent.
+func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	fields, err := params.Fields()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "the server asks: %s; !decline says no\n", safetext.Quote(params.Message))
+	content := map[string]any{}
+	for _, f := range fields {
+		value, err := p.fieldLocked(f)
+		switch {
+		case err == errNoInput:
+			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+		case err == errNo:
+			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+		case value != nil:
+			content[f.Name] = value
+		}
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+}
+
+// fieldLocked asks until the answer fits; nil means no answer.
+func (p *person) fieldLocked(f *mcp.Field) (any, error) {
+	for {
+		text, err := p.askLocked("  " + label(f))
+		if err != nil {
+			return nil, err
+		}
+		if text == "!decline" {
+			return nil, errNo
+		}
+		value, err := f.Parse(text)
+		if err == nil {
+			return value, nil
+		}
+		fmt.Fprintln(p.out, " ", safetext.Line(err.Error(), 1000))
+	}
+}
+
+// label describes a field: its title, its options, and the value of an empty
+// line. Servers' texts are quoted, so that they cannot look like the program's.
+func label(f *mcp.Field) string {
+	text := safetext.Quote(f.Title)
+	for i, o := range f.Options {
+		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
+	}
+	switch {
+	case f.Default != nil:
+		text += fmt.Sprintf(" [%s]", safetext.Quote(fmt.Sprint(f.Default)))
+	case !f.Required:
+		text += " (optional)"
+	}
+	return text
+}
+
+// reply lets the person answer in place of a model. A program with a model
+// installs a sampling.Sampler instead.
+func (p *person) reply(_ context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "the server asks the model:\n%s\n", safetext.Indent(review.Request(params)))
+	text, err := p.askLocked("your reply, or nothing to refuse")
+	if err != nil || text == "" {
+		return nil, mcp.ErrRejected
+	}
+	return &mcp.CreateMessageResult{
+		Model: "a person", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: text}},
+	}, nil
+}

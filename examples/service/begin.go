@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// begin begins a run.
+func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error {
+	var body struct {
+		Input string `json:"input"`
+	}
+	if err := decode(w, r, maxInput, &body); err != nil {
+		return err
+	}
+	if body.Input == "" {
+		return refusal{http.StatusBadRequest, "the input is empty"}
+	}
+	id, err := identity(r.Header)
+	if err != nil {
+		return err
+	}
+	key, err := s.started(r.Context(), c, id, body.Input)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/runs/"+key.ID)
+	return write(w, http.StatusCreated, map[string]string{"run": key.ID})
+}
+
+// maxKey bounds an Idempotency-Key in bytes.
+const maxKey = 255
+
+// identity is the id of the run that a request begins, empty for a new one. Equal keys of a user are
+// one run, as long as it is kept.
+func identity(h http.Header) (string, error) {
+	key := h.Get("Idempotency-Key")
+	if len(key) > maxKey {
+		return "", refusal{http.StatusBadRequest, fmt.Sprintf("the Idempotency-Key has more than %d bytes", maxKey)}
+	}
+	if key == "" {
+		return "", nil
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "key_" + hex.EncodeToString(sum[:16]), nil
+}
+
+// startWait is how long a run may take to begin. At Temporal, one that is kept goes on later.
+const startWait = 10 * time.Second
+
+// started begins a run, or finds the run that the same request has begun before.
+func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	c.mu.Lock() // so that two requests do not count the same runs
+	defer c.mu.Unlock()
+	if id != "" {
+		key := run.Key{Tenant: c.name, ID: id}
+		if err := s.same(ctx, key, input); !errors.Is(err, run.ErrNotFound) {
+			return key, err
+		}
+	}
+	if err := s.room(ctx, c.name); err != nil {
+		return run.Key{}, err
+	}
+	key, err := s.engine.start(ctx, c.name, id, input)
+	if errors.Is(err, run.ErrExists) { // by another process, just now
+		key = run.Key{Tenant: c.name, ID: id}
+		err = s.same(ctx, key, input)
+	}
+	return key, err
+}
+
+// same refuses a run that was begun with another input.
+func (s *service) same(ctx context.Context, key run.Key, input string) error {
+	log, err := s.store.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	begun, ok := log.Records[0].Change.(*run.Begun)
+	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
+		return refusal{http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input"}
+	}
+	return nil
+}
+
+// room refuses a run of a user who has too many.
+func (s *service) room(ctx context.Context, user string) error {
+	for _, bound := range []struct {
+		status run.Status
+		most   int
+		text   string
+	}{
+		{run.Running, s.limits.running, "go on"}, {run.Waiting, s.limits.open, "wait for you"}, {"", s.limits.stored, "are kept"},
+	} {
+		n, err := s.store.Count(ctx, run.Query{Tenant: user, Status: bound.status, Limit: bound.most})
+		if err != nil {
+			return err
+		}
+		if n >= bound.most {
+			return refusal{http.StatusTooManyRequests, fmt.Sprintf("%d of your runs %s, and no more may", n, bound.text)}
+		}
+	}
+	return nil
+}

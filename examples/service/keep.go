@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// tidying is how often runs are deleted that are over for long.
+const tidying = time.Hour
+
+// tidy deletes runs that are over for longer than they are kept, until the context ends.
+func (s *service) tidy(ctx context.Context) {
+	for {
+		n, err := s.forget(ctx, time.Now().Add(-s.kept))
+		if err != nil && ctx.Err() == nil {
+			s.logger.Warn("runs that are over cannot be deleted", "error", err)
+		}
+		if n > 0 {
+			s.logger.Info("runs were deleted", "runs", n, "over for", s.kept)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tidying):
+		}
+	}
+}
+
+// forget deletes the runs that were over before a time.
+func (s *service) forget(ctx context.Context, before time.Time) (n int, err error) {
+	for _, status := range []run.Status{run.Finished, run.Failed, run.Cancelled} {
+		for head, err := range s.store.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}) {
+			if err == nil {
+				err = s.store.Delete(ctx, head.Key)
+			}
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUnusableServers has a file with a server that refuses, a missing program and a mistyped key.
+func TestUnusableServers(t *testing.T) {
+	const wrong = `"refused":{"url":"http://127.0.0.1:1/mcp"},"gone":{"command":"/does/not/exist"},"typo":{"comand":"x"},"off":{"command":"x","disabled":true}`
+	reasons := []string{"connection refused", "/does/not/exist", `did you mean`}
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	for name, tt := range map[string]struct {
+		servers string
+		starts  bool
+	}{
+		"some": {fmt.Sprintf(`%s,"fine":{"url":%q}`, wrong, urlOf(servers[0])), true},
+		"all":  {wrong, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "mcp.json")
+			if err := os.WriteFile(file, []byte(`{"mcpServers":{`+tt.servers+`}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			s, err := assemble(t.Context(), settings(t, "-servers", file), slog.New(slog.NewTextHandler(&log, nil)))
+			if err == nil {
+				s.close()
+			}
+			if (err == nil) != tt.starts {
+				t.Fatalf("got %v, want a start: %v", err, tt.starts)
+			}
+			for i, server := range []string{"refused", "gone", "typo"} {
+				if want := `level=WARN msg="a server cannot be used" server=` + server; !strings.Contains(log.String(), want) {
+					t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+				}
+				if !strings.Contains(log.String(), reasons[i]) || err != nil && !strings.Contains(err.Error(), reasons[i]) {
+					t.Errorf("got the log %s and %v\nwant them with %s", log.String(), err, reasons[i])
+				}
+			}
+			if strings.Contains(log.String(), "server=off") || strings.Contains(log.String(), "server=fine") {
+				t.Errorf("got the log %s\nwant nothing of other servers", log.String())
+			}
+		})
+	}
+}
+
+// TestStoreAway has a store that does not answer: that is no failure of the service.
+func TestStoreAway(t *testing.T) {
+	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	get := func(method, path, body string) int {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer demo-ada")
+		w := httptest.NewRecorder()
+		s.routes().ServeHTTP(w, r)
+		return w.Code
+	}
+	if got := get("GET", "/healthz", ""); got != http.StatusNoContent {
+		t.Errorf("healthz: got %d, want %d", got, http.StatusNoContent)
+	}
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range [][3]string{
+		{"GET", "/healthz", ""}, {"POST", "/runs", `{"input":"x"}`}, {"GET", "/runs", ""}, {"GET", "/runs/x/events", ""},
+		{"POST", "/runs/x/answers", `[{"ask":"x","action":"allow"}]`},
+	} {
+		if got := get(request[0], request[1], request[2]); got != http.StatusServiceUnavailable {
+			t.Errorf("%s %s: got %d, want %d", request[0], request[1], got, http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// TestWrongBody has bodies of another shape: the response says what to send.
+func TestWrongBody(t *testing.T) {
+	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	for _, tt := range []struct{ path, body, want string }{
+		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list, as in [{"ask":"ID","action":"allow"}]`},
+		{"/runs/x/answers", `[{"ask":1}]`, "ask is a JSON number: want a text in quotes"},
+		{"/runs", `[]`, "the body is a JSON array: want an object, as in {…}"},
+	} {
+		var got struct{ Error string }
+		if code, _ := p.do("POST", tt.path, tt.body, &got); code != http.StatusBadRequest || got.Error != tt.want {
+			t.Errorf("%s: got %d %s, want %s", tt.body, code, got.Error, tt.want)
+		}
+	}
+}

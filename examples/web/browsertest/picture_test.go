@@ -1,0 +1,44 @@
+package browsertest_test
+
+import (
+	"bytes"
+	"flag"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var update = flag.Bool("update", false, "take the picture of the page anew")
+
+// TestPicture plays the scene of the picture in the guide: a tool was called, a person is asked for
+// a call and for a form. With -update it takes the picture; it also looks at the picture that is there.
+func TestPicture(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "Ada")
+	ada.do(chromedp.EmulateViewport(1100, 760))
+	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.")
+	ada.see(".call.done summary", "add")
+	ada.click(".card button", "Allow")
+	ada.see(".card h3", "demo asks you")
+	ada.await("document.activeElement.blur() === undefined")
+	path := filepath.Join("..", "..", "..", "docs", "page.png")
+	if *update {
+		if err := os.WriteFile(path, value(ada, chromedp.CaptureScreenshot()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if picture.Width != 1100 || picture.Height != 760 || len(data) > 200<<10 {
+		t.Errorf("got a picture of %d by %d in %d bytes, want 1100 by 760 in 200 KiB at most", picture.Width, picture.Height, len(data))
+	}
+}

@@ -1,0 +1,95 @@
+package browsertest_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestManyWindows has a person open more windows than a browser opens connections, and close the
+// window of the reader.
+func TestManyWindows(t *testing.T) {
+	p := start(t)
+	first := visit(t, p, "Ada")
+	windows := []*person{first}
+	for range 7 {
+		windows = append(windows, open(t, p, first))
+	}
+	for i, w := range windows[1:] {
+		w.ask(fmt.Sprintf("What is %d plus 100?", i))
+		w.see(".reply .prose", fmt.Sprintf("%d", i+100))
+	}
+	for _, w := range windows {
+		w.await("document.querySelectorAll('#list li').length === 7")
+	}
+	first.do(chromedp.Navigate("about:blank"))
+	last := windows[7]
+	last.ask("What is 40 plus 2?")
+	last.see(".reply .prose", "42")
+	if n := eval[int](last, "document.querySelectorAll('.said').length"); n != 2 {
+		t.Errorf("got %d questions, want each once", n)
+	}
+}
+
+// TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the
+// first one appears in it.
+func TestOpenOtherDuringRestart(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "Ada")
+	ada.ask("What is 1 plus 1?")
+	ada.see(".reply .prose", "2")
+	ada.click("#new", "New")
+	ada.await("document.querySelectorAll('#log > *').length === 0")
+	ada.ask("Book a table for 4 at Luigi")
+	ada.see(".card.approval", "Luigi")
+	ada.expectErrors("net::ERR")
+	p.end(t, syscall.SIGKILL)
+	ada.see("#offline", "The connection is lost")
+	ada.click("#list a", "What is 1 plus 1?")
+	ada.gone(".card")
+	p.again(t)
+	ada.see(".reply .prose", "2")
+	ada.gone("#offline")
+	ada.await("document.querySelectorAll('.said').length === 1")
+	ada.gone(".card")
+}
+
+// TestUserChanges has another person sign in, in another window of the browser.
+func TestUserChanges(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "Ada")
+	ada.ask("What is 1 plus 1?")
+	ada.see(".reply .prose", "2")
+	second := open(t, p, ada)
+	for _, window := range []*person{ada, second} { // the sign-out ends the stream, which may be opened again before its window knows
+		window.expectErrors("401")
+	}
+	second.click("#sign-out", "Sign out")
+	ada.see("h1", "Who are you?")
+	if text := eval[string](ada, "document.querySelector('#log').textContent + document.querySelector('#list').textContent"); text != "" {
+		t.Errorf("the window still has %q", text)
+	}
+	second.click("#names button", "Grace")
+	second.see("#user", "Grace")
+	ada.see("#user", "Grace")
+	ada.see("#offline", "There is no such conversation.")
+	ada.await("document.querySelectorAll('#list li, #log > *').length === 0")
+}
+
+// TestReload loads the page anew while one table is booked and another waits: the call that was
+// allowed is not made twice, and what waits can be stopped.
+func TestReload(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "Ada")
+	ada.ask("Book a table for 4 at Luigi")
+	ada.see(".card.approval", "Luigi")
+	ada.reload()
+	ada.see(".card.approval", "Luigi")
+	ada.click("#stop", "Stop")
+	ada.see(".note", "Stopped.")
+	ada.gone(".card")
+	ada.ask("What is 1 plus 1?")
+	ada.see(".reply .prose", "2")
+}

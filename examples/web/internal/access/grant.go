@@ -1,0 +1,195 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// connectTime bounds the connection to a server: a user waits for it.
+const connectTime = 20 * time.Second
+
+// grant is the authorization of one user at one server, and the connection with it.
+type grant struct {
+	access *Access
+	user   string
+	server *config.Server
+	auth   *oauth.Transport
+
+	connecting sync.Mutex // one connects at a time
+
+	mu      sync.Mutex // guards the fields below
+	state   State
+	err     error
+	tools   *adapter.Toolset // nil without a connection
+	scopes  []string         // that a call was refused for
+	attempt *attempt         // the sign-in under way
+}
+
+// attempt is a sign-in under way.
+type attempt struct {
+	shown   chan struct{} // closed when there is an address
+	address string
+	done    chan struct{}
+	err     error
+}
+
+func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
+	g := &grant{access: a, user: user, server: s, state: Untried}
+	http, ok := s.Transport.(*mcpclient.HTTP)
+	if !ok {
+		return nil, fmt.Errorf("server %q: only servers over HTTP have a sign-in for each user", s.Name)
+	}
+	own, copied := *s, *http
+	own.Transport = &copied
+	var err error
+	g.auth, err = signin.Authorize(&own, &signin.Options{
+		Client: "mcpchain", Store: a.opts.Store, Profile: user, Receiver: g,
+	})
+	if err == nil && g.auth == nil {
+		err = fmt.Errorf("server %q: its headers have a token, for all users", s.Name)
+	}
+	g.server = &own
+	return g, err
+}
+
+func (g *grant) status() Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := Status{Name: g.server.Name, State: g.state}
+	if g.err != nil {
+		out.Error = safetext.Line(signin.Failure(g.err).Error(), 500)
+	}
+	return out
+}
+
+func (g *grant) set(state State, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state, g.err = state, err
+}
+
+func (g *grant) connected() *adapter.Toolset {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tools
+}
+
+func (g *grant) disconnect() error {
+	g.mu.Lock()
+	tools := g.tools
+	g.tools = nil
+	g.mu.Unlock()
+	if tools == nil {
+		return nil
+	}
+	return tools.Close()
+}
+
+// connect connects to the server with the user's token, unless there is a connection.
+func (g *grant) connect(ctx context.Context) {
+	g.connecting.Lock()
+	defer g.connecting.Unlock()
+	if g.connected() != nil {
+		g.set(Ready, nil)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	tools, err := adapter.Open(ctx, []adapter.Server{{
+		Name: g.server.Name, Transport: g.server.Transport, Revision: g.server.Revision,
+	}}, g.access.opts.Tools)
+	_, needed := errors.AsType[*mcp.SignInError](err)
+	switch {
+	case needed:
+		g.set(Needed, nil)
+	case err != nil:
+		g.access.opts.Logger.Warn("a server of a user cannot be used", "server", g.server.Name, "error", err)
+		g.set(Failing, err)
+	default:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.tools, g.state, g.err = tools, Ready, nil
+	}
+}
+
+// begin returns the sign-in under way, or begins one.
+func (g *grant) begin() (*attempt, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.access
+	if g.attempt != nil {
+		return g.attempt, nil
+	}
+	if a.ctx.Err() != nil {
+		return nil, context.Cause(a.ctx)
+	}
+	at := &attempt{shown: make(chan struct{}), done: make(chan struct{})}
+	g.attempt = at
+	a.work.Go(func() {
+		at.err = g.signIn(at)
+		g.mu.Lock()
+		g.attempt = nil
+		g.mu.Unlock()
+		a.opts.Changed(a.ctx, g.user, g.server.Name, at.err == nil)
+		close(at.done)
+	})
+	return at, nil
+}
+
+// signIn has the user sign in, and connects.
+func (g *grant) signIn(at *attempt) error {
+	ctx := context.WithValue(g.access.ctx, attemptKey{}, at)
+	g.mu.Lock()
+	more := len(g.scopes) > 0
+	g.mu.Unlock()
+	if more { // the token of now is valid, and not enough
+		if err := g.auth.SignOut(ctx); err != nil {
+			return err
+		}
+	}
+	if err := g.auth.SignIn(ctx); err != nil {
+		err = signin.Failure(err)
+		g.set(Needed, err)
+		return err
+	}
+	g.mu.Lock()
+	g.scopes = nil
+	g.mu.Unlock()
+	g.connect(ctx)
+	if s := g.status(); s.State != Ready {
+		return fmt.Errorf("you are signed in, but the server cannot be used: %s", s.Error)
+	}
+	return nil
+}
+
+// want remembers the scopes that a call was refused for.
+func (g *grant) want(scope string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state, g.err = Needed, nil
+	if g.tools != nil { // else it is the first sign-in
+		g.scopes = strings.Fields(scope)
+	}
+}
+
+// widened has the scopes of a sign-in, and those that a call was refused for.
+func (g *grant) widened(scope string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := append(strings.Fields(scope), g.scopes...)
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), " ")
+}

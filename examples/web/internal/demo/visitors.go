@@ -1,0 +1,87 @@
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+//go:embed visitors.html
+var visitorsPage string
+
+const visitorsURI = "ui://desk/visitors"
+
+// maxVisitors bounds the visitors of a user, and maxLists the users that have any.
+const (
+	maxVisitors = 20
+	maxLists    = 100
+)
+
+// visitors has the visitors of each user.
+type visitors struct {
+	mu sync.Mutex // guards the field below
+	of map[string][]string
+}
+
+type visitorsOf struct {
+	Visitors []string `json:"visitors"`
+}
+
+func (v *visitors) add(user, name string) ([]string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	list, known := v.of[user]
+	if !known {
+		if len(v.of) >= maxLists {
+			clear(v.of)
+		}
+		list = []string{"Marie Curie", "Emmy Noether"}
+	}
+	if name != "" {
+		if len(list) >= maxVisitors {
+			return nil, fmt.Errorf("the house is full with %d visitors", maxVisitors)
+		}
+		list = append(list, name)
+	}
+	v.of[user] = list
+	return slices.Clone(list), nil
+}
+
+// addVisitors adds a tool with a view, and a tool that is for the view alone.
+func addVisitors(s *sdk.Server) {
+	all := &visitors{of: map[string][]string{}}
+	closed := false
+	s.AddResource(&sdk.Resource{URI: visitorsURI, Name: "visitors", MIMEType: "text/html;profile=mcp-app"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: visitorsURI, MIMEType: "text/html;profile=mcp-app", Text: visitorsPage}}}, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "visitors", Title: "Visitors of a day", Description: "Lists the visitors of a day, in a view with a form to check in.",
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}, Meta: sdk.Meta{"ui": map[string]any{"resourceUri": visitorsURI}},
+	}, func(_ context.Context, req *sdk.CallToolRequest, in struct {
+		Day string `json:"day,omitempty" jsonschema:"such as Friday"`
+	}) (*sdk.CallToolResult, visitorsOf, error) {
+		list, err := all.add(userOf(req), "")
+		return text("Visitors: " + strings.Join(list, ", ")), visitorsOf{list}, err
+	})
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "check_in", Title: "Check a visitor in", Description: "Checks a visitor in.",
+		Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}},
+	}, func(_ context.Context, req *sdk.CallToolRequest, in struct {
+		Name string `json:"name"`
+	}) (*sdk.CallToolResult, visitorsOf, error) {
+		list, err := all.add(userOf(req), in.Name)
+		return text(in.Name + " is checked in."), visitorsOf{list}, err
+	})
+}
+
+func userOf(req *sdk.CallToolRequest) string {
+	if req.Extra == nil {
+		return ""
+	}
+	return req.Extra.Header.Get(UserHeader)
+}

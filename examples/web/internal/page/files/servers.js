@@ -1,0 +1,41 @@
+// The servers that each person signs in to.
+
+import * as api from "./api.js";
+import { el } from "./tree.js";
+import { linkParts } from "./link.js";
+
+// showServers lists them. begin opens the card of a sign-in, leave signs out.
+export function showServers(list, servers, begin, leave) {
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  list.hidden = servers.length === 0;
+  list.replaceChildren(...servers.map((s) => el("li", {},
+    el("span", { class: "name", dir: "auto" }, s.name, el("span", { class: "mark" }, states[s.state] ?? s.state)),
+    s.state === "ready"
+      ? el("button", { class: "quiet small", type: "button", "data-key": s.name, "aria-label": `Sign out of ${s.name}`, click: () => leave(s) }, "Sign out")
+      : el("button", { class: "small", type: "button", "data-key": s.name, "aria-label": `Sign in to ${s.name}`, click: () => begin(s) }, "Sign in"))));
+  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+const states = { ready: "signed in", sign_in: "wants you to sign in", failed: "cannot be used", new: "not asked yet" };
+
+// signInParts are for a card that has the person sign in: {node, button}. The page to sign in at is known
+// when the person wants it, and its host stands apart.
+export function signInParts(name) {
+  const place = el("div", { class: "link" });
+  // open reports whether there is a page to sign in at.
+  const open = async () => {
+    const { link } = await api.signInTo(name);
+    if (!link) return false; // the person is signed in: the server of this page goes on
+    const parts = linkParts(link);
+    const go = el("a", {
+      class: "button", href: link.href, target: "_blank", rel: "noopener noreferrer",
+      click: (e) => { if (!parts.check()) e.preventDefault(); },
+    }, "Open the page");
+    place.replaceChildren(parts.node, el("p", {}, go),
+      el("p", { class: "faint" }, "It opens in another window. This one goes on when you are signed in there."));
+    go.focus();
+    go.scrollIntoView({ block: "center" });
+    return true;
+  };
+  return { node: place, open };
+}

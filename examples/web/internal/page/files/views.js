@@ -1,0 +1,360 @@
+// Views of tools' results, each in a frame of another origin. What a view sends is a server's.
+
+import * as api from "./api.js";
+import { el, fresh, isSafe } from "./tree.js";
+import { callNode } from "./calls.js";
+
+// viewEvents are the events of views in the stream. They have numbers: the page says which it has.
+export const viewEvents = ["viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
+
+const reserved = "ui/notifications/sandbox-";
+const most = { message: 900_000, waiting: 4_000_000, count: 2000, batch: 500_000 }; // characters, and messages
+const acknowledge = 24; // messages between two notes of what the page has
+const heights = { least: 60, most: 600 };
+
+// Views are the views of a conversation. ask(node) shows a card and returns what removes it;
+// complain(text) tells of a failure; answer(run, body) answers a question of a view's call.
+export class Views {
+  #conversation;
+  #on;
+  #window = fresh(`w${crypto.randomUUID()}`);
+  #figures = new Map(); // by turn and call
+  #sessions = new Map(); // by session
+  #later = new Map(); // events of calls whose node is not there yet, by turn and call
+  #cards = new Map();
+  #seen = 0;
+  #noted = 0;
+  #sight = new IntersectionObserver((entries) => {
+    for (const e of entries) {
+      if (!e.isIntersecting) continue;
+      this.#sight.unobserve(e.target);
+      this.#figures.get(e.target.dataset.place)?.open();
+    }
+  }, { rootMargin: "100px" });
+
+  constructor(conversation, on) {
+    this.#conversation = conversation;
+    this.#on = on;
+    addEventListener("message", this.#message);
+    addEventListener("pagehide", this.#leave);
+  }
+
+  get window() { return this.#window; }
+
+  // add shows the view of a call's result below its node.
+  add(e, node) {
+    const place = `${e.turn}/${e.id}`;
+    if (this.#figures.has(place)) return;
+    const figure = new Figure(this, e, place);
+    this.#figures.set(place, figure);
+    node.append(figure.node);
+    this.#sight.observe(figure.node);
+    for (const event of this.#later.get(place) ?? []) figure.viewed(event);
+    this.#later.delete(place);
+  }
+
+  // viewed shows a call that a view makes, and the questions of it.
+  viewed(e) {
+    const place = `${e.turn}/${e.call}`, prefix = `${e.server}__`; // by which the run knows the tool
+    for (const name of ["tool", "name"]) if (e.event[name]?.startsWith(prefix)) e.event[name] = e.event[name].slice(prefix.length);
+    if (e.kind === "asked") return this.#asked(e);
+    if (e.kind === "answered") return this.#drop(`${e.run} ${e.event.ask}`);
+    if (e.kind === "ended") for (const key of [...this.#cards.keys()]) if (key.startsWith(`${e.run} `)) this.#drop(key);
+    const figure = this.#figures.get(place);
+    if (figure) figure.viewed(e);
+    else if (this.#later.size < 200) this.#later.set(place, [...(this.#later.get(place) ?? []), e]);
+    return undefined;
+  }
+
+  #asked(e) {
+    const key = `${e.run} ${e.event.id}`;
+    if (!this.#cards.has(key)) this.#cards.set(key, this.#on.ask(e));
+  }
+
+  #drop(key) {
+    this.#cards.get(key)?.();
+    this.#cards.delete(key);
+  }
+
+  // take takes a numbered event of the stream, once.
+  take(kind, { n, data }) {
+    if (n <= this.#seen) return;
+    this.#seen = n;
+    if (n - this.#noted >= acknowledge) this.note();
+    if (kind === "viewed") return this.viewed(data);
+    const figure = this.#sessions.get(data.session);
+    switch (kind) {
+      case "view": figure?.receive(data.message); break;
+      case "view-size": figure?.resize(data.height); break;
+      case "view-mode": figure?.mode(data.mode === "fullscreen"); break;
+      case "view-close": figure?.end(); break;
+      case "view-closed": figure?.closed(); this.#dropAsks(data.session); break;
+      case "view-ask": if (figure) this.#question(data); break;
+      case "view-asked": this.#drop(`${data.session} ${data.ask}`); break;
+    }
+    return undefined;
+  }
+
+  // note tells the server what the page has, so that it forgets it.
+  note() {
+    if (this.#seen === this.#noted) return;
+    this.#noted = this.#seen;
+    api.viewSeen(this.#window, this.#seen).catch(() => {});
+  }
+
+  #question(q) {
+    const key = `${q.session} ${q.ask}`;
+    const title = el("h3", { id: fresh("card") }, "The view of ", el("strong", {}, q.server), q.kind === "link" ? " wants to open a page" : " wants to write to the model in your name");
+    const reply = async (yes) => {
+      this.#drop(key);
+      if (yes && q.kind === "link" && isSafe(q.href)) window.open(q.href, "_blank", "noopener,noreferrer");
+      await api.answerView(q.session, q.ask, yes).catch((failure) => this.#on.complain(failure.message));
+    };
+    const node = el("form", { class: "card view-ask", "aria-labelledby": title.id, submit: (event) => event.preventDefault() }, title,
+      el("blockquote", { class: "says", dir: "auto" }, q.text),
+      el("div", { class: "row" }, el("button", { type: "button", click: () => reply(true) }, q.kind === "link" ? "Open the page" : "Send it"),
+        el("button", { type: "button", class: "quiet", click: () => reply(false) }, "Refuse")));
+    this.#cards.set(key, this.#on.show(node, title.textContent));
+  }
+
+  #dropAsks(session) {
+    for (const key of [...this.#cards.keys()]) if (key.startsWith(`${session} `)) this.#drop(key);
+  }
+
+  async open(figure, e) {
+    const opened = await api.openView({
+      window: this.#window, host: location.origin, conversation: this.#conversation, turn: e.turn, call: e.id,
+      theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light", width: Math.round(figure.node.clientWidth),
+    });
+    this.#sessions.set(opened.session, figure);
+    return opened;
+  }
+
+  forget(session) {
+    this.#sessions.delete(session);
+    this.#dropAsks(session);
+  }
+
+  complain(text) { this.#on.complain(text); }
+
+  #message = (event) => {
+    for (const figure of this.#sessions.values()) if (figure.takes(event)) return;
+  };
+
+  #leave = () => {
+    for (const session of this.#sessions.keys()) api.endView(session, true).catch(() => {});
+  };
+
+  // end tears all views down.
+  async end() {
+    removeEventListener("pagehide", this.#leave);
+    this.#sight.disconnect();
+    await Promise.all([...this.#sessions.values()].map((f) => f.end()));
+    removeEventListener("message", this.#message);
+    for (const key of [...this.#cards.keys()]) this.#drop(key);
+  }
+}
+
+// accepted are the documents that this person has let reach other origins.
+const accepted = {
+  has: (print) => { try { return localStorage.getItem(`view ${print}`) !== null; } catch { return false; } },
+  add: (print) => { try { localStorage.setItem(`view ${print}`, "1"); } catch { /* asked again */ } },
+};
+
+// sizes are the rules of the page for places of views: numbers of pixels alone get into them.
+const sizes = new Map();
+const sheet = new CSSStyleSheet();
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+
+function size(selector, box) {
+  if (box) sizes.set(selector, `${selector} { ${Object.entries(box).map(([name, n]) => `${name}: ${Number(n)}px`).join("; ")} }`);
+  else sizes.delete(selector);
+  sheet.replaceSync([...sizes.values()].join("\n"));
+}
+
+// Figure is the place of a view: the host's bar with the server's name, and the frame.
+class Figure {
+  #views;
+  #e;
+  #opened;
+  #frame;
+  #loaded = false;
+  #queue = [];
+  #waiting = 0;
+  #sending = false;
+  #full = false;
+  #runs = new Map();
+  #place = el("div", { class: "stage" });
+  #calls = el("div", { class: "calls" });
+  #says = el("span", { class: "faint" });
+  #expand = el("button", { class: "quiet small", type: "button", hidden: true, click: () => this.#toggle() }, "Full screen");
+  #again = el("button", { class: "quiet small", type: "button", hidden: true, click: () => this.open() }, "Show");
+  #stop = el("button", { class: "quiet small", type: "button", hidden: true, click: () => this.end() }, "Close");
+  #fit = new ResizeObserver(() => this.#measure());
+
+  constructor(views, e, place) {
+    this.#views = views;
+    this.#e = e;
+    const name = fresh("view");
+    this.node = el("figure", { class: "view", id: fresh("figure"), "data-place": place, "aria-labelledby": name },
+      el("figcaption", { class: "view-bar" }, el("span", { id: name }, "View of ", el("strong", {}, e.server ?? "a server")), this.#says, this.#expand, this.#again, this.#stop),
+      this.#place);
+    this.node.append(this.#calls);
+  }
+
+  // open loads the view. A view that reaches other origins waits for the person, the first time.
+  async open() {
+    if (this.#opened) return;
+    this.#again.hidden = true;
+    this.#says.textContent = "loading …";
+    try {
+      this.#opened = await this.#views.open(this, this.#e);
+    } catch (failure) {
+      this.#says.textContent = failure.message;
+      this.#again.hidden = false;
+      return;
+    }
+    const { reaches, print, refused } = this.#opened;
+    this.#says.textContent = [reaches?.length ? `reaches ${reaches.join(", ")}` : "", refused?.length ? `may not reach ${refused.join(", ")}` : ""].filter(Boolean).join("; ");
+    if (!reaches?.length || accepted.has(print)) {
+      this.#load();
+      return;
+    }
+    this.#place.replaceChildren(el("p", { class: "faint" }, `This view sends data to ${reaches.join(", ")}.`),
+      el("button", { type: "button", click: () => { accepted.add(print); this.#load(); } }, "Show it"));
+  }
+
+  #load() {
+    const { url, sandbox, allow, server, bordered } = this.#opened;
+    this.#frame = el("iframe", { src: url, sandbox, allow: allow || undefined, title: `View of ${server}`, referrerpolicy: "no-referrer" });
+    this.node.classList.toggle("plain", bordered === false);
+    this.#place.replaceChildren(this.#frame);
+    this.#expand.hidden = this.#stop.hidden = false;
+  }
+
+  // takes reports whether a message is of this view's frame, and passes it on.
+  takes(event) {
+    if (!this.#frame || event.source !== this.#frame.contentWindow) return false;
+    const message = event.data;
+    if (event.origin !== this.#opened.origin || !message || typeof message !== "object") return true;
+    if (message.method === `${reserved}proxy-ready`) {
+      if (!this.#loaded) this.#post({ jsonrpc: "2.0", method: `${reserved}resource-ready`, params: { html: this.#opened.html } });
+      this.#loaded = true;
+      return true;
+    }
+    if (typeof message.method === "string" && message.method.startsWith(reserved)) return true;
+    let text;
+    try {
+      text = JSON.stringify(message);
+    } catch {
+      return true;
+    }
+    if (text.length > most.message) {
+      if (message.id !== undefined && message.method) this.#post({ jsonrpc: "2.0", id: message.id, error: { code: -32000, message: "the message is too large" } });
+      return true;
+    }
+    this.#queue.push(text);
+    this.#waiting += text.length;
+    if (this.#queue.length > most.count || this.#waiting > most.waiting) {
+      this.#views.complain(`The view of ${this.#opened.server} was closed: it sends too much.`);
+      this.end();
+      return true;
+    }
+    this.#flush();
+    return true;
+  }
+
+  async #flush() {
+    if (this.#sending) return;
+    this.#sending = true;
+    while (this.#queue.length > 0 && this.#opened) {
+      const batch = [];
+      for (let size = 0; this.#queue.length > 0 && (size === 0 || size + this.#queue[0].length < most.batch);) {
+        size += this.#queue[0].length;
+        batch.push(this.#queue.shift());
+        this.#waiting -= batch.at(-1).length;
+      }
+      try {
+        await api.viewSays(this.#opened.session, batch);
+      } catch (failure) {
+        if (failure.status === 404) { this.closed(); break; }
+        if (failure.status !== 429 && failure.status !== 0) { this.#views.complain(failure.message); continue; }
+        for (const text of batch.reverse()) { this.#queue.unshift(text); this.#waiting += text.length; }
+        await new Promise((resolve) => { setTimeout(resolve, 1000); });
+      }
+    }
+    this.#sending = false;
+  }
+
+  receive(message) { this.#post(message); }
+
+  #post(message) { this.#frame?.contentWindow?.postMessage(message, this.#opened.origin); }
+
+  resize(height) {
+    size(`#${this.node.id} .stage`, { height: Math.min(heights.most, Math.max(heights.least, Math.ceil(height))) });
+  }
+
+  // mode shows the view in full screen: below the bar, and above the cards and the question.
+  mode(full) {
+    this.#full = full;
+    this.node.classList.toggle("full", full);
+    this.#expand.textContent = full ? "Back" : "Full screen";
+    const log = document.getElementById("log");
+    if (full) this.#fit.observe(log);
+    else this.#fit.disconnect();
+    this.#measure();
+  }
+
+  #measure() {
+    const { top, left, width, height } = document.getElementById("log").getBoundingClientRect();
+    size(`#${this.node.id}`, this.#full ? { top, left, width, height } : undefined);
+  }
+
+  async #toggle() {
+    try {
+      await api.viewMode(this.#opened.session, this.#full ? "inline" : "fullscreen");
+      this.mode(!this.#full);
+    } catch (failure) {
+      this.#views.complain(failure.status === 422 ? "The view has no full screen." : failure.message);
+    }
+  }
+
+  // viewed shows a call of the view below it.
+  viewed(e) {
+    if (e.kind !== "call" && e.kind !== "result") return;
+    const key = e.run ?? fresh("run");
+    let call = this.#runs.get(key);
+    if (!call) {
+      call = callNode();
+      this.#runs.set(key, call);
+      this.#calls.append(call.node);
+      while (this.#calls.childElementCount > 20) this.#calls.firstChild.remove();
+    }
+    if (e.kind === "call") call.started(e.event);
+    else if (!call.isOver) call.ended(e.event);
+  }
+
+  // end asks the view to end, and removes it.
+  async end() {
+    const session = this.#opened?.session;
+    if (!session) return;
+    this.#stop.hidden = true;
+    await api.endView(session).catch(() => {});
+    this.closed();
+  }
+
+  closed() {
+    if (!this.#opened) return;
+    this.#views.forget(this.#opened.session);
+    if (this.#full) this.mode(false);
+    this.#opened = this.#frame = undefined;
+    this.#loaded = false;
+    this.#queue = [];
+    this.#waiting = 0;
+    this.#place.replaceChildren();
+    size(`#${this.node.id} .stage`);
+    this.#says.textContent = "closed";
+    this.#expand.hidden = this.#stop.hidden = true;
+    this.#again.hidden = false;
+  }
+}

@@ -1,0 +1,89 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+
+	"github.com/mcpchain/mcpchain/examples/web/internal/access"
+	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
+)
+
+// Access signs users in to servers. It is [access.Access].
+type Access interface {
+	Begin(ctx context.Context, user, server string) (address string, err error)
+	Callback(ctx context.Context, user string, answer url.Values) (server string, err error)
+	SignOut(ctx context.Context, user, server string) error
+}
+
+// CallbackPath is the route to which authorization servers send people back.
+const CallbackPath = "/servers/callback"
+
+// beginServer begins a sign-in to a server, and answers with the page to sign in at.
+func (s *Site) beginServer(w http.ResponseWriter, r *http.Request, user string) {
+	address, err := s.opts.Access.Begin(r.Context(), user, r.PathValue("server"))
+	if err != nil {
+		s.failServer(w, r, err)
+		return
+	}
+	if address == "" {
+		writeJSON(w, http.StatusOK, map[string]any{})
+		return
+	}
+	link, err := talk.Link(address)
+	if err != nil {
+		s.failServer(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"link": link})
+}
+
+// leaveServer signs the user out of a server.
+func (s *Site) leaveServer(w http.ResponseWriter, r *http.Request, user string) {
+	if err := s.opts.Access.SignOut(r.Context(), user, r.PathValue("server")); err != nil {
+		s.failServer(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{})
+}
+
+// failServer answers with the error of a sign-in, which is in words for people.
+func (s *Site) failServer(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, access.ErrNoServer):
+		writeError(w, http.StatusNotFound, err.Error())
+	case errors.Is(err, access.ErrFull):
+		writeError(w, http.StatusTooManyRequests, err.Error())
+	default:
+		s.opts.Logger.Warn("a sign-in to a server has failed", "server", r.PathValue("server"), "error", err)
+		writeError(w, http.StatusBadGateway, talk.ShownError(err.Error()))
+	}
+}
+
+var signedIn = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{.Title}}</title>
+<link rel="icon" href="/page/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/page/base.css">
+<link rel="stylesheet" href="/page/layout.css">
+<main class="sign-in"><h1>{{.Title}}</h1><p>{{.Text}}</p></main>
+</html>
+`))
+
+// callback takes the answer of an authorization server, which the browser brings from there.
+func (s *Site) callback(w http.ResponseWriter, r *http.Request, user string) {
+	server, err := s.opts.Access.Callback(r.Context(), user, r.URL.Query())
+	page := struct{ Title, Text string }{"You are signed in to " + server, "You can close this window, and go on in the other one."}
+	status := http.StatusOK
+	if err != nil {
+		page.Title, page.Text, status = "You are not signed in", talk.ShownError(err.Error())+".", http.StatusForbidden
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = signedIn.Execute(w, page) // an error means that the browser is gone
+}

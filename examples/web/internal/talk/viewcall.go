@@ -1,0 +1,377 @@
+package talk
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// viewAgentName is the name that the calls of views are kept under. Each call that a person is asked
+// about is a run: so it has the cards of an agent's calls, and survives a restart as they do.
+const viewAgentName = "web-view"
+
+// The bounds of the calls of views.
+const (
+	maxViewCalls = 8                // of a conversation, open
+	maxShownRuns = 50               // of a conversation, in its transcript
+	keptFor      = 10 * time.Minute // a result that no view has got
+)
+
+// ViewCall is a call that a view makes.
+type ViewCall struct {
+	Conversation string          `json:"conversation"`
+	Turn         int             `json:"turn"` // and the call whose result the view shows
+	Call         string          `json:"call"`
+	URI          string          `json:"uri"` // of the view
+	Server       string          `json:"server"`
+	Tool         string          `json:"tool"` // by the server's own name
+	Arguments    json.RawMessage `json:"arguments"`
+}
+
+// same reports whether a view asks for the same again.
+func (c *ViewCall) same(o *ViewCall) bool {
+	return c.Conversation == o.Conversation && c.Turn == o.Turn && c.Call == o.Call && c.URI == o.URI && c.Server == o.Server &&
+		c.Tool == o.Tool && canonical(c.Arguments) == canonical(o.Arguments)
+}
+
+// canonical is JSON with its members in order.
+func canonical(raw json.RawMessage) string {
+	var v any
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return string(raw)
+	}
+	text, err := jsonrpc.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(text)
+}
+
+// viewing is what the service knows of the calls of views. Service.mu guards it.
+type viewing struct {
+	awaited  map[run.Key]int       // by how many views
+	reserved map[run.Key]int       // calls that begin, by conversation
+	missed   map[run.Key]time.Time // when a call ended whose view was gone
+	told     map[run.Key]time.Time // when a view got the result of a call
+}
+
+func newViewing() viewing {
+	return viewing{awaited: map[run.Key]int{}, reserved: map[run.Key]int{}, missed: map[run.Key]time.Time{}, told: map[run.Key]time.Time{}}
+}
+
+const viewPrefix = "view-"
+
+// isViewCall reports whether a run is a call of a view.
+func isViewCall(key run.Key) bool { return strings.HasPrefix(key.ID, viewPrefix) }
+
+// prefixOf begins the ids of the calls of a conversation's views.
+func prefixOf(conversation run.Key) string { return viewPrefix + conversation.ID + "-" }
+
+// newViewAgent makes the agent whose runs are calls of views.
+func newViewAgent(o Options, answer func(context.Context, *run.Ask) (*run.Answer, error)) (*agent.Agent, error) {
+	tools := o.ViewTools
+	if tools == nil {
+		tools = adapter.Merge()
+	}
+	return agent.New(oneCall{tools}, &agent.Options{
+		Name: viewAgentName, Tools: []adapter.Source{tools}, Store: o.Store, LeaseTTL: leaseTTL,
+		Approve: agent.AskPerson, Answer: answer, Doubt: agent.AskAboutDoubt,
+	})
+}
+
+// oneCall is a model without an endpoint: it makes the call that its input describes, and ends.
+type oneCall struct{ tools adapter.Source }
+
+// GenerateContent implements [llms.Model].
+func (m oneCall) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+	for _, message := range messages {
+		if message.Role != llms.ChatMessageTypeHuman || len(messages) > 1 {
+			continue
+		}
+		text, ok := message.Parts[0].(llms.TextContent)
+		var c ViewCall
+		if !ok || json.Unmarshal([]byte(text.Text), &c) != nil {
+			return nil, errors.New("the input is no call of a view")
+		}
+		tool, err := m.tools.Catalog(adapter.Plain).Find(c.Server, c.Tool, "")
+		if err != nil {
+			return nil, err
+		}
+		return &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{{
+			ID: "call", Type: "function", FunctionCall: &llms.FunctionCall{Name: tool.Name(), Arguments: string(c.Arguments)},
+		}}}}}, nil
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: "The call has ended."}}}, nil
+}
+
+// Call implements [llms.Model].
+func (m oneCall) Call(context.Context, string, ...llms.CallOption) (string, error) {
+	return "", errors.New("a call of a view has no prompt")
+}
+
+func (s *Service) agentOf(key run.Key) *agent.Agent {
+	if isViewCall(key) {
+		return s.calls
+	}
+	return s.agent
+}
+
+// due are the runs that wait for work: conversations, and calls of views.
+func (s *Service) due() iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		for _, name := range []string{agentName, viewAgentName} {
+			for head, err := range s.store.List(s.ctx, run.Query{AllTenants: true, Agent: name, DueAt: time.Now(), Limit: 4 * maxRecovered}) {
+				if !yield(head, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// asView is the context of a run: the calls of a view know it.
+func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
+	if !isViewCall(key) {
+		return ctx
+	}
+	c, _, err := s.viewCall(ctx, key)
+	if err != nil {
+		return ctx // the run cannot be driven, either
+	}
+	return adapter.WithView(ctx, c.URI)
+}
+
+// viewCall is what a run calls, and its state.
+func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *run.State, error) {
+	state, err := s.load(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &ViewCall{}
+	if err := json.Unmarshal(state.Vars["view"], c); err != nil {
+		return nil, nil, fmt.Errorf("a call of a view cannot be read: %w", err)
+	}
+	return c, state, nil
+}
+
+// CallForView makes a call of a view once the user has agreed to it, and returns its result. It stays a run of
+// its own if ctx ends first: a view that asks for the same again, after a restart or not, joins
+// it. A view that cancels a call (context.Canceled) ends it if it was not sent.
+//
+// The error matches ErrTooMany if the conversation has too many of them.
+func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mcp.CallToolResult, error) {
+	conversation := run.Key{Tenant: user, ID: c.Conversation}
+	key, leave, err := s.beginViewCall(ctx, conversation, c)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	t, err := s.acquire(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release(t)
+	for {
+		changed := t.changed.next()
+		log, err := s.store.Load(ctx, key)
+		if err != nil {
+			return nil, gone(err)
+		}
+		if log.Head.Status.Ended() {
+			s.viewTold(key)
+			return viewResult(log.Records)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if context.Cause(ctx) == context.Canceled {
+				s.cancelViewCall(key)
+			}
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it.
+func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
+	s.mu.Lock()
+	s.reserved[conversation]++
+	others := s.reserved[conversation]
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.reserved[conversation]--; s.reserved[conversation] == 0 {
+			delete(s.reserved, conversation)
+		}
+	}()
+	runs, err := s.viewRuns(ctx, conversation)
+	if err != nil {
+		return key, nil, err
+	}
+	open := 0
+	for _, head := range runs {
+		if leave := s.join(ctx, head, &c); leave != nil {
+			return head.Key, leave, nil
+		}
+		if !head.Status.Ended() {
+			open++
+		}
+	}
+	if open+others > maxViewCalls {
+		return key, nil, ErrTooMany
+	}
+	encoded, err := jsonrpc.Marshal(c)
+	if err != nil {
+		return key, nil, err
+	}
+	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
+	leave = s.await(key)
+	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.In(key.ID), agent.Once(), agent.ForTenant(key.Tenant), agent.WithVar("view", encoded))
+	if err != nil {
+		leave()
+		return key, nil, fmt.Errorf("begin the call of a view: %w", err)
+	}
+	s.kick(key)
+	return key, leave, nil
+}
+
+// await counts a view that waits for a run, until leave.
+func (s *Service) await(key run.Key) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.awaited[key]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.awaited[key]--; s.awaited[key] == 0 {
+			delete(s.awaited, key)
+		}
+	}
+}
+
+// join waits for a run of an earlier session with the view, if it makes the same call and its result is open, or
+// has come while no view was there. It returns nil otherwise.
+func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave func()) {
+	s.mu.Lock()
+	since, missed := s.missed[head.Key]
+	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed && time.Since(since) < keptFor)
+	if free {
+		s.awaited[head.Key]++ // so that no other view joins it
+	}
+	s.mu.Unlock()
+	if !free {
+		return nil
+	}
+	leave = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.awaited[head.Key]--; s.awaited[head.Key] == 0 {
+			delete(s.awaited, head.Key)
+		}
+	}
+	was, _, err := s.viewCall(ctx, head.Key)
+	if err != nil || !was.same(c) {
+		leave()
+		return nil
+	}
+	return leave
+}
+
+// viewEnded notes that a run has ended without a view that waits for it.
+func (s *Service) viewEnded(key run.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, all := range []map[run.Key]time.Time{s.missed, s.told} {
+		for old, when := range all {
+			if time.Since(when) >= keptFor {
+				delete(all, old)
+			}
+		}
+	}
+	if _, told := s.told[key]; !told && s.awaited[key] == 0 && len(s.missed) < maxTitles {
+		s.missed[key] = time.Now()
+	}
+}
+
+// viewTold notes that a view gets the result of a run, which may still be let go of.
+func (s *Service) viewTold(key run.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.missed, key)
+	s.told[key] = time.Now()
+}
+
+// cancelViewCall ends a run that a view has given up, unless its call was sent.
+func (s *Service) cancelViewCall(key run.Key) {
+	s.work.Go(func() {
+		_, state, err := s.viewCall(s.ctx, key)
+		if err != nil || state.Status.Ended() {
+			return
+		}
+		for _, c := range state.Calls {
+			if c.Tries > 0 {
+				return
+			}
+		}
+		if err := s.Stop(s.ctx, key.Tenant, key.ID); err != nil {
+			s.logger.Warn("a call of a view is not cancelled", "error", err)
+		}
+	})
+}
+
+// viewRuns are the runs of a conversation's views, the latest first.
+func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
+	prefix := prefixOf(conversation)
+	for head, err := range s.store.List(ctx, run.Query{Tenant: conversation.Tenant, Agent: viewAgentName}) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(head.Key.ID, prefix) {
+			out = append(out, head)
+		}
+	}
+	return out, nil
+}
+
+// stopViews ends the calls of a conversation's views, and deleteViews forgets them.
+func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
+	return s.eachView(ctx, conversation, func(head run.Head) error {
+		if head.Status.Ended() {
+			return nil
+		}
+		return s.Stop(ctx, head.Key.Tenant, head.Key.ID)
+	})
+}
+
+func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
+	return s.eachView(ctx, conversation, func(head run.Head) error { return s.store.Delete(ctx, head.Key) })
+}
+
+func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
+	if isViewCall(conversation) {
+		return nil
+	}
+	runs, err := s.viewRuns(ctx, conversation)
+	for _, head := range runs {
+		if failed := do(head); !errors.Is(failed, ErrGone) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Shown is a call for whose result a view is shown.
+type Shown struct {
+	Server, Tool string // the server's own name of the tool
+	Arguments    json.RawMessage
+	Result       *mcp.CallToolResult // as it was kept, so a view that comes back gets the same
+}
+
+// Shown returns a call of a conversation that has ended.
+func (s *Service) Shown(ctx context.Context, user, id string, turn int, call string) (*Shown, error) {
+	key := run.Key{Tenant: user, ID: id}
+	if isViewCall(key) {
+		return nil, ErrGone
+	}
+	for e, err := range s.agent.Replay(ctx, key, agent.Position{}) {
+		if err != nil {
+			return nil, gone(err)
+		}
+		end, ok := e.(*agent.ToolEnd)
+		if ok && len(end.Path) == 0 && end.Turn == turn && end.ID == call {
+			return &Shown{Server: end.Server, Tool: end.Tool, Arguments: json.RawMessage(end.Arguments), Result: resultOfPart(&end.Part)}, nil
+		}
+	}
+	return nil, ErrGone
+}
+
+// resultOfPart makes a result of what was kept of it.
+func resultOfPart(p *run.Part) *mcp.CallToolResult {
+	res := &mcp.CallToolResult{IsError: p.IsError, StructuredContent: p.Structured, Meta: p.Meta}
+	res.Content = append(res.Content, &mcp.TextContent{Text: p.Text})
+	for _, m := range p.Media {
+		switch {
+		case len(m.Data) == 0:
+		case strings.HasPrefix(m.MIMEType, "image/"):
+			res.Content = append(res.Content, &mcp.ImageContent{MIMEType: m.MIMEType, Data: m.Data})
+		case strings.HasPrefix(m.MIMEType, "audio/"):
+			res.Content = append(res.Content, &mcp.AudioContent{MIMEType: m.MIMEType, Data: m.Data})
+		}
+	}
+	return res
+}
+
+// viewResult is what the call of a view has come to.
+func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
+	state, err := run.Fold(records)
+	if err != nil {
+		return nil, err
+	}
+	denied := slices.ContainsFunc(records, func(r run.Record) bool {
+		answered, ok := r.Change.(*run.Answered)
+		return ok && answered.Answer.Action == run.Deny
+	})
+	if denied || state.Status == run.Cancelled {
+		return nil, apps.ErrDenied
+	}
+	for _, m := range slices.Backward(agent.ResultOf(state).Messages) {
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Type == run.ResultPart {
+				return resultOfPart(p), nil
+			}
+		}
+	}
+	return nil, errors.New("the call has ended without a result: " + state.Error)
+}
+
+// viewOf is what windows get of an event, with the view of a call's tool.
+func (s *Service) viewOf(key run.Key, e agent.Event) (view any, kind string) {
+	view, kind = viewOf(key, e)
+	switch v := view.(type) {
+	case call:
+		if start, ok := e.(*agent.ToolStart); ok {
+			v.View = s.viewURI(start.Server, start.Tool)
+		}
+		return v, kind
+	case result:
+		if end, ok := e.(*agent.ToolEnd); ok && !v.Error {
+			v.View = s.viewURI(end.Server, end.Tool)
+		}
+		return v, kind
+	}
+	return view, kind
+}
+
+func (s *Service) viewURI(server, tool string) string {
+	if s.view == nil || server == "" {
+		return ""
+	}
+	return s.view(server, tool)
+}

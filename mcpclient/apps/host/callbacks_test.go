@@ -1,0 +1,210 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// A function of the host may wait for the view: to close it, for one.
+func TestCallbacksMayCallTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s *host.Session
+		said := make(chan error, 2)
+		answered := func(v *view, result string) {
+			m := v.next()
+			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`)
+		}
+		s, v := begun(t, &scripted{}, &host.Options{
+			OnToolsChanged: func() { _, err := s.Tools(t.Context()); said <- err },
+			OnModelContext: func(*host.ModelContext) error { _, err := s.Tools(t.Context()); return err },
+			OnCloseRequest: func() { said <- s.Close(t.Context(), "as it asks") },
+		}, `{"tools":{}}`)
+		start := time.Now()
+		v.notify("notifications/tools/list_changed", `{}`)
+		answered(v, `{"tools":[]}`)
+		if err := <-said; err != nil {
+			t.Error("tools:", err)
+		}
+		v.request("5", "ui/update-model-context", `{}`)
+		answered(v, `{"tools":[]}`)
+		v.want("{}")
+		v.notify("ui/notifications/request-teardown", `{}`)
+		answered(v, `{}`)
+		if err := <-said; err != nil {
+			t.Error("close:", err)
+		}
+		if took := time.Since(start); took > 0 {
+			t.Errorf("it took %v, want no wait for a limit", took)
+		}
+	})
+}
+
+// A function that is slow hears the last size, and so many log messages.
+func TestSlowCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, heights, logged := make(chan bool), []float64{}, 0
+		_, v := begun(t, &scripted{}, &host.Options{
+			OnReady: func() { <-release },
+			OnSize:  func(_, h *float64) { heights = append(heights, *h) },
+			OnLog:   func(*mcp.LogMessage) { logged++ },
+		}, `{}`)
+		for i := range 1000 {
+			v.notify("ui/notifications/size-changed", fmt.Sprintf(`{"height":%d}`, i))
+			v.notify("notifications/message", `{"level":"info","data":1}`)
+		}
+		v.silent("after notifications")
+		close(release)
+		synctest.Wait()
+		if diff := cmp.Diff(heights, []float64{999}); diff != "" || logged > 256 || logged < 200 {
+			t.Errorf("logged %d, heights got (-) want (+):\n%s", logged, diff)
+		}
+	})
+}
+
+// What a view does without a rate of its own fills no log.
+func TestNotificationsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written bytes.Buffer
+		var logged atomic.Int64
+		_, v := begun(t, &scripted{}, &host.Options{
+			OnLog: func(*mcp.LogMessage) { logged.Add(1) }, Limits: host.Limits{Notifications: 100},
+			Logger: slog.New(slog.NewTextHandler(&written, nil)),
+		}, `{}`) // which takes one
+		for range 1000 {
+			v.notify("notifications/message", `{"level":"info","data":1}`)
+			v.send("malformed")
+			v.ask("1", "no/such/method", `{}`)
+			synctest.Wait()
+		}
+		if n := logged.Load(); n != 99 {
+			t.Errorf("the host heard %d messages, want 99", n)
+		}
+		if n := strings.Count(written.String(), "\n"); n > 70 {
+			t.Errorf("got %d lines, want a few", n)
+		}
+		time.Sleep(time.Minute)
+		v.send("malformed")
+		v.notify("notifications/message", `{"level":"info","data":1}`)
+		v.silent("after a minute")
+		if n := logged.Load(); n != 100 || !strings.Contains(written.String(), "were left out") {
+			t.Errorf("a minute later: the host heard %d messages, the log says %s", n, &written)
+		}
+		v.notify("notifications/message", `{"level":"info","data":"`+strings.Repeat("x", 64<<10)+`"}`)
+		v.silent("after a large notification")
+		if n := logged.Load(); n != 100 {
+			t.Error("a notification over 64 KiB was heard")
+		}
+	})
+}
+
+// What the host echoes is small: ids and progress tokens.
+func TestIDsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) {
+			return result("x"), nil
+		}}, nil, `{}`)
+		long := `"` + strings.Repeat("x", 1<<10) + `"`
+		for _, message := range []string{
+			`{"jsonrpc":"2.0","id":` + long + `,"method":"ping"}`,
+			`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 50<<20) + `","method":"tools/call","params":{"name":"app"}}`,
+		} {
+			v.send(message)
+			v.silent("after a long id")
+		}
+		for _, token := range []string{long, `{"x":1}`, `[1]`, `true`} {
+			if got := v.ask("1", "tools/call", `{"name":"app","_meta":{"progressToken":`+token+`}}`); !strings.HasPrefix(got, "error -32602 the progress token") {
+				t.Errorf("token %.20s: got %.100s", token, got)
+			}
+		}
+	})
+}
+
+// Results that a view does not read take twice the size of the largest, and no more.
+func TestWaitingBytesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 10_000
+		_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) {
+			return result(strings.Repeat("x", most*9/10)), nil
+		}}, &host.Options{Limits: host.Limits{Outgoing: most}}, `{}`)
+		const all = 200 // 64 of them wait in the pipe
+		for i := range all {
+			go v.request(fmt.Sprint(i+1), "tools/call", `{"name":"app"}`)
+		}
+		synctest.Wait()
+		large, refused := 0, map[string]int{}
+		for range all {
+			m := v.next()
+			if m.Error == nil {
+				large++
+				continue
+			}
+			var e mcp.RPCError
+			if err := json.Unmarshal(m.Error, &e); err != nil {
+				t.Fatal(err)
+			}
+			refused[e.Message]++
+		}
+		if refused["too much waits for the view to read it"] == 0 || large == 0 {
+			t.Errorf("got %d results, refused %v", large, refused)
+		}
+	})
+}
+
+// Open ends the connection if it begins no session.
+func TestOpenRefuses(t *testing.T) {
+	transport, conn := mcpclient.Pipe()
+	end, err := transport.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := &host.Options{Context: host.Context{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
+	if _, err := host.Open(t.Context(), conn, &scripted{}, bad); err == nil {
+		t.Error("a context that is no JSON: got no error")
+	}
+	if _, err := end.Recv(); err == nil {
+		t.Error("the connection is open")
+	}
+	if _, err := host.Open(t.Context(), nil, &scripted{}, nil); err == nil {
+		t.Error("no connection: got no error")
+	}
+	if _, err := host.Open(t.Context(), conn, nil, nil); err == nil {
+		t.Error("no server: got no error")
+	}
+}
+
+// A context with a theme alone leaves the mode, and the modes, as they are.
+func TestSetContextKeepsTheMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, v := begun(t, &scripted{}, &host.Options{
+			Context:     host.Context{AvailableDisplayModes: []host.DisplayMode{host.Inline, host.Fullscreen}, DisplayMode: host.Fullscreen},
+			DisplayMode: func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
+		}, `{}`)
+		<-s.Ready()
+		if err := s.SetContext(host.Context{Theme: "light"}); err != nil {
+			t.Error(err)
+		}
+		v.want(`ui/notifications/host-context-changed {"theme":"light"}`)
+		if s.DisplayMode() != host.Fullscreen {
+			t.Errorf("got the mode %s", s.DisplayMode())
+		}
+		v.request("1", "ui/request-display-mode", `{"mode":"inline"}`)
+		got := map[string]bool{v.said(): true, v.said(): true}
+		if !got[`{"mode":"inline"}`] {
+			t.Errorf("got %v, want the mode to change", got)
+		}
+	})
+}

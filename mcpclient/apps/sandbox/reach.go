@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+)
+
+// within are the sources that a view of this sandbox gets, and the others.
+func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
+	for _, list := range []struct {
+		from []string
+		into *[]string
+	}{
+		{declared.ConnectDomains, &csp.ConnectDomains}, {declared.ResourceDomains, &csp.ResourceDomains},
+		{declared.FrameDomains, &csp.FrameDomains}, {declared.BaseURIDomains, &csp.BaseURIDomains},
+	} {
+		for _, source := range list.from {
+			if s.isOwn(source) || !s.local && apps.Private(source) {
+				refused = append(refused, source)
+				continue
+			}
+			*list.into = append(*list.into, source)
+		}
+	}
+	return csp, refused
+}
+
+// isOwn reports whether a source has an origin of the host or of the sandbox, or another port of the
+// host, which gets the host's cookies. On the person's own machine other ports are other
+// programs: Options.Local says what of them.
+func (s *Sandbox) isOwn(source string) bool {
+	u, err := url.Parse(source)
+	if err != nil {
+		return true
+	}
+	for _, own := range append([]string{s.scheme + "://" + s.host}, s.ancestors...) {
+		o, err := url.Parse(own)
+		if err != nil || !covers(u.Hostname(), o.Hostname()) {
+			continue
+		}
+		if !apps.Private(own) || portOf(u) == portOf(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether two hosts have a name in common; each may begin with a star.
+func covers(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	under := func(name, pattern string) bool {
+		above, wild := strings.CutPrefix(pattern, "*.")
+		return wild && strings.HasSuffix(strings.TrimPrefix(name, "*"), "."+above)
+	}
+	return a == b || under(a, b) || under(b, a)
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "http", u.Scheme == "ws":
+		return "80"
+	}
+	return "443"
+}
