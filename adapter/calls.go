@@ -70,6 +70,9 @@ func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, argume
 	if _, err := c.reachable(t); err != nil {
 		return nil, false, err
 	}
+	if view := viewOf(ctx); ViewFrom(ctx) != view { // of the call around this one
+		ctx = WithView(ctx, view)
+	}
 	return c.approvals.approve(ctx, t, call, arguments)
 }
 

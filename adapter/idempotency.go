@@ -70,6 +70,9 @@ func (s *sending) within(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()
 	}
+	if s.view == "" {
+		s.view = viewOf(ctx)
+	}
 	s.context = callContext{ctx, s}
 	return &s.context
 }

@@ -177,3 +177,25 @@ func TestRepeatable(t *testing.T) {
 		t.Errorf("got %v, want the tool left out", skipped)
 	}
 }
+
+// A call within another one has not the key of that: two of them would be taken for one.
+func TestKeyIsOfItsCall(t *testing.T) {
+	var keys []string
+	inner := Func("inner", "", func(ctx context.Context, _ struct{}) (string, error) {
+		keys = append(keys, KeyFrom(ctx))
+		return "", nil
+	}, nil)
+	outer := Func("outer", "", func(ctx context.Context, _ struct{}) (string, error) {
+		keys = append(keys, KeyFrom(ctx))
+		inner.Catalog(Plain).Call(ctx, call("2", "inner", "{}"))
+		return "", nil
+	}, nil)
+	p, err := outer.Catalog(Plain).Prepare(call("1", "outer", "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.WithKey("K").Run(t.Context())
+	if diff := cmp.Diff(keys, []string{"K", ""}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}

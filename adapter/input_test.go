@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,5 +105,37 @@ func TestInterceptedRound(t *testing.T) {
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	if r := p.Continue(t.Context(), r.InputRequired, answers); r.Fatal() == nil || !strings.Contains(r.Text, "the round has other arguments") {
 		t.Errorf("got %q and %v, want that the arguments differ", r.Text, r.Fatal())
+	}
+}
+
+// The handler that answers a question of a round knows the view of the call, and not that of a call around it.
+func TestAnswerInputForAView(t *testing.T) {
+	var views []string
+	opts := &Options{Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		views = append(views, ViewFrom(ctx)+" "+KeyFrom(ctx))
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	})}}
+	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = p.WithKey("K")
+	r := p.Run(t.Context(), mcpclient.WithManualInput())
+	if r.InputRequired == nil {
+		t.Fatalf("got %+v, want a round", r)
+	}
+	around := Func("around", "", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := p.AnswerInput(ctx, r.InputRequired, "q")
+		return "", err
+	}, nil)
+	ctx := WithView(t.Context(), "ui://p/v")
+	if _, err := p.AnswerInput(ctx, r.InputRequired, "q"); err != nil {
+		t.Error(err)
+	}
+	if r := around.Catalog(Plain).Call(ctx, call("2", "around", "{}")); r.IsError {
+		t.Error(r.Text)
+	}
+	if want := []string{"ui://p/v K", " K"}; !slices.Equal(views, want) {
+		t.Errorf("got %q, want %q", views, want)
 	}
 }

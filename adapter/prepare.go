@@ -198,7 +198,8 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 	if t.client == nil {
 		return nil, &roundError{"there is no server"}
 	}
-	return mcpclient.AnswerInput(&callContext{ctx, &sending{tool: p.tool, call: p.call}}, t.client, round, key)
+	s := &sending{tool: p.tool, call: p.call, key: p.key, view: viewOf(ctx)}
+	return mcpclient.AnswerInput(&callContext{ctx, s}, t.client, round, key)
 }
 
 // Resume goes on with a call that has become a task, here or in another process: id is

@@ -41,7 +41,8 @@ type (
 	callKey   struct{} // *llms.ToolCall, in a call
 )
 
-// callContext is the context of a call, with its values.
+// callContext is the context of a call, with its values. What belongs to the call alone is never
+// that of a call around it.
 type callContext struct {
 	context.Context
 	sending *sending
@@ -55,13 +56,9 @@ func (c *callContext) Value(key any) any {
 	case callKey:
 		return &c.sending.call
 	case viewKey:
-		if c.sending.view != "" {
-			return c.sending.view
-		}
+		return c.sending.view
 	case keyKey:
-		if c.sending.key != "" {
-			return c.sending.key
-		}
+		return c.sending.key
 	}
 	return c.Context.Value(key)
 }

@@ -30,17 +30,33 @@ func (t *Toolset) ViewAccess(server, uri string) *ViewAccess {
 	return &ViewAccess{toolset: t, server: server, uri: uri}
 }
 
-type viewKey struct{} // string, in a call
+// viewKey is the key of the context value that is the view of a call: a string in the call, and a nextView
+// in a context for calls.
+type viewKey struct{}
 
-// WithView returns a context for calls on behalf of a view, see [ViewFrom]: of [Toolset.ViewTools]. Calls of a
-// [ViewAccess] have its view.
+// nextView is the URI of the view that makes the calls with a context. A call within one of these is not
+// the view's.
+type nextView string
+
+// WithView returns a context for calls on behalf of a view, see [ViewFrom]: of [Toolset.ViewTools]. What such a
+// call itself calls is not on behalf of the view. Calls of a [ViewAccess] have its view.
+//
+// A run does not keep the view: give it to agent.Agent.Resume again, and to the runs that agent.Recover
+// drives by RecoverOptions.Context.
 func WithView(ctx context.Context, uri string) context.Context {
-	return context.WithValue(ctx, viewKey{}, uri)
+	return context.WithValue(ctx, viewKey{}, nextView(uri))
+}
+
+// viewOf is the view for which a call with this context is made, "" for a model.
+func viewOf(ctx context.Context) string {
+	next, _ := ctx.Value(viewKey{}).(nextView)
+	return string(next)
 }
 
 // ViewTools has the tools of all servers for views, for an agent that makes the calls of views: as runs, they
-// can wait for a person and survive the process. [Catalog.Find] has the tool of one server; look it up
-// at the view's own server only. All profiles are as [Plain].
+// can wait for a person and survive the process. Each process that drives such a run has to say for which
+// view, see [WithView]. [Catalog.Find] has the tool of one server; look it up at the view's own server
+// only. All profiles are as [Plain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 
 type viewSource struct{ toolset *Toolset }
@@ -64,8 +80,10 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 // ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works
 // in interceptors and with what else gets the context of a call.
 func ViewFrom(ctx context.Context) string {
-	uri, _ := ctx.Value(viewKey{}).(string)
-	return uri
+	if uri, ok := ctx.Value(viewKey{}).(string); ok {
+		return uri
+	}
+	return viewOf(ctx)
 }
 
 // forViews are the tools that views may call.

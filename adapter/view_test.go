@@ -359,3 +359,61 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 		t.Errorf("got %s, asked %q of the users %q", got, asked, users)
 	}
 }
+
+// A call that a model makes within a call of a view is not the view's.
+func TestViewIsOfItsCall(t *testing.T) {
+	var seen []string
+	note := func(ctx context.Context, where string) { seen = append(seen, where+" "+ViewFrom(ctx)) }
+	inner := open(t, &Options{
+		Approve: func(ctx context.Context, a *Approval) (Decision, error) {
+			note(ctx, "approve "+a.View)
+			return Allow(), nil
+		},
+		Intercept: []Interceptor{func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+				note(ctx, "intercept")
+				return next(ctx, r)
+			}
+		}},
+	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})
+	within := func(ctx context.Context) {
+		catalog := inner.Catalog(Plain)
+		p, err := catalog.Prepare(call("1", "x", "{}"))
+		if err == nil {
+			_, err = p.Approve(ctx)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		catalog.Call(ctx, call("2", "x", "{}"))
+		catalog.Call(WithView(ctx, "ui://other"), call("3", "x", "{}"))
+	}
+	want := []string{"approve  ", "intercept ", "approve  ", "intercept ui://other", "approve ui://other ui://other"}
+	outer := open(t, &Options{
+		ApproveRead: func(ctx context.Context, _, _ string) error {
+			note(ctx, "read")
+			within(ctx)
+			return errors.New("no")
+		},
+		Intercept: []Interceptor{func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+				note(ctx, "outer")
+				within(ctx)
+				return next(ctx, r)
+			}
+		}},
+	}, Server{Name: "p", Transport: viewPeer().transport(t)})
+	access := outer.ViewAccess("p", "ui://p/v")
+	views := outer.ViewTools().Catalog(Plain)
+	for name, do := range map[string]func(){
+		"outer ui://p/v": func() { _, _ = access.CallTool(t.Context(), "app_tool", nil) },
+		"outer ui://p/w": func() { views.Call(WithView(t.Context(), "ui://p/w"), call("1", "p__app_tool", "{}")) },
+		"read ui://p/v":  func() { _, _ = access.ReadResource(t.Context(), "ui://p/v") },
+	} {
+		seen = nil
+		do()
+		if diff := cmp.Diff(seen, append([]string{name}, want...)); diff != "" {
+			t.Errorf("%s: got (-) want (+):\n%s", name, diff)
+		}
+	}
+}

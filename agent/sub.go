@@ -102,7 +102,11 @@ func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 	if status == run.Waiting || status != "" && !w.room() || !w.room() {
 		return nil, nil
 	}
-	e := w.child(w.ctx, c.ID, sub)
+	ctx := w.ctx
+	if adapter.ViewFrom(ctx) != "" { // the calls below are of a model
+		ctx = adapter.WithView(ctx, "")
+	}
+	e := w.child(ctx, c.ID, sub)
 	if status == "" {
 		if err := e.begin(c, sub); err != nil {
 			return nil, err

@@ -205,3 +205,21 @@ func TestHandoffWithOutput(t *testing.T) {
 		t.Fatalf("got %+v, %+v, %v", got, result.State, err)
 	}
 }
+
+// A run on behalf of a view makes calls of the view. The model of its sub-agent makes its own.
+func TestSubAgentOfAView(t *testing.T) {
+	views := map[string]string{}
+	tool := func(name string) adapter.Source {
+		return adapter.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) {
+			views[name] = adapter.ViewFrom(ctx)
+			return "ok", nil
+		}, &adapter.FuncOptions{ReadOnly: true})
+	}
+	helper := newAgent(t, play(uses(toolCall("1", "below", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{tool("below")}})
+	a := boss(t, play(uses(toolCall("a", "above", "{}"), toolCall("b", "helper", `{"task":"help"}`)), says("done")),
+		sub(t, helper, agent.Sub), agent.Options{Tools: []adapter.Source{tool("above")}})
+	if _, err := a.Run(adapter.WithView(t.Context(), "ui://p/v"), human("go")); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "views", views, map[string]string{"above": "ui://p/v", "below": ""})
+}
