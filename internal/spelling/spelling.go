@@ -1,6 +1,8 @@
 // Package spelling finds what a mistyped word may mean.
 package spelling
 
+import "strings"
+
 // Distance counts the bytes to insert, remove or replace to make a into b. It counts up to
 // limit only.
 func Distance(a, b string, limit int) int {
@@ -23,4 +25,16 @@ func Distance(a, b string, limit int) int {
 		}
 	}
 	return min(row[len(b)], limit)
+}
+
+// Nearest returns the known word that a mistyped one means most likely, or "" if none is near. Case
+// makes no difference.
+func Nearest(word string, known []string) string {
+	best, distance := "", max(2, len(word)/3)+1
+	for _, k := range known {
+		if d := Distance(strings.ToLower(word), strings.ToLower(k), distance); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
 }

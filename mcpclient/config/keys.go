@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 // knownKeys are the keys of a server with a meaning here.
@@ -84,7 +86,7 @@ func (s *settings) keep(name string, m member) error {
 			return nil
 		}
 		hint := ""
-		if near := nearest(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases)))); near != "" {
+		if near := spelling.Nearest(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases)))); near != "" {
 			hint = fmt.Sprintf(" did you mean %q?", near)
 		}
 		return s.d.errorf(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))
@@ -133,7 +135,7 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 		case m.key == "mcp" && m.value.kind == kindObject:
 			all = append(all, nested(m)...)
 		default:
-			if near := nearest(m.key, names); near != "" {
+			if near := spelling.Nearest(m.key, names); near != "" {
 				return nil, d.errorf(m.line, m.key, "unknown key; did you mean %q?", near)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 // maxTimeout bounds the timeout of a server.
@@ -129,7 +131,7 @@ func (s *settings) oauthKey(o *OAuth, key string, m member) (err error) {
 		return s.d.want(m.value, key, kindBool)
 	default:
 		hint := ""
-		if near := nearest(m.key, oauthKeys); near != "" {
+		if near := spelling.Nearest(m.key, oauthKeys); near != "" {
 			hint = fmt.Sprintf(" did you mean %q?", near)
 		}
 		return s.d.errorf(m.line, key, "unknown key;%s known keys: %s", hint, strings.Join(oauthKeys, ", "))

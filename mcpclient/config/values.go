@@ -3,9 +3,6 @@ package config
 import (
 	"fmt"
 	"regexp"
-	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
@@ -170,15 +167,4 @@ func (s *settings) expanded(n *node, key string, filled bool) (string, error) {
 		return "", s.d.errorf(n.line, key, "%v", err)
 	}
 	return text, nil
-}
-
-// nearest returns the likeliest known word for a mistyped one, or "".
-func nearest(word string, known []string) string {
-	best, distance := "", max(2, len(word)/3)+1
-	for _, k := range known {
-		if d := spelling.Distance(strings.ToLower(word), strings.ToLower(k), distance); d < distance {
-			best, distance = k, d
-		}
-	}
-	return best
 }

@@ -21,15 +21,20 @@ type Suite struct {
 	About   string             `json:"about,omitempty"`
 	Servers map[string]*Server `json:"servers,omitempty" jsonschema:"the servers by the labels that the agent knows them by"`
 	Tasks   []*Task            `json:"tasks"`
+
+	// Folder has the programs of servers whose path begins with ./ or ../. Default: the directory of the
+	// trial.
+	Folder string `json:"-"`
 }
 
 // Server is a server of each trial. One of InProcess, Command, NPM, URL and Dial says how it is
-// reached. In Command, Args and Env ${DIR} is the directory of the trial.
+// reached. A process runs in the directory of the trial, which is ${DIR} in Command, Args and Env. A word
+// of Command or Args that begins with ./ or ../ is a path from the folder of the suite.
 type Server struct {
 	InProcess string                     `json:"inprocess,omitempty" enum:"files,memory,people,bank,many,stub" jsonschema:"a server of package world"`
-	Command   []string                   `json:"command,omitempty" jsonschema:"a program and its arguments"`
+	Command   []string                   `json:"command,omitempty" jsonschema:"a program and its arguments; what begins with ./ or ../ is a path from the folder of the suite"`
 	NPM       string                     `json:"npm,omitempty" jsonschema:"a program of a package that evals/interop pins"`
-	Args      []string                   `json:"args,omitempty" jsonschema:"of the npm program"`
+	Args      []string                   `json:"args,omitempty" jsonschema:"of the npm program, as in command"`
 	Env       map[string]string          `json:"env,omitempty"`
 	URL       string                     `json:"url,omitempty" jsonschema:"of a server over HTTP, which the trials share"`
 	Seed      map[string]json.RawMessage `json:"seed,omitempty" jsonschema:"what the server has at the beginning"`

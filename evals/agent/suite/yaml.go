@@ -3,8 +3,11 @@ package suite
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 
 	"github.com/goccy/go-yaml"
@@ -15,13 +18,17 @@ import (
 // MaxSize is how large the YAML of a suite may be.
 const MaxSize = 4 << 20
 
-// Parse reads a suite from YAML or JSON. Members that a suite does not have are errors.
+// Parse reads a suite from YAML or JSON. A key that a suite does not have, or a value of a wrong kind, is
+// an error that names its line.
 func Parse(data []byte) (*Suite, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("a suite has at most %d bytes", MaxSize)
 	}
 	object, err := yaml.YAMLToJSON(data)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkKeys(data); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(object))
@@ -39,7 +46,30 @@ func Load(files fs.FS, name string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	return named(name, data)
+}
+
+// Open reads the suite in a file of the system. Programs of servers are found from its folder, see
+// [Server.Command].
+func Open(name string) (*Suite, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := named(name, data)
+	if err != nil {
+		return nil, err
+	}
+	s.Folder, err = filepath.Abs(filepath.Dir(name))
+	return s, err
+}
+
+// named parses the content of a file, which its errors name.
+func named(name string, data []byte) (*Suite, error) {
 	s, err := Parse(data)
+	if wrong, ok := errors.AsType[*lineError](err); ok {
+		return nil, fmt.Errorf("%s:%d: %s", name, wrong.line, wrong.text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 var update = flag.Bool("update", false, "write suite.schema.json")
@@ -89,5 +91,38 @@ func TestParse(t *testing.T) {
 		if _, err := Parse([]byte(bad)); err == nil {
 			t.Errorf("%q: got no error", bad)
 		}
+	}
+}
+
+// A mistyped key and a value of a wrong kind are told with their place, and with what is meant.
+func TestMistakes(t *testing.T) {
+	const good = "name: a\nservers: {s: {inprocess: files}}\n"
+	for _, c := range []struct{ yaml, want string }{
+		{good + "taks: []", `s.yaml:3: taks: unknown key; did you mean "tasks"? known keys: about, name, servers, tasks`},
+		{good + "tasks:\n  - id: t\n    promt: p", `s.yaml:5: tasks[0].promt: unknown key; did you mean "prompt"? known keys: about, agents, allow, `},
+		{good + "tasks:\n  - id: t\n    Prompt: p", `s.yaml:5: tasks[0].Prompt: unknown key; did you mean "prompt"?`},
+		{good + "tasks:\n  - {id: t, prompt: p, expect: {}}\n  - id: u\n    expect:\n      answer: {contain: [x]}", `s.yaml:7: tasks[1].expect.answer.contain: unknown key; did you mean "contains"?`},
+		{"name: a\nservers:\n  s:\n    cmd: [x]\ntasks: []", `s.yaml:4: servers.s.cmd: unknown key; known keys: args, command, `},
+		{good + "tasks: [{id: t, zzzzzzzz: 1}]", `s.yaml:3: tasks[0].zzzzzzzz: unknown key; known keys: `},
+		{good + "tasks: {id: t}", `s.yaml:3: tasks: want a list, got an object`},
+		{good + "tasks:\n- id: 7", `s.yaml:4: tasks[0].id: want a text, got a number: put it in quotes`},
+		{good + "tasks:\n- id: t\n  suspend: often", `s.yaml:5: tasks[0].suspend: want true or false, got a text`},
+		{good + "tasks:\n- id: t\n  expect: {answer: {number: x}}", `s.yaml:5: tasks[0].expect.answer.number: want a number, got a text`},
+		{"x: &x {id: t}\nname: a", `s.yaml:1: x: unknown key`},
+		{"name: a\ntasks: [", `s.yaml: `},
+		{"name: a\ntasks: []", `s.yaml: a suite has a name and at least one task`},
+	} {
+		_, err := Load(fstest.MapFS{"s.yaml": {Data: []byte(c.yaml)}}, "s.yaml")
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s\ngot  %v\nwant %s", c.yaml, err, c.want)
+		}
+	}
+}
+
+// Anchors, aliases and merged members are no unknown keys.
+func TestAnchors(t *testing.T) {
+	s, err := Parse([]byte("name: a\ntasks:\n- &t {id: t, prompt: p, tags: &l [x], expect: {}}\n- {<<: *t, id: u, tags: *l}\n"))
+	if err != nil || len(s.Tasks) != 2 || s.Tasks[1].Prompt != "p" || s.Tasks[1].Tags[0] != "x" {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -54,9 +55,9 @@ func (p *player) command(s *server) (mcpclient.Transport, error) {
 	in := func(text string) string {
 		return strings.ReplaceAll(text, "${DIR}", p.Dir)
 	}
-	c := &mcpclient.Command{Path: in(argv[0]), Dir: p.Dir}
+	c := &mcpclient.Command{Path: in(p.fromFolder(argv[0])), Dir: p.Dir}
 	for _, arg := range argv[1:] {
-		c.Args = append(c.Args, in(arg))
+		c.Args = append(c.Args, in(p.fromFolder(arg)))
 	}
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+in(value))
@@ -71,6 +72,15 @@ func (p *player) command(s *server) (mcpclient.Transport, error) {
 		}
 	}
 	return c, nil
+}
+
+// fromFolder takes a word that begins with ./ or ../ as a path from the folder of the suite.
+func (p *player) fromFolder(word string) string {
+	first, _, _ := strings.Cut(filepath.ToSlash(word), "/")
+	if p.folder == "" || len(first) == len(word) || first != "." && first != ".." {
+		return word
+	}
+	return filepath.Join(p.folder, filepath.FromSlash(word))
 }
 
 // seed writes a file below a directory.

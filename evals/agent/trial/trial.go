@@ -102,7 +102,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
-	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N, Prices: t.Prices}, world: world.New(dir), npm: t.NPM, line: l}
+	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N, Prices: t.Prices}, world: world.New(dir), folder: t.Suite.Folder, npm: t.NPM, line: l}
 	defer p.close()
 	defer func() { scrub(l, p.filter()) }()
 	if err := p.cassette(); err != nil {
@@ -185,6 +185,7 @@ type player struct {
 	world  *world.World
 	store  run.Store
 	tape   *tape.Tape // of a run in this process; nil without one
+	folder string     // of the suite
 	npm    func(string) (node, path string, err error)
 	line   *results.Line
 	closes []func() error

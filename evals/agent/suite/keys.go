@@ -1,0 +1,167 @@
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/mcpchain/mcpchain/internal/spelling"
+)
+
+// lineError is a mistake on a line of a file.
+type lineError struct {
+	line int
+	text string
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
+
+// checkKeys finds the first key that a suite does not have, and the first value of a wrong kind.
+func checkKeys(data []byte) error {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return err
+	}
+	for _, d := range file.Docs {
+		if err := checkNode(d.Body, reflect.TypeFor[Suite](), ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNode compares a value with the type that it is for. The value of an alias is compared where its
+// anchor stands.
+func checkNode(n ast.Node, of reflect.Type, at string) error {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if anchor, ok := n.(*ast.AnchorNode); ok {
+		n = anchor.Value
+	}
+	want, ok := wanted[of.Kind()]
+	if !ok || reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil
+	}
+	if got := kindOf(n); got == unknownKind {
+		return nil
+	} else if got != want {
+		hint := ""
+		if want == text && (got == number || got == truth) {
+			hint = ": put it in quotes"
+		}
+		return &lineError{n.GetToken().Position.Line, fmt.Sprintf("%s: want %s, got %s%s", at, want, got, hint)}
+	}
+	switch of.Kind() {
+	case reflect.Struct:
+		return checkMembers(n.(ast.MapNode), of, at)
+	case reflect.Map:
+		return checkValues(n.(ast.MapNode), of.Elem(), at)
+	case reflect.Slice:
+		return checkEntries(n.(ast.ArrayNode), of.Elem(), at)
+	}
+	return nil
+}
+
+func checkMembers(m ast.MapNode, of reflect.Type, at string) error {
+	known := map[string]reflect.Type{}
+	for i := range of.NumField() {
+		if key, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); key != "-" {
+			known[key] = of.Field(i).Type
+		}
+	}
+	for all := m.MapRange(); all.Next(); {
+		if all.Key().IsMergeKey() {
+			continue
+		}
+		key := keyOf(all.Key())
+		field, ok := known[key]
+		if !ok {
+			return unknownKey(all.Key().GetToken().Position.Line, join(at, key), key, slices.Sorted(maps.Keys(known)))
+		}
+		if err := checkNode(all.Value(), field, join(at, key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unknownKey(line int, at, key string, known []string) error {
+	hint := ""
+	if near := spelling.Nearest(key, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return &lineError{line, fmt.Sprintf("%s: unknown key; %sknown keys: %s", at, hint, strings.Join(known, ", "))}
+}
+
+func checkValues(m ast.MapNode, of reflect.Type, at string) error {
+	for all := m.MapRange(); all.Next(); {
+		if all.Key().IsMergeKey() {
+			continue
+		}
+		if err := checkNode(all.Value(), of, join(at, keyOf(all.Key()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkEntries(list ast.ArrayNode, of reflect.Type, at string) error {
+	i := 0
+	for all := list.ArrayRange(); all.Next(); i++ {
+		if err := checkNode(all.Value(), of, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyOf is a key without its quotes.
+func keyOf(n ast.MapKeyNode) string {
+	if text, ok := n.(*ast.StringNode); ok {
+		return text.Value
+	}
+	return n.GetToken().Value
+}
+
+func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
+
+// kind is the kind of a value, for people.
+type kind string
+
+const (
+	unknownKind kind = "" // of null and of aliases, which fit anywhere, and of tags
+	object      kind = "an object"
+	list        kind = "a list"
+	text        kind = "a text"
+	number      kind = "a number"
+	truth       kind = "true or false"
+)
+
+// wanted are the kinds of values for a Go type. Any value fits other types.
+var wanted = map[reflect.Kind]kind{
+	reflect.Struct: object, reflect.Map: object, reflect.Slice: list, reflect.String: text, reflect.Bool: truth,
+	reflect.Int: number, reflect.Int64: number, reflect.Float64: number,
+}
+
+func kindOf(n ast.Node) kind {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return object
+	case *ast.SequenceNode:
+		return list
+	case *ast.StringNode, *ast.LiteralNode:
+		return text
+	case *ast.IntegerNode, *ast.FloatNode:
+		return number
+	case *ast.BoolNode:
+		return truth
+	}
+	return unknownKind
+}
