@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -36,12 +35,24 @@ type agentSettings struct {
 	against string
 	least   float64
 	passAt  int
+	listed  bool
+}
+
+const agentPurpose = `Agent runs the tasks of suites by an agent and checks what came of them: the answer, the state of
+the servers, the effects of calls. Without a file it runs the suites of the repository. Without -model
+each task has a script in place of a model, so nothing leaves this machine: this tests the agent, the
+servers and the checks, and no model. A live model needs -base-url and -name.`
+
+var agentStatuses = []string{
+	"0 if every suite reaches -least",
+	"1 if one does not, if more than 5 % of its trials are void, or if a suite cannot be read or run",
+	"2 if the command line is wrong",
 }
 
 func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
 	s := &agentSettings{run: regexp.MustCompile("")}
-	flags := flag.NewFlagSet("evals agent", flag.ContinueOnError)
-	flags.SetOutput(notes)
+	flags := newFlags("agent", "[flags] [suite.yaml ...]", agentPurpose, agentStatuses, notes)
+	flags.BoolVar(&s.listed, "list", false, "list the suites and their tasks, and run none")
 	flags.StringVar(&s.Model.Kind, "model", "scripted", "`kind` of the model: "+strings.Join(model.Kinds, ", "))
 	flags.StringVar(&s.Model.Name, "name", "", "name of a live model")
 	flags.StringVar(&s.Model.BaseURL, "base-url", "", "OpenAI-compatible endpoint of a live model, as in http://localhost:11434/v1")
@@ -49,14 +60,14 @@ func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
 	flags.StringVar(&s.Model.Cassette, "cassettes", "", "`directory` of the replies of a recorded model")
 	flags.BoolVar(&s.Model.Record, "record", false, "record what a live model and the servers say into -cassettes")
 	flags.BoolVar(&s.Model.Servers, "recorded-servers", false, "play the servers from -cassettes, too; servers in process are as ever")
-	flags.Uint64Var(&s.Model.Seed, "seed", 0, "of the baseline random")
+	flags.Uint64Var(&s.Model.Seed, "seed", 0, "seed of the baseline random")
 	flags.IntVar(&s.Trials, "trials", 1, "trials of each task")
 	flags.IntVar(&s.Parallel, "parallel", 0, "trials at one time; 0 is twice the number of processors")
-	flags.DurationVar(&s.Patience, "patience", 0, "how long a trial may take at least, on a slow machine")
+	flags.DurationVar(&s.Patience, "patience", 0, "the least time limit of a trial, for a slow machine; a task may have a longer one")
 	flags.BoolVar(&s.Anew, "anew", false, "run the trials again that -results has")
 	flags.Func("prices", "tell the cost by this `file` of JSON: the prices of models per million tokens, in millionths", s.readPrices)
 	flags.IntVar(&s.passAt, "pass-at", 0, "tell pass@`k` and pass^k; it is an error if a task has fewer trials that count")
-	flags.BoolVar(&s.Keep, "keep", false, "keep the directories of trials")
+	flags.BoolVar(&s.Keep, "keep", false, "keep the directories of trials, and tell where they are")
 	flags.BoolVar(&s.json, "json", false, "print the results as JSON, one a line, instead of tables")
 	flags.StringVar(&s.results, "results", "", "keep the results in this `file` of JSON lines, and skip the trials that it has")
 	flags.StringVar(&s.junit, "junit", "", "write the results to this `file` as JUnit XML")
@@ -66,15 +77,18 @@ func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
 		s.run, err = regexp.Compile(v)
 		return err
 	})
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args); err != nil {
 		return nil, err
 	}
 	if s.json && s.against != "" {
-		return nil, errors.New("-against is for a table: leave out -json")
+		return nil, &usageError{errors.New("-against is for a table: leave out -json")}
 	}
 	s.files = flags.Args()
 	s.Tasks = func(suite, task string) bool { return s.run.MatchString(suite + "/" + task) }
-	return s, s.Model.Check()
+	if err := s.Model.Check(); err != nil {
+		return nil, &usageError{err}
+	}
+	return s, nil
 }
 
 func (s *agentSettings) readPrices(file string) error {
@@ -95,7 +109,7 @@ func (s *agentSettings) load() (all []*suite.Suite, err error) {
 		return suites.All()
 	}
 	for _, name := range s.files {
-		one, err := suite.Load(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+		one, err := suite.Open(name)
 		if err != nil {
 			return nil, err
 		}
@@ -114,11 +128,16 @@ func agentCommand(ctx context.Context, args []string, out, notes io.Writer) erro
 	if err != nil {
 		return err
 	}
+	if s.listed {
+		return s.list(all, out)
+	}
 	scratch, err := os.MkdirTemp("", "evals")
 	if err != nil {
 		return err
 	}
-	if !s.Keep {
+	if s.Keep {
+		fmt.Fprintf(notes, "the directories of trials are in %s\n", scratch)
+	} else {
 		defer os.RemoveAll(scratch)
 	}
 	s.Dir = scratch

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,11 +32,11 @@ type childCommand struct {
 
 // childCommands are the commands but agent and report. They run in the root of the repository.
 var childCommands = []childCommand{
-	{kind: "conformance", about: "the official conformance suite", argv: []string{"test", "-json", "-count=1", "-timeout=20m", "./evals/conformance"}, tests: true},
-	{kind: "interop", about: "servers of other projects", argv: []string{"test", "-json", "-count=1", "-timeout=20m", "./evals/interop"}, tests: true},
-	{kind: "bench", about: "the speed of the client beside its floors and peers", argv: []string{"run", "./evals/bench", "-json"}, read: measured},
-	{kind: "loop", about: "the speed of the agent's loop beside other agents", dir: "evals/loop", argv: []string{"run", "."}, read: target},
-	{kind: "chaos", about: "runs whose process is killed again and again", argv: []string{"run", "./evals/chaos"}, read: killed},
+	{kind: "conformance", about: "runs the official conformance suite against the client", argv: []string{"test", "-json", "-count=1", "-timeout=20m", "./evals/conformance"}, tests: true},
+	{kind: "interop", about: "runs the client with servers of other projects; Node and npm for some of them, which are skipped without", argv: []string{"test", "-json", "-count=1", "-timeout=20m", "./evals/interop"}, tests: true},
+	{kind: "bench", about: "measures the client beside its floors and other Go clients", argv: []string{"run", "./evals/bench", "-json"}, read: measured},
+	{kind: "loop", about: "measures the loop of the agent beside other agents", dir: "evals/loop", argv: []string{"run", "."}, read: target},
+	{kind: "chaos", about: "kills the processes of runs again and again, and counts effects that are lost or done twice", argv: []string{"run", "./evals/chaos"}, read: killed},
 }
 
 // childFlags are the flags of such a command.
@@ -47,26 +46,41 @@ type childFlags struct {
 	rest           []string
 }
 
-func parseChild(name string, args []string, notes io.Writer) (*childFlags, error) {
+func (c *childCommand) parse(args []string, notes io.Writer) (*childFlags, error) {
 	f := &childFlags{}
-	flags := flag.NewFlagSet("evals "+name, flag.ContinueOnError)
-	flags.SetOutput(notes)
-	flags.Usage = func() {
-		fmt.Fprintf(notes, "Usage of evals %s: flags, then -- and the flags of the program\n", name)
-		flags.PrintDefaults()
-	}
+	flags := newFlags(c.kind, "[flags] [-- flags of the program]", c.purpose(), c.statuses(), notes)
 	flags.StringVar(&f.results, "results", "", "keep the results in this `file` of JSON lines; tests that have passed in it are skipped")
 	flags.StringVar(&f.junit, "junit", "", "write the results to this `file` as JUnit XML")
 	flags.BoolVar(&f.json, "json", false, "print the results as JSON, one a line")
 	flags.BoolVar(&f.anew, "anew", false, "skip nothing")
-	err := flags.Parse(args)
+	err := parse(flags, args)
 	f.rest = flags.Args()
 	return f, err
 }
 
+// purpose is what -help says above the flags.
+func (c *childCommand) purpose() string {
+	program := "go " + strings.Join(c.argv, " ")
+	if c.dir != "" {
+		program = "cd " + c.dir + " && " + program
+	}
+	own := program + " -help lists its flags"
+	if c.tests {
+		own = "it takes the flags of go test, such as -run"
+	}
+	return fmt.Sprintf("The command %s %s.\nIt reads the results of `%s`; %s.", c.kind, c.about, program, own)
+}
+
+func (c *childCommand) statuses() []string {
+	return []string{
+		"0 if nothing failed", "1 if a check failed, if there are no results, or if the program failed",
+		"2 if the command line is wrong",
+	}
+}
+
 // run runs the program, and fails if it does or a check fails.
 func (c *childCommand) run(ctx context.Context, args []string, out, notes io.Writer) error {
-	f, err := parseChild(c.kind, args, notes)
+	f, err := c.parse(args, notes)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,9 @@
 //	go run ./evals agent -model scripted -results agent.jsonl
 //	go run ./evals report -o evals.html *.jsonl
 //
-// A command that ends with a status other than 0 says why. It is run in the root of the repository;
-// what stands after -- is for the program behind it. With -results, agent goes on with the trials
+// Without a command it lists them, and each has -help. A command that ends with a status other than 0 says
+// why: 1 if something failed, 2 if the command line is wrong. It is run in the root of the repository; what
+// stands after -- is for the program behind it. With -results, agent goes on with the trials
 // that have no line of this program yet, and conformance and interop skip the tests that have passed at
 // this commit; the others begin anew.
 package main
@@ -22,9 +23,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/agent/trial"
+)
+
+// The exit statuses.
+const (
+	statusFailed = 1
+	statusUsage  = 2
 )
 
 func main() {
@@ -32,20 +38,41 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
+	if status := statusOf(err); status != 0 {
+		fmt.Fprintln(os.Stderr, "evals:", err)
+		os.Exit(status)
 	}
-	fmt.Fprintln(os.Stderr, "evals:", err)
-	os.Exit(1)
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+// statusOf is the exit status.
+func statusOf(err error) int {
+	_, usage := errors.AsType[*usageError](err)
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case usage:
+		return statusUsage
+	}
+	return statusFailed
 }
 
 // command is the program. Results go to out, progress and notes to notes.
 func command(ctx context.Context, args []string, out, notes io.Writer) error {
-	name := ""
-	if len(args) > 0 {
-		name, args = args[0], args[1:]
+	if len(args) == 0 {
+		usage(notes)
+		return &usageError{errors.New("name a command")}
 	}
+	name, args := args[0], args[1:]
 	switch name {
+	case "help", "-h", "-help", "--help":
+		if len(args) == 0 {
+			usage(out)
+			return nil
+		}
+		return command(ctx, []string{args[0], "-help"}, out, out)
 	case "agent":
 		return agentCommand(ctx, args, out, notes)
 	case "report":
@@ -56,7 +83,9 @@ func command(ctx context.Context, args []string, out, notes io.Writer) error {
 		if c := &childCommands[i]; c.kind == name {
 			return c.run(ctx, args, out, notes)
 		}
-		names = append(names, childCommands[i].kind)
 	}
-	return fmt.Errorf("there is no command %q; use agent, %s or report", name, strings.Join(names, ", "))
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return unknownCommand(name, names)
 }

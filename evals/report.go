@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,14 +15,15 @@ import (
 
 // reportCommand writes the page of files of results.
 func reportCommand(args []string, notes io.Writer) error {
-	flags := flag.NewFlagSet("evals report", flag.ContinueOnError)
-	flags.SetOutput(notes)
+	flags := newFlags("report", "[flags] results.jsonl ...",
+		"Report writes one page of HTML from files of results that the other commands have kept by -results.",
+		[]string{"0 if the page is written", "1 if a file cannot be read or written", "2 if the command line is wrong"}, notes)
 	name := flags.String("o", "evals.html", "write the page to this `file`")
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return errors.New("report: name the files of results that the other commands have kept, see -results")
+		return &usageError{errors.New("report: name the files of results that the other commands have kept, see -results")}
 	}
 	d := &report.Data{Date: time.Now()}
 	for _, file := range flags.Args() {

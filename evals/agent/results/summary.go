@@ -34,6 +34,7 @@ type Summary struct {
 
 	Tasks, Trials, Voids int
 	Passed, Failed       int
+	Causes               map[string]int // of void trials: harness, infra or grader
 
 	Rate                  float64            // mean over tasks of the share of trials that passed, voids left out
 	Interval              stats.Interval     // by tasks, see [stats.Rate]
@@ -64,7 +65,7 @@ func Summarize(lines []*Line) (*Summary, error) {
 	first := lines[0]
 	s := &Summary{
 		Suite: first.Suite, SuiteHash: first.SuiteHash, Mode: first.Mode, Model: first.Model, Config: first.Config, Date: first.Date,
-		Program: first.Program, Reported: true, Rates: map[string]float64{},
+		Program: first.Program, Reported: true, Rates: map[string]float64{}, Causes: map[string]int{},
 	}
 	s.PromptHash = hashOf(lines, func(l *Line) string { return l.PromptHash })
 	s.ToolsHash = hashOf(lines, func(l *Line) string { return l.ToolsHash })
@@ -112,6 +113,7 @@ func (s *Summary) add(l *Line) {
 		s.Failed++
 	default:
 		s.Voids++
+		s.Causes[l.Cause]++
 	}
 	if l.Date.Before(s.Date) {
 		s.Date = l.Date

@@ -65,11 +65,22 @@ func (s *Summary) cost() string {
 	return strings.Join(all, ", ")
 }
 
+// causes are what made trials void.
+func (s *Summary) causes() string {
+	about := map[string]string{"harness": "a server, a cassette or the program itself failed", "infra": "the endpoint of the model failed", "grader": "a check could not tell"}
+	var all []string
+	for _, cause := range slices.Sorted(maps.Keys(s.Causes)) {
+		all = append(all, fmt.Sprintf("%d × %s: %s", s.Causes[cause], cause, about[cause]))
+	}
+	return strings.Join(all, "; ")
+}
+
 // notes are what does not fit in a table.
 func (s *Summary) notes(out io.Writer) {
 	fmt.Fprintf(out, "%s: prompts %s, tools %s\n", s.Suite, cmp.Or(s.PromptHash, "–"), cmp.Or(s.ToolsHash, "–"))
 	if s.Voids > 0 {
-		fmt.Fprintf(out, "%s: %s if all %d void trials had failed, %s if all had passed\n", s.Suite, percent(s.WorstRate), s.Voids, percent(s.BestRate))
+		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))
+		fmt.Fprintf(out, "%s: a void trial says nothing of the agent (%s); mend the reason that was told with it, and run the command again\n", s.Suite, s.causes())
 	}
 	var ks []string
 	for _, k := range slices.Sorted(maps.Keys(s.PassAt)) {
