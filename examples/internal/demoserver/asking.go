@@ -75,7 +75,7 @@ const bookingForm = `{
 	"type": "object",
 	"properties": {
 		"date":     {"type": "string", "title": "Date", "format": "date", "description": "year-month-day"},
-		"time":     {"type": "string", "title": "Time", "minLength": 5, "maxLength": 5, "description": "hours:minutes, such as 19:30"},
+		"time":     {"type": "string", "title": "Time", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "description": "hours:minutes, such as 19:30"},
 		"people":   {"type": "integer", "title": "Number of people", "minimum": 1, "maximum": 12%s},
 		"seating":  {"type": "string", "title": "Where to sit", "default": "inside", "oneOf": [
 			{"const": "inside", "title": "Inside"},
@@ -154,7 +154,7 @@ func confirm(name string, content map[string]any) (string, error) {
 	if _, err := time.Parse(time.DateOnly, b.Date); err != nil {
 		return "", fmt.Errorf("date %.20q is not of the form 2006-01-02", b.Date)
 	}
-	if _, err := time.Parse("15:04", b.Time); err != nil {
+	if _, err := time.Parse("15:04", b.Time); err != nil || len(b.Time) != len("15:04") { // Parse takes 7:30, too
 		return "", fmt.Errorf("time %.20q is not of the form 15:04", b.Time)
 	}
 	where := map[string]string{"": "inside", "inside": "inside", "terrace": "on the terrace", "bar": "at the bar"}[b.Seating]

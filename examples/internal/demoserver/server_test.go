@@ -135,9 +135,9 @@ func TestBooking(t *testing.T) {
 			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 2}},
 			"Booked: a table for 2 inside at Chez Démo on 2030-05-01 at 19:30.",
 		},
-		"bad time": {
-			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "25:00", "people": 2}},
-			`error: time "25:00" is not of the form 15:04`,
+		"bad date": {
+			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-02-30", "time": "19:30", "people": 2}},
+			`error: date "2030-02-30" is not of the form 2006-01-02`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,26 @@
+package demoserver
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// The form refuses a time that no clock has, and so does the tool for a client that does not check forms.
+func TestBookingTime(t *testing.T) {
+	form := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: booking{}.form()}
+	for time, right := range map[string]bool{
+		"19:30": true, "00:00": true, "09:05": true, "23:59": true,
+		"25:99": false, "24:00": false, "12:60": false, "7:30": false, "19:30:00": false, "at 19:30": false, "": false,
+	} {
+		content := map[string]any{"date": "2030-05-01", "time": time, "people": 2}
+		_, err := form.Complete(&mcp.ElicitResult{Action: "accept", Content: content})
+		if (err == nil) != right || err != nil && !strings.Contains(err.Error(), `field "time"`) {
+			t.Errorf("the form with %q: got %v, want it taken: %t", time, err, right)
+		}
+		if _, err := confirm("x", content); (err == nil) != right || err != nil && !strings.HasPrefix(err.Error(), "time ") {
+			t.Errorf("the tool with %q: got %v, want it taken: %t", time, err, right)
+		}
+	}
+}
