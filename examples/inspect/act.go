@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -60,26 +59,32 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, o 
 	return status
 }
 
-// theServer is the one server of the file that is enabled.
-func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
-	var names []string
+// enabled are the names of the servers that are not disabled.
+func (r *report) enabled() (names []string) {
 	for _, about := range r.Servers {
-		switch {
-		case about.Disabled:
-		case about.Error != "":
-			err = errors.New(about.Error)
-			fallthrough
-		default:
+		if !about.Disabled {
 			names = append(names, about.Name)
 		}
 	}
-	switch {
-	case len(names) == 0:
+	return names
+}
+
+// oneServer is an error if it is not clear which server is asked.
+func (r *report) oneServer() error {
+	if names := r.enabled(); len(names) > 1 {
+		return fmt.Errorf("-server: name one of %s", quoted(names))
+	}
+	return nil
+}
+
+// theServer is the one server of the file that is enabled.
+func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
+	names := r.enabled()
+	if len(names) == 0 {
 		return s, errors.New("no server of the file is enabled")
-	case len(names) > 1:
-		return s, fmt.Errorf("-server: name one of %s", quoted(names))
-	case err != nil:
-		return s, err
+	}
+	if about := r.byName[names[0]]; about.Error != "" {
+		return s, errors.New(about.Error)
 	}
 	s = tools.Servers()[0]
 	return s, s.Err
@@ -167,27 +172,12 @@ func messages(r *mcp.GetPromptResult) string {
 }
 
 // connect connects to the servers and lists their tools.
-func connect(ctx context.Context, servers []adapter.Server, o *options) (*adapter.Toolset, error) {
-	client, err := apps.Declare(answering()) // servers show their views to hosts of views
+func (p *program) connect(ctx context.Context, servers []adapter.Server, o *options) (*adapter.Toolset, error) {
+	client, err := apps.Declare(declining(p.err)) // servers show their views to hosts of views
 	if err != nil {
 		return nil, err
 	}
 	return adapter.Open(ctx, servers, &adapter.Options{
 		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: client,
 	})
-}
-
-// answering declares every capability, since some servers list tools only for
-// these, and answers nothing.
-func answering() *mcpclient.Options {
-	refused := errors.New("inspect answers no questions")
-	return &mcpclient.Options{
-		Roots: []mcp.Root{},
-		Sampling: mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return nil, refused
-		}),
-		Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return nil, refused
-		}),
-	}
 }

@@ -16,9 +16,10 @@
 // profile.
 //
 // A mistake in a server's entry is reported with its line and key, and does not
-// affect the others. Inspect asks for the inputs of VS Code's files. It keeps
-// the tokens of sign-ins in a folder of the user's configuration, as
-// examples/oauth does.
+// affect the others. Inspect shows what a server asks, such as a form, and
+// declines it. It asks for the inputs of VS Code's files itself. It keeps the
+// tokens of sign-ins in a folder of the user's configuration, as examples/oauth
+// does.
 package main
 
 import (
@@ -81,12 +82,17 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(statusUsage, err)
 	}
+	if o.action() {
+		if err := r.oneServer(); err != nil {
+			return p.fail(statusUsage, err)
+		}
+	}
 	closeSignIns, err := p.signIns(ctx, file, o, r)
 	defer closeSignIns()
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
-	tools, err := connect(ctx, servers, o)
+	tools, err := p.connect(ctx, servers, o)
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,7 +48,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}
 		start := time.Now()
 		o := &options{timeout: 7 * time.Second}
-		tools, err := connect(t.Context(), servers, o)
+		tools, err := (&program{err: io.Discard}).connect(t.Context(), servers, o)
 		if err != nil {
 			t.Fatal(err)
 		}
