@@ -342,6 +342,45 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	}
 }
 
+// A decision under a fingerprint that has no visibility holds for a tool that all may call. For another tool
+// the person is asked again, and the calls go on.
+func TestDecisionsByOlderFingerprints(t *testing.T) {
+	dir := t.TempDir()
+	asked := map[string]int{}
+	var log bytes.Buffer
+	ts := open(t, &Options{
+		Decisions: NewFileDecisions(dir), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked[a.Definition.Name]++
+			return Decision{Allow: true, Remember: SameTool}, nil
+		},
+	}, Server{Name: "p", Transport: viewPeer().transport(t)})
+	catalog := ts.Catalog(Plain)
+	older := map[string]string{
+		"both_tool":  "c53942dce9f8426a279a373d286221172f2c941157d3b98a91a799a3f403faac",
+		"model_tool": "d18d327d0a4ed13d5812a1bce660cad8d8d4554d29fe98dcdafd4b683fa13372",
+	}
+	for name, fingerprint := range older {
+		tool, ok := catalog.Lookup(name)
+		if !ok {
+			t.Fatalf("there is no %s", name)
+		}
+		key := keyOf(SameTool, "", tool, nil)
+		key.Fingerprint = fingerprint
+		if err := NewFileDecisions(dir).Remember(t.Context(), key, Allow()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if r := catalog.Call(t.Context(), call("1", name, "{}")); r.Err != nil {
+				t.Errorf("%s: %v", name, r.Err)
+			}
+		}
+	}
+	if asked["both_tool"] != 0 || asked["model_tool"] != 1 || strings.Contains(log.String(), "decision") {
+		t.Errorf("got the questions %v and the log %q, want one question about model_tool", asked, &log)
+	}
+}
+
 func TestFileDecisionsConcurrently(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
@@ -250,15 +251,18 @@ const (
 // inputOf bounds the tokens of a call: by what the provider has counted in the last one, and
 // what was added since.
 func (d *dialog) inputOf(c *ModelCall) int64 {
-	size := sizeOf(c)
+	size := d.sizeOf(c)
 	if last := d.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/tokenBytes
 	}
 	return size / tokenBytes
 }
 
-// sizeOf is the size of a call in bytes of text.
-func sizeOf(c *ModelCall) (size int64) {
+// sizeOf is the size of a call in bytes of text, with what goes back to the host of the model.
+func (d *dialog) sizeOf(c *ModelCall) (size int64) {
+	for i := range d.state.History {
+		size += int64(convert.HostSize(&d.state.History[i]))
+	}
 	for _, m := range c.Messages {
 		size += messageBytes
 		for _, part := range m.Parts {

@@ -4,8 +4,12 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
+
+// backBytes are the bytes of a token of what goes back to the host of the model, as an estimate.
+const backBytes = 4
 
 // compact makes the history shorter if it is too long for the model. A failure leaves it
 // as it is, and what it has used counts.
@@ -15,8 +19,9 @@ func (d *dialog) compact() error {
 		return nil
 	}
 	var budget compact.Budget
-	if last := d.state.Last; !last.Estimated && last.Messages > 0 {
-		budget.Tokens, budget.Messages = last.Tokens()-last.Reasoning, last.Messages
+	if last := d.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.state.History) {
+		back := int64(convert.HostSize(&d.state.History[last.Messages-1])) / backBytes
+		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	}
 	change, err := shorten(d.ctx, d.state.History, budget)
 	if err != nil && change != nil {

@@ -196,7 +196,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.limited(limitsSpending) {
-		change.Size = sizeOf(c)
+		change.Size = d.sizeOf(c)
 	}
 	return d.record([]Event{end}, change)
 }

@@ -3,10 +3,15 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -69,4 +74,47 @@ func jsonOf(v any) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+// What goes back to the host is input of the next call: the limit of tokens counts it, and so does
+// compaction.
+func TestWhatGoesBackCounts(t *testing.T) {
+	const limit, thought = 200_000, 20_000 // tokens
+	reply := func(usage string) string {
+		return fmt.Sprintf(`{"model":"m","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","reasoning_content":%q,
+			"tool_calls":[{"id":"1","type":"function","function":{"name":"pay","arguments":"{}"}}]}}],"usage":%s}`, strings.Repeat("hm. ", thought), usage)
+	}
+	counted := fmt.Sprintf(`{"prompt_tokens":100,"completion_tokens":%d,"total_tokens":%[2]d,"completion_tokens_details":{"reasoning_tokens":%[3]d}}`, thought+50, thought+150, thought)
+	room := map[string]int64{} // for the output of the second call
+	for _, tt := range []struct {
+		host string
+		back int64 // tokens
+	}{{"deepseek", thought}, {"openai", 0}} {
+		t.Run(tt.host, func(t *testing.T) {
+			var told []compact.Budget
+			w := &wire{replies: []string{reply(counted), replying(`{"role":"assistant","content":"done"}`)}}
+			pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+			a := newAgent(t, at(t, tt.host, "m", w), &agent.Options{
+				Stream: agent.StreamNever, Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
+				CallOptions: []llms.CallOption{llms.WithMaxTokens(limit)},
+				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*run.Compacted, error) {
+					told = append(told, b)
+					return nil, nil
+				},
+			})
+			mustRun(t, a, human("go"))
+			second := w.requests[1]
+			most, ok := second["max_tokens"].(float64)
+			if !ok {
+				most, _ = second["max_completion_tokens"].(float64)
+			}
+			room[tt.host] = int64(most)
+			if got := told[1].Tokens; got < 150+tt.back || got > 250+tt.back+tt.back/10 {
+				t.Errorf("compaction is told %d tokens, want about %d", got, 150+tt.back)
+			}
+		})
+	}
+	if less := room["openai"] - room["deepseek"]; room["deepseek"] <= 0 || less < thought {
+		t.Errorf("got room for the output %v, want %d tokens less where the reasoning goes back", room, thought)
+	}
 }

@@ -40,8 +40,8 @@ type Budget struct {
 	Window int64
 
 	// Tokens is what the provider counted in the last call of the model: the input, and
-	// the output without its reasoning. It is for the first Messages of the history, the
-	// reply included. By it the tokens of other messages are estimated, and what comes with
+	// the output without the reasoning that does not go back to the host. It is for the first
+	// Messages of the history, the reply included. By it the tokens of other messages are estimated, and what comes with
 	// every call: the system prompt and the tools. A compaction makes the count void.
 	// Default: a token for 4 bytes.
 	Tokens   int64

@@ -473,3 +473,31 @@ func BenchmarkBelowStart(b *testing.B) {
 		})
 	}
 }
+
+// What the host of the model gets back with a call is a part of the history.
+func TestHostDataCounts(t *testing.T) {
+	history := func(data int) []run.Message {
+		h := []run.Message{run.Text(run.User, "go")}
+		for i := range 10 {
+			c := call(fmt.Sprint(i))
+			c.Provider = map[string]json.RawMessage{"host": json.RawMessage(`{"reasoning":"` + strings.Repeat("x", data) + `"}`)}
+			h = append(h, run.Message{Role: run.Assistant, Parts: []run.Part{c}}, run.Message{Role: run.Tool, Parts: []run.Part{result(c.ID, "ok")}})
+		}
+		return h
+	}
+	trim := compact.Trim(&compact.Options{Window: 10_000})
+	for data, want := range map[int]bool{100: false, 4000: true} {
+		h := history(data)
+		change, err := trim(t.Context(), h, compact.Budget{})
+		if err != nil || (change != nil) != want {
+			t.Errorf("%d bytes with each call: got %v, %v, want a shorter history: %t", data, change, err, want)
+		}
+		// Of the provider's count, the messages that are left have their part.
+		change, err = trim(t.Context(), h, compact.Budget{Tokens: int64(10 * (data/4 + 20)), Messages: len(h)})
+		if err != nil || (change != nil) != want {
+			t.Errorf("%d bytes with each call, counted: got %v, %v, want a shorter history: %t", data, change, err, want)
+		} else if want && change.Replaced < 8 {
+			t.Errorf("got %d messages replaced, want room for host data", change.Replaced)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package compact
 
-import "github.com/mcpchain/mcpchain/agent/run"
+import (
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
 
 // Tokens, as an estimate: hosts count 85 to some thousand for an image, and about ten for a
 // second of sound (8 to 192 KiB).
@@ -11,10 +14,10 @@ const (
 	audioTokenBytes = 256
 )
 
-// tokensOf estimates the tokens of a message. Reasoning counts for nothing: the history that
-// goes to the model does not have it.
+// tokensOf estimates the tokens of a message. Reasoning counts only as data that goes back to the
+// host: the history that goes to the model does not have it otherwise.
 func tokensOf(m *run.Message) int64 {
-	tokens, bytes := int64(messageTokens), 0
+	tokens, bytes := int64(messageTokens), convert.HostSize(m)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		tokens += mediaTokens(p)

@@ -122,6 +122,16 @@ func HostData(history []run.Message) func(id string) json.RawMessage {
 	return func(id string) json.RawMessage { return all()[id] }
 }
 
+// HostSize is how many bytes of a message only [HostData] has. They go to the model as well.
+func HostSize(m *run.Message) (size int) {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == run.CallPart && len(p.Provider) > 0 {
+			size += len(p.Provider[hostKey])
+		}
+	}
+	return size
+}
+
 func modelName(info map[string]any) string {
 	for _, key := range []string{"model", "Model"} {
 		if s, ok := info[key].(string); ok {
