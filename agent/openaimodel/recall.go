@@ -21,7 +21,7 @@ const (
 // hostData is what a host wants back with a call: Gemini its thought signature, DeepSeek and
 // Moonshot the reasoning of the reply.
 type hostData struct {
-	Host      string          `json:"host"` // no other host gets it
+	Host      string          `json:"host"` // its kind of API, see [Options.Host]; no other kind gets it
 	Extra     json.RawMessage `json:"extra,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"` // with the first call of a reply
 }
@@ -49,8 +49,9 @@ func (m *Model) hostData(r *chat.Reply) map[string]json.RawMessage {
 
 // Recall returns an option by which the host gets back what it has sent with its calls, for
 // conversations that go on in another process: of returns what the GenerationInfo of the reply
-// had under "HostData" for the id of a call, nil for none. The option is nil if the host wants
-// nothing back. Package agent calls it.
+// had under "HostData" for the id of a call, nil for none. Data goes to hosts of the same kind of API
+// only ([Options.Host]), whatever their URL: the endpoint may move, or be reached by a proxy. The option
+// is nil if the host wants nothing back. Package agent calls it.
 func (m *Model) Recall(of func(id string) json.RawMessage) llms.CallOption {
 	if !m.chat.WantsCallsBack() {
 		return nil
@@ -65,7 +66,7 @@ func (m *Model) Recall(of func(id string) json.RawMessage) llms.CallOption {
 	}
 }
 
-// recalled is what the options have for a call of an earlier reply of this host.
+// recalled is what the options have for a call of an earlier reply of a host of this kind.
 func (m *Model) recalled(o *llms.CallOptions, id string) (d hostData) {
 	of, _ := o.Metadata[recallKey].(func(string) json.RawMessage)
 	if of == nil {
