@@ -147,7 +147,8 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 }
 
 // admit checks answers by their questions, takes them up, and returns the ones that the store
-// does not have yet. The store itself knows the answers to questions that are closed.
+// still has to make durable: also the ones that it has, as who gave them may have ended before that.
+// The store itself knows the answers to questions that are closed.
 func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answer) (unkept []run.Answer, err error) {
 	open, err := run.CheckOpen(l.state, answers)
 	switch {
@@ -162,9 +163,12 @@ func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answe
 	for _, a := range l.answers {
 		kept[a.Ask] = a
 	}
-	unkept, err = run.CheckAnswers(run.HeadOf(l.state), kept, open)
-	l.answers = append(l.answers, unkept...)
-	return unkept, err
+	fresh, err := run.CheckAnswers(run.HeadOf(l.state), kept, open)
+	if err != nil {
+		return nil, err
+	}
+	l.answers = append(l.answers, fresh...)
+	return open, nil
 }
 
 // HeldError says until when another process holds a run, if it does not renew its lease. It

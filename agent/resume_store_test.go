@@ -19,6 +19,7 @@ type listed struct {
 	calls  []string
 	before func()       // called once, before a run is taken
 	append func() error // fails an append; nil: none fails
+	given  []run.Answer // that were kept
 }
 
 func (s *listed) Load(ctx context.Context, key run.Key) (*run.Log, error) {
@@ -31,11 +32,13 @@ func (s *listed) Append(ctx context.Context, l run.Lease, head run.Head, records
 	if s.append != nil {
 		return s.append()
 	}
+	s.given = append(s.given, answers...)
 	return s.Store.Append(ctx, l, head, records, answers...)
 }
 
 func (s *listed) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	s.calls = append(s.calls, "answer")
+	s.given = append(s.given, answers...)
 	return s.Store.Answer(ctx, key, answers)
 }
 
@@ -176,6 +179,34 @@ func TestAnswerOfAFailedResume(t *testing.T) {
 	}
 	if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" {
 		t.Errorf("got %q, %v, want the answer", got.Answer, err)
+	}
+}
+
+// An answer that the store has already need not be durable: who gave it may have ended before. It is given to
+// the store again, with the first records or without them.
+func TestEqualAnswerIsMadeDurable(t *testing.T) {
+	key := run.Key{ID: "0"}
+	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errors.New("the disk is full")} {
+		t.Run(name, func(t *testing.T) {
+			store, a, ask, worked := waitingRun(t)
+			yes := run.Answer{Ask: ask, Action: run.Allow}
+			if err := store.Store.Answer(t.Context(), key, []run.Answer{yes}); err != nil {
+				t.Fatal(err)
+			}
+			if broken != nil {
+				store.append = func() error { return broken }
+			}
+			if _, err := a.ResumeRun(t.Context(), key, yes); !errors.Is(err, broken) {
+				t.Errorf("got %v, want %v", err, broken)
+			}
+			if len(store.given) == 0 || store.given[0].Ask != ask {
+				t.Errorf("got the answers %v in %q, want the one that was given", store.given, store.calls)
+			}
+			store.append = nil
+			if got, err := a.ResumeRun(t.Context(), key); broken != nil && (err != nil || got.Answer != "done") || worked.Load() != 1 {
+				t.Errorf("got %q, %v after %d calls, want one call", got.Answer, err, worked.Load())
+			}
+		})
 	}
 }
 
