@@ -71,7 +71,7 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 // create begins a run in the store, or gives the input to the run of that name.
 func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in Input) (*loaded, error) {
 	s := new(run.State)
-	first := run.Record{Seq: 1, At: time.Now().UTC().Truncate(time.Millisecond), Change: begun}
+	first := run.Record{Seq: 1, At: time.Now().UTC(), Change: begun} // which tells runs of one name apart
 	err := run.Apply(s, first)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*
 	if h.lease, err = a.opts.Store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, a.heldUntil(ctx, key, err)
 	}
-	if h.lease.Seq != l.state.Seq { // another process went on with it meanwhile
+	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it meanwhile
 		if err = l.load(ctx, a, key); err == nil {
 			unkept, err = l.admit(ctx, a.opts.Store, answers)
 		}

@@ -54,6 +54,9 @@ func (e *engine) record(events []Event, changes ...run.Change) error {
 
 func (e *engine) recordLocked(events []Event, changes ...run.Change) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
+	if began := e.ledger.root.Created; now.Before(began) {
+		now = began
+	}
 	for i, c := range changes {
 		var with []Event
 		switch rest := len(changes) - i; { // the last events come with the last changes, one each

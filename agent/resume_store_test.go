@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -131,7 +132,12 @@ func TestResumeOfHeldRun(t *testing.T) {
 // waitingRun is a run that waits for an approval, in a store that is watched. worked counts the calls.
 func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()
-	store, worked = &listed{Store: run.NewMemory()}, new(atomic.Int64)
+	return waitingRunIn(t, run.NewMemory())
+}
+
+func waitingRunIn(t *testing.T, kept run.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
+	t.Helper()
+	store, worked = &listed{Store: kept}, new(atomic.Int64)
 	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
 	suspend(t, a, 0, 1)
 	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
@@ -225,6 +231,42 @@ func TestResumeBesideOthers(t *testing.T) {
 		}
 		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" || worked.Load() != 0 {
 			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Answer, err, worked.Load())
+		}
+	})
+	t.Run("another run of the name", func(t *testing.T) {
+		theRun := run.Key{ID: "0"}
+		for name, kept := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.EveryEffect), "SQLite": inSQLite(t)} {
+			store, a, ask, worked := waitingRunIn(t, kept)
+			old, err := store.Load(t.Context(), theRun)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store.before = func() {
+				if err := store.Delete(t.Context(), theRun); err != nil {
+					t.Error(err)
+				}
+				suspend(t, a, 0, 1)
+			}
+			if err := store.Store.Answer(t.Context(), theRun, []run.Answer{{Ask: ask, Action: run.Allow}}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := a.ResumeRun(t.Context(), theRun); err != nil || got.Status != run.Waiting || worked.Load() != 0 {
+				t.Errorf("%s: got %+v, %v after %d calls, want the new run to wait", name, got, err, worked.Load())
+			}
+			log, err := store.Load(t.Context(), theRun)
+			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.Asks[0] == ask || len(log.Answers) > 0 {
+				t.Fatalf("%s: got %+v, %v, want the new run at record %d with its own question", name, log, err, old.Head.Seq)
+			}
+			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: ask, Action: run.Allow}); !errors.Is(err, run.ErrNotAsked) {
+				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
+			}
+			err = run.Submit(t.Context(), store, theRun, run.Answer{Ask: ask, Action: run.Allow})
+			if !errors.Is(err, run.ErrNotAsked) {
+				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
+			}
+			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: log.Head.Asks[0], Action: run.Allow}); err != nil || worked.Load() != 1 {
+				t.Errorf("%s: got %v after %d calls, want the new run to go on", name, err, worked.Load())
+			}
 		}
 	})
 	t.Run("the end", func(t *testing.T) {

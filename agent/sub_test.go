@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -136,6 +138,45 @@ func TestSubAgentFails(t *testing.T) {
 		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
 	if text := lines(history(got))[2]; !strings.Contains(text, "enough") {
 		t.Errorf("the model is told %s, want the helper's answer at the limit", text)
+	}
+}
+
+// A panic of what approves is told, wherever the call is from: by an event, by the error of the call, and with its
+// stack in the log of the toolset.
+func TestApprovalPanicsBelow(t *testing.T) {
+	for name, asks := range map[string]bool{"Approve of the agent": true, "Approve of the toolset": false} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			breaks := func(context.Context, *adapter.Approval) (adapter.Decision, error) { panic("oh no") }
+			tools, opts := adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, agent.Options{}
+			if asks {
+				opts.Approve = breaks
+			} else {
+				tools.Approve = breaks
+			}
+			ran := false
+			work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) {
+				ran = true
+				return "", nil
+			}, &adapter.FuncOptions{Options: &tools})
+			helper := newAgent(t, play(uses(toolCall("1", "work", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{work}})
+			a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), opts)
+			var warned, failed bool
+			for e, err := range a.Events(t.Context(), human("go")) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch e := e.(type) {
+				case *agent.Warning:
+					warned = warned || strings.Contains(e.Text, "approve callback panicked: oh no")
+				case *agent.ToolEnd:
+					failed = failed || e.Name == "helper" && e.Result.Err != nil && strings.Contains(e.Result.Err.Error(), "oh no")
+				}
+			}
+			if !warned || !failed || ran || !strings.Contains(log.String(), "oh no") || !strings.Contains(log.String(), "sub_test.go") {
+				t.Errorf("got a warning: %t, an error: %t, a call: %t, and the log %s", warned, failed, ran, &log)
+			}
+		})
 	}
 }
 

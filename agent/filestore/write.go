@@ -46,7 +46,7 @@ func (s *Store) create(ctx context.Context, h run.Holder, first run.Head, record
 	if err := s.begin(s.path(name), l); err != nil {
 		return run.Lease{}, err
 	}
-	return run.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq}, nil
+	return run.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
 // begin writes a file with its first line, whole or not at all.
@@ -149,7 +149,7 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease r
 		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
 		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))
 		t.head.Held = now.Add(h.TTL)
-		lease = run.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq}
+		lease = run.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
 		return s.write(f, t, &line{Holder: h.Name, Head: t.head}, false)
 	})
 	if err != nil {

@@ -42,7 +42,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Reco
 	m.epoch++
 	head.Epoch, head.Held, head.Asks = m.epoch, time.Now().Add(h.TTL), slices.Clone(head.Asks)
 	m.runs[head.Key] = &kept{head: head, records: slices.Clone(records), answers: map[string]Answer{}}
-	return Lease{head.Key, head.Epoch, head.Seq}, nil
+	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
 }
 
 func (m *memory) Load(ctx context.Context, key Key) (*Log, error) {
@@ -96,7 +96,7 @@ func (m *memory) Acquire(ctx context.Context, key Key, h Holder) (Lease, error) 
 	}
 	m.epoch++
 	k.head.Epoch, k.head.Held = m.epoch, now.Add(h.TTL)
-	return Lease{key, k.head.Epoch, k.head.Seq}, nil
+	return Lease{key, k.head.Epoch, k.head.Seq, k.head.Created}, nil
 }
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {

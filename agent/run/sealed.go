@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -82,7 +84,7 @@ func (s *sealedStore) Answer(ctx context.Context, key Key, answers []Answer) err
 
 // answering seals answers and has them kept. Equal answers are sealed equally, so that the other
 // store finds out whether a question has another answer. One that an older secret has sealed is
-// found by sealing with that.
+// found by sealing with that. An error on the way says nothing of the answer.
 func (s *sealedStore) answering(key Key, answers []Answer, keep func([]Answer) error) error {
 	with := func(secret string) error {
 		sealed, err := s.sealAnswers(secret, key, answers)
@@ -91,16 +93,22 @@ func (s *sealedStore) answering(key Key, answers []Answer, keep func([]Answer) e
 		}
 		return keep(sealed)
 	}
-	err := with(s.keys.current)
-	for secret := range s.keys.secrets {
-		if !errors.Is(err, ErrAnswered) {
-			return err
+	answered := with(s.keys.current)
+	if !errors.Is(answered, ErrAnswered) {
+		return answered
+	}
+	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
+		if secret == s.keys.current {
+			continue
 		}
-		if secret != s.keys.current && with(secret) == nil {
+		switch err := with(secret); {
+		case err == nil:
 			return nil
+		case !errors.Is(err, ErrAnswered):
+			return fmt.Errorf("compare with an answer of run %q that secret %q may have sealed: %w; give the answer again", key.ID, secret, err)
 		}
 	}
-	return err
+	return answered
 }
 
 func (s *sealedStore) sealAnswers(secret string, key Key, answers []Answer) ([]Answer, error) {

@@ -355,3 +355,32 @@ func TestKeyRotation(t *testing.T) {
 		}
 	}
 }
+
+// unsure is a store that refuses the first answers, and then fails.
+type unsure struct {
+	run.Store
+	left int // answers to refuse
+	err  error
+}
+
+func (s *unsure) Answer(context.Context, run.Key, []run.Answer) error {
+	if s.left--; s.left >= 0 {
+		return fmt.Errorf("question %q: %w", "ask_8", run.ErrAnswered)
+	}
+	return s.err
+}
+
+// What keeps an answer from being compared is not taken for another answer.
+func TestKeyRotationWithoutTheStore(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: run.ErrAnswered} {
+		store := run.Sealed(&unsure{run.NewMemory(), refused, broken}, keys(t, "new", "older", "old"))
+		err := store.Answer(t.Context(), run.Key{ID: "run_1"}, []run.Answer{{Ask: "ask_8", Action: run.Accept}})
+		if !errors.Is(err, want) || errors.Is(err, run.ErrAnswered) != (want == run.ErrAnswered) {
+			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
+		}
+		if says := strings.Contains(err.Error(), `of run "run_1"`) && strings.Contains(err.Error(), "give the answer again"); says != (refused == 1 || refused == 2) {
+			t.Errorf("after %d refusals: got %q, want what was done, and what to do", refused, err)
+		}
+	}
+}

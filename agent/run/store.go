@@ -88,7 +88,12 @@ type Holder struct {
 type Lease struct {
 	Key   Key
 	Epoch uint64 // rises with each holder; no two leases of a key have the same
-	Seq   uint64 // of the last record when the run was taken; what changes a run ignores it
+
+	// Seq is the number of the last record when the run was taken, and Created is Head.Created. By both
+	// the holder knows the run that it has loaded: meanwhile another process may have gone on
+	// with it, or deleted it and begun one of the same key. What changes a run ignores them.
+	Seq     uint64
+	Created time.Time
 }
 
 // Head is what a store knows of a run without its records. The agent writes it with

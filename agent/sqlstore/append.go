@@ -33,7 +33,7 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	head.Answers = 0
-	lease := run.Lease{Key: head.Key, Seq: head.Seq}
+	lease := run.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
 	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {

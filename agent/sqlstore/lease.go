@@ -20,14 +20,19 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 		// A lease may be lost in a power cut: the clock keeps its epoch from being used again.
 		first := int64(run.FirstEpoch(now))
 		var epoch, seq int64
+		var data []byte
 		err = one(ctx, t, `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, holder = ?
-			WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch, seq`,
-			[]any{first, first, until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch, &seq)
+			WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch, seq, head`,
+			[]any{first, first, until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch, &seq, &data)
 		if isNone(err) {
 			return t.whyHeld(ctx, key)
 		}
-		lease.Epoch, lease.Seq = uint64(epoch), uint64(seq)
-		return err
+		if err != nil {
+			return err
+		}
+		head, err := decodeHead(key, data, epoch, 0, 0)
+		lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
+		return wrapRefusal(err)
 	})
 	if err != nil {
 		return run.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)

@@ -107,6 +107,13 @@ var faults = []struct {
 			return f.Store.Append(ctx, f.present(l.Key), head, records, answers...)
 		}
 	}},
+	{"does not say when the run was created", "lease", func(f *faulty) {
+		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+			l, err := f.Store.Acquire(ctx, key, h)
+			l.Created = time.Time{}
+			return l, err
+		}
+	}},
 	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
 		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
 			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {

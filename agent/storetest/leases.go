@@ -20,8 +20,8 @@ func lease(t *trial) {
 		t.wants("acquire what is held", err, run.ErrHeld)
 	}
 	t.wants("release", t.store.Release(t.Context(), first), nil)
-	if second := t.acquire(one, held); second.Epoch <= first.Epoch || second.Seq != d.head().Seq {
-		t.Errorf("got epoch %d at record %d after %d, want a higher one at %d", second.Epoch, second.Seq, first.Epoch, d.head().Seq)
+	if second := t.acquire(one, held); second.Epoch <= first.Epoch || second.Seq != d.head().Seq || !second.Created.Equal(d.head().Created) {
+		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.head().Seq, d.head().Created)
 	} else if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, second.Epoch)
 	}

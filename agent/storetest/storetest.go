@@ -138,8 +138,8 @@ func (t *trial) create(d *draft, ttl time.Duration) run.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lease.Key != d.key() || lease.Seq != d.head().Seq {
-		t.Fatalf("got the lease of %q at record %d, want %q at %d", lease.Key, lease.Seq, d.key(), d.head().Seq)
+	if lease.Key != d.key() || lease.Seq != d.head().Seq || !lease.Created.Equal(d.head().Created) {
+		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, d.key(), d.head().Created, d.head().Seq)
 	}
 	return lease
 }
