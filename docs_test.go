@@ -1,6 +1,7 @@
 package mcpchain
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -62,7 +63,9 @@ func TestConfigurations(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, block := range blocks(read(t, guide), "json") {
 			shown++
-			loader := config.Loader{Filters: true, SignIn: true}
+			loader := config.Loader{Filters: true, SignIn: true, Input: func(_ context.Context, in *config.Input) (string, error) {
+				return cmp.Or(in.Default, "x"), nil
+			}}
 			cfg, err := loader.Parse(t.Context(), guide, []byte(block), func(name string) (string, bool) { return name, true })
 			if err == nil {
 				err = cfg.Err()

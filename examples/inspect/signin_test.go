@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 	"github.com/mcpchain/mcpchain/examples/internal/peer"
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // A server behind a sign-in says so. -sign-in signs in, and the next run uses
@@ -56,7 +59,48 @@ func TestSignIn(t *testing.T) {
 func TestInputWithoutAnswer(t *testing.T) {
 	status, out, stderr := inspectFile(t, `{"inputs":[{"type":"promptString","id":"key","description":"The \u001b[2Jkey"}],
 		"servers":{"s":{"command":"x","env":{"KEY":"${input:key}"}}}}`)
-	if status != statusMissing || !strings.Contains(out, `cannot be used: `) || !strings.Contains(out, `input "key": there is no answer`) || !strings.Contains(stderr, `The \x1b[2Jkey: `) {
+	if status != statusMissing || !strings.Contains(out, `cannot be used: `) || !strings.Contains(out, `input "key": there is no answer: standard input has ended; give it a line for each input, or write ${NAME}`) || !strings.Contains(stderr, `The \x1b[2Jkey: `) {
 		t.Errorf("got %d, %q and %q", status, out, stderr)
+	}
+}
+
+// In a script, lines of standard input are the answers, as the guide says. An
+// empty line is the default.
+func TestInputsInAScript(t *testing.T) {
+	text, err := os.ReadFile("../../docs/mcp-json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, file, _ := strings.Cut(string(text), "```json\n{\n  \"inputs\"")
+	file, _, _ = strings.Cut(file, "```")
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"inputs"`+file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		lines, region, err string
+	}{
+		{"k1\nus\n", "us", ""},
+		{"k1\n\n", "eu", ""},
+		{"k1\nus", "us", ""},
+		{"k1\n", "", `input "region": there is no answer`},
+		{"k1\nasia\n", "", `input "region"`},
+	} {
+		you := &signin.Lines{In: bufio.NewReader(strings.NewReader(tt.lines)), Out: io.Discard}
+		cfg, err := (&options{file: path}).load(t.Context(), you)
+		if err != nil || len(cfg.Servers) != 1 {
+			t.Fatalf("%q: got %+v, %v", tt.lines, cfg, err)
+		}
+		s := cfg.Servers[0]
+		if tt.err != "" {
+			if s.Err == nil || !strings.Contains(s.Err.Error(), tt.err) {
+				t.Errorf("%q: got %v, want %s", tt.lines, s.Err, tt.err)
+			}
+			continue
+		}
+		c, ok := s.Transport.(*mcpclient.Command)
+		if !ok || !slices.Contains(c.Env, "KEY=k1") || !slices.Contains(c.Env, "REGION="+tt.region) {
+			t.Errorf("%q: got %+v and %v, want both answers", tt.lines, s.Transport, s.Err)
+		}
 	}
 }

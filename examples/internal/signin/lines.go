@@ -68,6 +68,9 @@ func (l *Lines) Input(_ context.Context, in *config.Input) (string, error) {
 	} else {
 		answer, err = l.ask(Question(in) + " ")
 	}
+	if errors.Is(err, ErrNoAnswer) {
+		err = fmt.Errorf("%w: standard input has ended; give it a line for each input, or write ${NAME} for a variable of the environment", err)
+	}
 	return Value(in, answer), err
 }
 
