@@ -3,7 +3,9 @@ package adapter
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 )
 
 // flatInput has all kinds of fields that are read in one pass.
@@ -15,20 +17,26 @@ type flatInput struct {
 	Byte   uint8   `json:"byte"`
 	Share  float64 `json:"share"`
 	Single float32
-	Not    []string `json:"-"`
+	Not    *int `json:"-"`
 }
 
-var flatTexts = []string{
-	`{}`, `{"name":"Ann","yes":true,"small":-3,"count":12,"byte":255,"share":1.5e3,"Single":0.1}`,
-	`{"name":"\u00e4\ud83d\ude00\ud800 \n"}`, "{\"name\":\"\xff\"}", `{"name":null,"count":null}`, `{"NAME":"Ann","single":2}`,
-	`{"name":"a","name":"b"}`, `{"count":1.0}`, `{"count":1e2}`, `{"small":128}`, `{"byte":-1}`, `{"share":1e999}`, `{"Single":1e39}`,
-	`{"count":"1"}`, `{"name":1}`, `{"yes":"true"}`, `{"other":[{}],"count":1}`, `{"n\u0061me":"x"}`, `{"hidden":"x","Not":["x"]}`,
-	` { "count" : 7 } `, `{"count":7} {}`, `{"count":7`, `[]`, `null`, `{"count":-0}`, `{"share":-0}`,
-}
+// flatTexts are read in one pass, and the others are left to encoding/json.
+var (
+	flatTexts = []string{
+		`{}`, `{"name":"Ann","yes":true,"small":-3,"count":12,"byte":255,"share":1.5e3,"Single":0.1}`, `{"yes":false}`,
+		`{"name":"\u00e4\ud83d\ude00\ud800 \n"}`, "{\"name\":\"\xff\"}", `{"name":"a","name":"b"}`, `{"n\u0061me":"x"}`,
+		`{"count":-0}`, `{"share":-0}`, `{"count":7, "name": "x"}`, ` { "count" : 7 }`, `{"small":-128,"byte":0,"count":9223372036854775807}`,
+	}
+	otherTexts = []string{
+		`{"name":null,"count":null}`, `{"NAME":"Ann","single":2}`, `{"count":1.0}`, `{"count":1e2}`, `{"small":128}`, `{"byte":-1}`,
+		`{"share":1e999}`, `{"Single":1e39}`, `{"count":"1"}`, `{"name":1}`, `{"yes":"true"}`, `{"other":[{}],"count":1}`,
+		`{"hidden":"x","Not":["x"]}`, `{"count":7} `, `{"count":7} {}`, `{"count":7`, `{"count":7,}`, `[]`, `null`, ``,
+	}
+)
 
 // Objects are read as encoding/json reads them, or left to it.
 func FuzzFlat(f *testing.F) {
-	for _, text := range flatTexts {
+	for _, text := range slices.Concat(flatTexts, otherTexts) {
 		f.Add([]byte(text))
 	}
 	reads := newFlat(reflect.TypeFor[flatInput]())
@@ -46,9 +54,28 @@ func FuzzFlat(f *testing.F) {
 // Objects with all kinds of fields are read in one pass, and so is none of a type that encoding/json
 // reads in its own way.
 func TestFlat(t *testing.T) {
-	var got flatInput
-	if !newFlat(reflect.TypeFor[flatInput]()).read([]byte(flatTexts[1]), reflect.ValueOf(&got).Elem()) || got.Byte != 255 || got.Name != "Ann" {
-		t.Errorf("got %+v for %s", got, flatTexts[1])
+	reads := newFlat(reflect.TypeFor[flatInput]())
+	for _, text := range flatTexts {
+		var got, want flatInput
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Error(err)
+		}
+		if !reads.read([]byte(text), reflect.ValueOf(&got).Elem()) || got != want {
+			t.Errorf("%s: got %+v, want %+v in one pass", text, got, want)
+		}
+	}
+	for _, text := range otherTexts {
+		if reads.read([]byte(text), reflect.ValueOf(new(flatInput)).Elem()) {
+			t.Errorf("%s: it is read in one pass", text)
+		}
+	}
+	for _, field := range []any{
+		"", false, 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), float32(0), float64(0), time.Duration(0),
+	} {
+		input := reflect.StructOf([]reflect.StructField{{Name: "V", Type: reflect.TypeOf(field)}})
+		if len(newFlat(input)) != 1 {
+			t.Errorf("a field of type %T is not read in one pass", field)
+		}
 	}
 	for _, other := range []any{
 		struct{ At readItself }{}, struct{ N json.Number }{}, struct{ flatInput }{}, struct{ P *int }{}, struct{ L []string }{}, map[string]string{},

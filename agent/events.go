@@ -159,8 +159,8 @@ type ModelEnd struct {
 	Turn       int           `json:"turn"`
 	Model      string        `json:"model,omitempty"` // that answered, empty when neither the model nor the caller names one
 	Text       string        `json:"text,omitempty"`
-	Reasoning  string        `json:"reasoning,omitempty"` // what the provider shows of it
-	ToolCalls  []run.Part    `json:"tool_calls,omitempty"`
+	Reasoning  string        `json:"reasoning,omitempty"`   // what the provider shows of it
+	ToolCalls  []run.Part    `json:"tool_calls,omitempty"`  // a copy: the caller may change the elements
 	StopReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
 	Usage      run.Spent     `json:"usage"`
 	Streamed   bool          `json:"streamed,omitempty"` // all of Text came as TextDelta already

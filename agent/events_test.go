@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -103,4 +104,28 @@ func TestEventsAsJSON(t *testing.T) {
 	slices.Sort(types)
 	slices.Sort(declared)
 	diff(t, "types of events", types, declared)
+}
+
+// What a caller does to the calls of a ModelEnd changes neither the calls nor the history.
+func TestCallsOfAnEventAreACopy(t *testing.T) {
+	got := ""
+	work := adapter.Func("work", "", func(_ context.Context, in struct{ X string }) (string, error) {
+		got = in.X
+		return "ok", nil
+	}, &adapter.FuncOptions{ReadOnly: true})
+	a := newAgent(t, play(uses(toolCall("1", "work", `{"X":"mine"}`)), says("done")), &agent.Options{Tools: []adapter.Source{work}})
+	result := &agent.Result{}
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end, ok := e.(*agent.ModelEnd); ok {
+			for i := range end.ToolCalls {
+				end.ToolCalls[i] = run.Part{Type: run.CallPart, ID: "2", Name: "other", Arguments: `{"X":"theirs"}`}
+			}
+		}
+		result.Add(e)
+	}
+	diff(t, "argument", got, "mine")
+	diff(t, "history", lines(history(result)), []string{`ai: 1=work({"X":"mine"})`, `tool: 1/work→"ok"`, `ai: "done"`})
 }

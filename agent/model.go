@@ -131,7 +131,11 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if final {
 		r.keepCalls(d.answerTool()) // the model may make no other
 	}
-	return r, stop, d.replied(c, r, r.event(d.state.Turn, stream.has(r.text), time.Since(began)), final)
+	end := r.event(d.state.Turn, stream.has(r.text), time.Since(began))
+	if d.ledger.out != nil {
+		end.ToolCalls = slices.Clone(end.ToolCalls) // the history has them, too
+	}
+	return r, stop, d.replied(c, r, end, final)
 }
 
 // generated returns the reply to a call of the model, counted and as the hooks leave it.
