@@ -102,10 +102,7 @@ func (w *work) putsSignIn(q *run.Ask, asks []*run.Ask) bool {
 // put puts a question to the person at hand, and records the answer. Without one the
 // question stays open.
 func (w *work) put(ctx context.Context, q *run.Ask) error {
-	w.show(&AnswerStart{Ask: q})
-	start := time.Now()
-	answer, err := w.person(ctx, q)
-	w.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
+	answer, err := w.putOnce(ctx, q)
 	switch {
 	case w.engine.ctx.Err() != nil:
 		return w.ended()
@@ -119,6 +116,23 @@ func (w *work) put(ctx context.Context, q *run.Ask) error {
 		return nil
 	}
 	return w.answered(*answer)
+}
+
+// putOnce asks the person at hand. A sign-in that the person is being asked for by another agent of the run
+// gets the answer to that.
+func (w *work) putOnce(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
+	if q.Kind == run.AskSignIn {
+		other, end, ended := w.ledger.signIns.begin(ctx, q)
+		if end == nil {
+			return other, ended
+		}
+		defer func() { end(answer, err) }()
+	}
+	w.show(&AnswerStart{Ask: q})
+	start := time.Now()
+	answer, err = w.person(ctx, q)
+	w.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
+	return answer, err
 }
 
 // notAnswered is the error of Options.Answer, which ends the run.
@@ -305,8 +319,10 @@ func (e *engine) suspend() error {
 func (e *engine) wake(answers []run.Answer) error {
 	now, goes := time.Now(), len(answers) > 0
 	for _, a := range refusalsFirst(answers) {
-		if err := e.answered(a); err != nil {
-			return err
+		for _, a := range append([]run.Answer{a}, e.forTree(a)...) {
+			if err := e.answered(a); err != nil {
+				return err
+			}
 		}
 	}
 	for _, q := range run.Open(e.state) {

@@ -46,6 +46,8 @@ type ledger struct {
 	polled  time.Time    // when that was asked last
 	kept    []run.Answer // that it had then
 
+	signIns signIns
+
 	asking  int           // model calls under way with a reservation
 	settled chan struct{} // closed when one is over
 }

@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -42,4 +45,90 @@ func (w *work) signedIn(c *run.Call) (func() error, error) {
 		return nil, nil
 	}
 	return w.again(c)
+}
+
+// signIns are the sign-ins that a person at hand is being asked for: each once at a time in a run and its sub-agents.
+type signIns struct {
+	mu    sync.Mutex // guards the field below
+	asked map[signIn]*askedSignIn
+}
+
+// signIn is what a person does at a server, for all calls that need it.
+type signIn struct{ server, url string }
+
+func signInOf(q *run.Ask) signIn { return signIn{q.Server, q.URL} }
+
+// askedSignIn is a question for a sign-in that was put.
+type askedSignIn struct {
+	done   chan struct{} // closed at its end
+	answer *run.Answer   // nil: no person answers, or the question failed
+	failed bool
+}
+
+// begin returns the function that the caller ends its question with. If the person is being asked for the same
+// already, it waits, and returns the answer: an acceptance, or nil if no person answers. After a refusal the
+// next one asks.
+func (s *signIns) begin(ctx context.Context, q *run.Ask) (answer *run.Answer, end func(*run.Answer, error), err error) {
+	for {
+		other, end := s.join(q)
+		if end != nil {
+			return nil, end, nil
+		}
+		select {
+		case <-other.done:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+		if a := other.answer; a == nil && !other.failed {
+			return nil, nil, nil
+		} else if a != nil && a.Action == run.Accept {
+			return signInAnswer(q, a), nil, nil
+		}
+	}
+}
+
+// join returns the question for the same that is put, or what ends the caller's own.
+func (s *signIns) join(q *run.Ask) (other *askedSignIn, end func(*run.Answer, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what := signInOf(q)
+	if other := s.asked[what]; other != nil {
+		return other, nil
+	}
+	if s.asked == nil {
+		s.asked = map[signIn]*askedSignIn{}
+	}
+	mine := &askedSignIn{done: make(chan struct{})}
+	s.asked[what] = mine
+	return nil, func(answer *run.Answer, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		mine.answer, mine.failed = answer, err != nil
+		delete(s.asked, what)
+		close(mine.done)
+	}
+}
+
+// signInAnswer is the answer to another question for the same sign-in.
+func signInAnswer(q *run.Ask, a *run.Answer) *run.Answer {
+	return &run.Answer{Ask: q.ID, Action: a.Action, By: a.By, At: a.At}
+}
+
+// forTree returns the same answer to the other questions of the run and its sub-agents, if it accepts a sign-in
+// that these are for, too.
+func (e *engine) forTree(a run.Answer) (others []run.Answer) {
+	if a.Action != run.Accept {
+		return nil
+	}
+	asks := run.Open(e.state)
+	i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask && q.Kind == run.AskSignIn })
+	if i < 0 {
+		return nil
+	}
+	for _, q := range asks {
+		if q.Kind == run.AskSignIn && q.ID != a.Ask && signInOf(q) == signInOf(asks[i]) {
+			others = append(others, *signInAnswer(q, &a))
+		}
+	}
+	return others
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -241,6 +242,85 @@ func TestSignInIsPutOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One sign-in is for the calls of an agent and of its sub-agents: the person at hand is asked once, and one answer from
+// elsewhere is enough.
+func TestSignInIsForTheTree(t *testing.T) {
+	tree := func(t *testing.T, g *gate, opts agent.Options) *agent.Agent {
+		helper := g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			if len(p.messages) == 1 {
+				return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
+			}
+			return says("helped")(ctx, p)
+		}), agent.Options{})
+		opts.Tools = []adapter.Source{sub(t, helper, agent.Sub)}
+		return g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			if len(p.messages) == 1 {
+				return uses(toolCall("a", "helper", `{"task":"x"}`), toolCall("b", "echo", `{"x":2}`), toolCall("c", "helper", `{"task":"y"}`))(ctx, p)
+			}
+			return says("done")(ctx, p)
+		}), opts)
+	}
+	want := []string{`tool: a/helper→"helped"`, `tool: b/echo→"{\"x\":2}"`, `tool: c/helper→"helped"`, `ai: "done"`}
+	for name, refusals := range map[string]int32{"at hand": 0, "at hand, after a refusal": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t)
+				var asked, together atomic.Int32
+				answer := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+					if together.Add(1) > 1 {
+						t.Error("the person is asked twice at the same time")
+					}
+					defer together.Add(-1)
+					time.Sleep(time.Second) // until all calls wait
+					if asked.Add(1) <= refusals {
+						a := q.Decline()
+						return &a, nil
+					}
+					g.sign(true)
+					return &run.Answer{Action: run.Accept}, nil
+				}
+				got := mustRun(t, tree(t, g, agent.Options{Answer: answer, ParallelWrites: true}), human("go"))
+				if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
+					t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
+				}
+				if refusals == 0 {
+					diff(t, "results", lines(history(got))[2:], want)
+				}
+			})
+		})
+	}
+	t.Run("from elsewhere", func(t *testing.T) {
+		store, g := run.NewMemory(), newGate(t)
+		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		if err != nil || len(got.Asks) != 3 {
+			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
+		}
+		g.sign(true)
+		answer, err := got.Asks[1].Accept(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err = tree(t, g, agent.Options{Store: store}).ResumeRun(t.Context(), theRun, answer); err != nil {
+			t.Fatal(err)
+		}
+		diff(t, "results", lines(history(got))[2:], want)
+		if g.ran != 3 {
+			t.Errorf("%d calls ran, want each once", g.ran)
+		}
+	})
+	t.Run("refused elsewhere", func(t *testing.T) {
+		store, g := run.NewMemory(), newGate(t)
+		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		if err != nil || len(got.Asks) != 3 {
+			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
+		}
+		got, err = tree(t, g, agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Asks[1].Decline())
+		if err != nil || len(got.Asks) != 2 || g.ran > 0 {
+			t.Errorf("got %+v, %v after %d calls, want two questions", got.Asks, err, g.ran)
+		}
+	})
 }
 
 // A question may be settled in another way: the wait for its answer ends, and what comes of it
