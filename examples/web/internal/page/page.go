@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
 )
 
 //go:embed files
@@ -26,20 +28,24 @@ type file struct {
 	kind, tag string
 }
 
+func fileOf(name string, data []byte) file {
+	hash := sha256.Sum256(data)
+	return file{data, types[path.Ext(name)], `"` + hex.EncodeToString(hash[:8]) + `"`}
+}
+
 // Handler serves / and the files below /page/.
 func Handler() http.Handler {
 	entries, err := files.ReadDir("files")
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
-	all := map[string]file{}
+	all := map[string]file{"frame.js": fileOf("frame.js", viewframe.Script)}
 	for _, entry := range entries {
 		data, err := files.ReadFile("files/" + entry.Name())
 		if err != nil {
 			panic(err)
 		}
-		hash := sha256.Sum256(data)
-		all[entry.Name()] = file{data, types[path.Ext(entry.Name())], `"` + hex.EncodeToString(hash[:8]) + `"`}
+		all[entry.Name()] = fileOf(entry.Name(), data)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := "index.html"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -144,48 +144,15 @@ func (v *view) openLink(ctx context.Context, url string) error {
 // message adds what a view writes to the conversation, as the view's words.
 func (s *Service) message(user string, v *view) func(context.Context, []mcp.Content) error {
 	return func(ctx context.Context, content []mcp.Content) error {
-		text := textOf(content)
-		if text == "" || len(text) > maxContext {
-			return apps.ErrInvalid
+		text, err := viewframe.Message(content)
+		if err != nil {
+			return err
 		}
 		if err := v.ask(ctx, "message", safetext.Exact(text), ""); err != nil {
 			return err
 		}
-		return s.opts.Talk.Say(talk.WithUser(ctx, user), user, v.call.Conversation, fromView(v.call.Server)+text)
+		return s.opts.Talk.Say(talk.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text)
 	}
-}
-
-// fromView marks words of a view for the model and for the user.
-func fromView(server string) string {
-	return "[Written by the view of the server " + safetext.Line(server, 100) + ", which I was shown:]\n"
-}
-
-// textOf is the text of content; other blocks are named.
-func textOf(content []mcp.Content) string {
-	var parts []string
-	for _, c := range content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			parts = append(parts, text.Text)
-		} else {
-			parts = append(parts, "(content that is no text)")
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-// takeContext keeps what a view wants the model to know before the next question.
-func (v *view) takeContext(c *host.ModelContext) error {
-	text := textOf(c.Content)
-	if c.StructuredContent != nil {
-		text += "\n" + string(c.StructuredContent)
-	}
-	if len(text) > maxContext {
-		return apps.ErrInvalid
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.context = strings.TrimSpace(text)
-	return nil
 }
 
 // TakeContext returns what the views of a conversation want the model to know, once.
@@ -199,12 +166,9 @@ func (s *Service) TakeContext(user, conversation string) (texts []string) {
 	}
 	s.mu.Unlock()
 	for _, v := range all {
-		v.mu.Lock()
-		if v.context != "" {
-			texts = append(texts, fromView(v.call.Server)+v.context)
+		if text := v.told.Take(); text != "" {
+			texts = append(texts, viewframe.From(v.call.Server)+text)
 		}
-		v.context = ""
-		v.mu.Unlock()
 	}
 	return texts
 }

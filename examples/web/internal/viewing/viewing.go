@@ -14,11 +14,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -33,7 +33,6 @@ const (
 	maxIncoming = 1 << 20 // bytes of a message of a view, as of a request of the page
 	maxOutgoing = 4 << 20
 	maxWaiting  = 64               // messages that a window has not got, and twice maxOutgoing bytes
-	maxContext  = 16 << 10         // bytes that a view tells the model
 	awayFor     = 30 * time.Second // how long a window may have no stream
 	requestTime = 24 * time.Hour   // of a call that waits for a person
 	loadTime    = 30 * time.Second
@@ -89,19 +88,9 @@ type Request struct {
 
 // Opened is how the page shows a view.
 type Opened struct {
-	Session string `json:"session"`
-	URI     string `json:"uri"`
-	Server  string `json:"server"`
-	HTML    string `json:"html"`
-	URL     string `json:"url"` // of the frame
-	Origin  string `json:"origin"`
-	Sandbox string `json:"sandbox"`
-	Allow   string `json:"allow"`
+	viewframe.Shown
 
-	Reaches  []string `json:"reaches,omitempty"` // origins that the view reaches
-	Refused  []string `json:"refused,omitempty"` // declared, and not given
-	Print    string   `json:"print"`             // of the document and its settings
-	Bordered *bool    `json:"bordered,omitempty"`
+	Session string `json:"session"`
 }
 
 // view is a session with a view.
@@ -111,10 +100,10 @@ type view struct {
 	call   talk.ViewCall // without a tool
 	conn   mcpclient.Conn
 	host   *host.Session
+	told   viewframe.Context // for the model
 
-	mu      sync.Mutex // guards the fields below
-	asked   map[string]chan bool
-	context string // for the model
+	mu    sync.Mutex // guards the field below
+	asked map[string]chan bool
 }
 
 // The errors of requests.
@@ -150,17 +139,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	if err := s.begin(ctx, user, r, v, frame, tool, shown); err != nil {
 		return nil, err
 	}
-	out := &Opened{
-		Session: v.id, URI: document.URI, Server: shown.Server, HTML: string(document.HTML),
-		URL: frame.URL, Origin: frame.Origin, Sandbox: frame.Sandbox, Allow: frame.Allow,
-		Refused: slices.Concat(frame.Refused, document.Meta.Refused), Print: document.Fingerprint(), Bordered: document.Meta.PrefersBorder,
-	}
-	for _, list := range [][]string{frame.CSP.ConnectDomains, frame.CSP.ResourceDomains, frame.CSP.FrameDomains} {
-		out.Reaches = append(out.Reaches, list...)
-	}
-	slices.Sort(out.Reaches)
-	out.Reaches = slices.Compact(out.Reaches)
-	return out, nil
+	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id}, nil
 }
 
 // tool is a tool of a server that is connected, by the server's own name.
@@ -202,7 +181,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
-		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: v.takeContext, DisplayMode: v.changeMode,
+		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: v.told.Set, DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
 		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
 		Logger: s.opts.Logger.With("server", shown.Server, "view", v.call.URI),

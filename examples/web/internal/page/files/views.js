@@ -3,14 +3,12 @@
 import * as api from "./api.js";
 import { el, fresh, isSafe } from "./tree.js";
 import { callNode } from "./calls.js";
+import { Frame, heightOf, size } from "./frame.js";
 
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
 export const viewEvents = ["viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
 
-const reserved = "ui/notifications/sandbox-";
-const most = { message: 900_000, waiting: 4_000_000, count: 2000, batch: 500_000 }; // characters, and messages
 const acknowledge = 24; // messages between two notes of what the page has
-const heights = { least: 60, most: 600 };
 
 // Views are the views of a conversation. ask(node) shows a card and returns what removes it;
 // complain(text) tells of a failure; answer(run, body) answers a question of a view's call.
@@ -161,27 +159,12 @@ const accepted = {
   add: (print) => { try { localStorage.setItem(`view ${print}`, "1"); } catch { /* asked again */ } },
 };
 
-// sizes are the rules of the page for places of views: numbers of pixels alone get into them.
-const sizes = new Map();
-const sheet = new CSSStyleSheet();
-document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-
-function size(selector, box) {
-  if (box) sizes.set(selector, `${selector} { ${Object.entries(box).map(([name, n]) => `${name}: ${Number(n)}px`).join("; ")} }`);
-  else sizes.delete(selector);
-  sheet.replaceSync([...sizes.values()].join("\n"));
-}
-
 // Figure is the place of a view: the host's bar with the server's name, and the frame.
 class Figure {
   #views;
   #e;
   #opened;
   #frame;
-  #loaded = false;
-  #queue = [];
-  #waiting = 0;
-  #sending = false;
   #full = false;
   #runs = new Map();
   #place = el("div", { class: "stage" });
@@ -225,73 +208,28 @@ class Figure {
   }
 
   #load() {
-    const { url, sandbox, allow, server, bordered } = this.#opened;
-    this.#frame = el("iframe", { src: url, sandbox, allow: allow || undefined, title: `View of ${server}`, referrerpolicy: "no-referrer" });
+    const { session, server, bordered } = this.#opened;
+    this.#frame = new Frame(this.#opened, {
+      say: (texts) => api.viewSays(session, texts),
+      flooded: () => {
+        this.#views.complain(`The view of ${server} was closed: it sends too much.`);
+        this.end();
+      },
+      gone: () => this.closed(),
+      complain: (text) => this.#views.complain(text),
+    });
     this.node.classList.toggle("plain", bordered === false);
-    this.#place.replaceChildren(this.#frame);
+    this.#place.replaceChildren(this.#frame.node);
     this.#expand.hidden = this.#stop.hidden = false;
   }
 
   // takes reports whether a message is of this view's frame, and passes it on.
-  takes(event) {
-    if (!this.#frame || event.source !== this.#frame.contentWindow) return false;
-    const message = event.data;
-    if (event.origin !== this.#opened.origin || !message || typeof message !== "object") return true;
-    if (message.method === `${reserved}proxy-ready`) {
-      if (!this.#loaded) this.#post({ jsonrpc: "2.0", method: `${reserved}resource-ready`, params: { html: this.#opened.html } });
-      this.#loaded = true;
-      return true;
-    }
-    if (typeof message.method === "string" && message.method.startsWith(reserved)) return true;
-    let text;
-    try {
-      text = JSON.stringify(message);
-    } catch {
-      return true;
-    }
-    if (text.length > most.message) {
-      if (message.id !== undefined && message.method) this.#post({ jsonrpc: "2.0", id: message.id, error: { code: -32000, message: "the message is too large" } });
-      return true;
-    }
-    this.#queue.push(text);
-    this.#waiting += text.length;
-    if (this.#queue.length > most.count || this.#waiting > most.waiting) {
-      this.#views.complain(`The view of ${this.#opened.server} was closed: it sends too much.`);
-      this.end();
-      return true;
-    }
-    this.#flush();
-    return true;
-  }
+  takes(event) { return this.#frame?.takes(event) ?? false; }
 
-  async #flush() {
-    if (this.#sending) return;
-    this.#sending = true;
-    while (this.#queue.length > 0 && this.#opened) {
-      const batch = [];
-      for (let size = 0; this.#queue.length > 0 && (size === 0 || size + this.#queue[0].length < most.batch);) {
-        size += this.#queue[0].length;
-        batch.push(this.#queue.shift());
-        this.#waiting -= batch.at(-1).length;
-      }
-      try {
-        await api.viewSays(this.#opened.session, batch);
-      } catch (failure) {
-        if (failure.status === 404) { this.closed(); break; }
-        if (failure.status !== 429 && failure.status !== 0) { this.#views.complain(failure.message); continue; }
-        for (const text of batch.reverse()) { this.#queue.unshift(text); this.#waiting += text.length; }
-        await new Promise((resolve) => { setTimeout(resolve, 1000); });
-      }
-    }
-    this.#sending = false;
-  }
-
-  receive(message) { this.#post(message); }
-
-  #post(message) { this.#frame?.contentWindow?.postMessage(message, this.#opened.origin); }
+  receive(message) { this.#frame?.post(message); }
 
   resize(height) {
-    size(`#${this.node.id} .stage`, { height: Math.min(heights.most, Math.max(heights.least, Math.ceil(height))) });
+    size(`#${this.node.id} .stage`, { height: heightOf(height) });
   }
 
   // mode shows the view in full screen: below the bar, and above the cards and the question.
@@ -347,10 +285,8 @@ class Figure {
     if (!this.#opened) return;
     this.#views.forget(this.#opened.session);
     if (this.#full) this.mode(false);
+    this.#frame?.end();
     this.#opened = this.#frame = undefined;
-    this.#loaded = false;
-    this.#queue = [];
-    this.#waiting = 0;
     this.#place.replaceChildren();
     size(`#${this.node.id} .stage`);
     this.#says.textContent = "closed";
