@@ -61,7 +61,9 @@ func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Inte
 		return err
 	}
 	servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: talkative(ofServer, &heard{})}}}
-	servers.Serve(who, lent, s, 0, 0)
+	if err := servers.Serve(who, lent, s, 0, 0); err != nil {
+		return err
+	}
 	session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Lacks: lacks, Model: model, Servers: servers})
 	if err != nil {
 		return err

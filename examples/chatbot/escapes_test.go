@@ -159,7 +159,9 @@ func FuzzEscapes(f *testing.F) {
 			t.Fatal(err)
 		}
 		servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: talkative(ofServer, toServer)}}}
-		servers.Serve(who, lent, s, 0, 0)
+		if err := servers.Serve(who, lent, s, 0, 0); err != nil {
+			t.Fatal(err)
+		}
 		session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Lacks: lacks, Model: model, Servers: servers})
 		if err != nil {
 			return // the server's words are too strange

@@ -19,6 +19,7 @@
 //   - internal/diff says line by line what an edit changes
 //   - internal/media keeps pictures and sounds of servers as files
 //   - internal/picture draws pictures on terminals that can show them
+//   - internal/views shows views of tools' results on a page of this machine
 //   - internal/markdown draws a model's Markdown as it arrives
 //   - internal/wrap breaks lines between words
 package main
@@ -118,7 +119,9 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	defer func() { err = cmp.Or(err, closeStore()) }()
 	servers.Authorize(who, ui)
 	defer servers.Close()
-	servers.Serve(who, lent, ui, o.idleTimeout, o.callTimeout)
+	if err := servers.Serve(who, lent, ui, o.idleTimeout, o.callTimeout); err != nil {
+		return err
+	}
 	session, err := talk.Open(ctx, talk.Config{
 		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: o.catalog, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.prices, Store: store, Continue: o.resume,

@@ -74,6 +74,8 @@ func serveBadly(how string) {
 		})
 	case "workshop": // edits files, among other things
 		addWorkshop(s)
+	case "board": // has a view
+		addBoard(s)
 	case "thirteen": // has thirteen tools
 		for i := range 6 {
 			sdk.AddTool(s, &sdk.Tool{Name: fmt.Sprintf("extra_%d", i)}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {

@@ -5,7 +5,7 @@ const most = { message: 900_000, waiting: 4_000_000, count: 2000, batch: 500_000
 const heights = { least: 60, most: 600 };
 
 // heightOf is the height of a frame for the one that its view wants, in pixels.
-export const heightOf = (wanted) => Math.min(heights.most, Math.max(heights.least, Math.ceil(wanted)));
+export const heightOf = (wanted, most = heights.most) => Math.min(most, Math.max(heights.least, Math.ceil(wanted)));
 
 // sizes are the rules of the page for places of views: numbers of pixels alone get into them.
 const sizes = new Map();

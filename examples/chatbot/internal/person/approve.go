@@ -31,14 +31,17 @@ func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Deci
 		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
 		return adapter.Deny(noTerminal), nil
 	}
-	heading := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server)
+	heading, again := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server), "The model wants to run it:"
+	if a.View != "" {
+		heading, again = fmt.Sprintf("A view of the server %s wants to run %s there:", a.Server, tool), "A view of it wants to run it:"
+	}
 	changes, others := diff.Edits(a.Arguments)
 	text := ""
 	if changes == nil || string(others) != "{}" {
 		text = arguments(others)
 	}
 	if p.changed(a) {
-		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. The model wants to run it:", a.Server, tool)
+		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
 		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
 	}
 	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.Changes(changes), Question: "Allow it?", Answers: approvals}

@@ -95,6 +95,16 @@ type Drawing interface {
 	Draw(picture image.Image)
 }
 
+// Linking is a [Screen] on which a person can follow a link, and be asked at any time: also while the
+// person writes a question.
+type Linking interface {
+	// Link shows a line that ends with an address of the program, in one piece.
+	Link(style Style, text, address string)
+
+	// Suggest puts a text into the line of the next question. It is false if the line is not empty.
+	Suggest(text string) bool
+}
+
 // Choice is a question with a few answers.
 type Choice struct {
 	Heading  string   // the program's words

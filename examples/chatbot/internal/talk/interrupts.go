@@ -38,7 +38,11 @@ type Interrupts struct {
 	screen  screen.Screen // of a conversation, in which Ctrl-C ends only the turn
 	endTurn context.CancelCauseFunc
 	first   time.Time // of the first Ctrl-C
+	asides  map[*aside]bool
 }
+
+// aside is something that asks the person and is no part of a turn.
+type aside struct{ end context.CancelCauseFunc }
 
 // WatchSignals starts to watch. The context that it returns ends with the
 // program.
@@ -81,8 +85,15 @@ func (i *Interrupts) take(s os.Signal, now time.Time) {
 		return
 	}
 	i.first = now
-	if i.endTurn != nil {
+	switch {
+	case i.endTurn != nil:
 		i.endTurn(errInterrupted)
+		return
+	case len(i.asides) > 0:
+		for a := range i.asides {
+			a.end(errInterrupted)
+		}
+		i.screen.Note(screen.Warn, "refused; Ctrl-C again leaves")
 		return
 	}
 	i.screen.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave")
@@ -99,6 +110,25 @@ func (i *Interrupts) turn(parent context.Context) (context.Context, func()) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.endTurn = nil
+		cancel(nil)
+	}
+}
+
+// aside returns the context of something that asks the person and is no part of a turn, and a function to call
+// at its end. Ctrl-C ends it if there is no turn.
+func (i *Interrupts) aside(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	a := &aside{cancel}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.asides == nil {
+		i.asides = map[*aside]bool{}
+	}
+	i.asides[a] = true
+	return ctx, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.asides, a)
 		cancel(nil)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -93,17 +94,26 @@ func (l *Servers) Names() (names []string) {
 }
 
 // Serve has the person and the model answer what the servers ask. Idle and whole bound
-// each call of a server.
-func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, idle, whole time.Duration) {
+// each call of a server. Servers learn whether views are shown, which takes a screen with links.
+func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, idle, whole time.Duration) error {
+	_, views := s.(screen.Linking)
 	for i := range l.Good {
-		l.Good[i].Options = &mcpclient.Options{
+		options := &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
 			Logger:      warnings(s, l.Good[i].Name),
 			Restart:     l.restart(l.Good[i].Name, s),
 			Timeouts:    mcpclient.Timeouts{Idle: idle, Call: whole},
 		}
+		if views {
+			var err error
+			if options, err = apps.Declare(options); err != nil {
+				return err
+			}
+		}
+		l.Good[i].Options = options
 	}
+	return nil
 }
 
 // connect connects to the servers, and reports unreachable ones and mistakes in

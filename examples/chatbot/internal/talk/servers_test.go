@@ -4,7 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/typist"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
 func TestWarnings(t *testing.T) {
@@ -16,4 +20,24 @@ func TestWarnings(t *testing.T) {
 	}
 	want := strings.Repeat(`warning: msg=odd server=loud text="a\x1b[31m\nb"`+"\n", maxWarnings) + "warning: more of this is not shown\n"
 	s.Check(t, want)
+}
+
+// linked is a screen with links.
+type linked struct{ *typist.Screen }
+
+func (linked) Link(screen.Style, string, string) {}
+func (linked) Suggest(string) bool               { return false }
+
+// Servers learn that views are shown, if they are.
+func TestViewsAreDeclared(t *testing.T) {
+	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
+		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
+		if err := servers.Serve(person.New(s, false, nil, &person.Lacks{}), nil, s, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		_, shows := s.(linked)
+		if got := strings.Contains(string(servers.Good[0].Options.Protocol.Capabilities), apps.Extension); got != shows {
+			t.Errorf("%T: declared: got %v, want %v", s, got, shows)
+		}
+	}
 }

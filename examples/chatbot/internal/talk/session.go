@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/media"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/views"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -52,6 +53,7 @@ type Session struct {
 	tools  *adapter.Toolset
 	agent  *agent.Agent
 	skills []offered
+	views  *views.Service // nil: they are not shown
 
 	told    map[string]string            // the instructions of servers that the person has seen
 	watched map[string]*mcpclient.Client // servers whose end is told
@@ -79,6 +81,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 		s.tools.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
+	s.showViews()
 	if editor, ok := c.Screen.(screen.Completing); ok {
 		editor.CompleteBy(s.complete)
 	}
@@ -123,8 +126,13 @@ func (s *Session) retrying(err error, wait time.Duration) {
 	s.Screen.Progress("%s, again in %.0f s", what, math.Ceil(wait.Seconds()))
 }
 
-// Close ends the connections.
-func (s *Session) Close() { s.tools.Close() }
+// Close ends the views and the connections.
+func (s *Session) Close() {
+	if s.views != nil {
+		s.views.Close()
+	}
+	s.tools.Close()
+}
 
 // Ask asks a single question. At the end it reports failures for scripts.
 func (s *Session) Ask(ctx context.Context, question string) error {
@@ -200,6 +208,7 @@ func (s *Session) ask(ctx context.Context, text string) error {
 // ErrReported; the end of the program is not reported.
 func (s *Session) take(ctx context.Context, question run.Message) error {
 	s.turns++
+	s.tell(&question)
 	s.Trace.write(record{Event: "question", Turn: s.turns, Text: asked(question)})
 	return s.play(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
 		s.events(ctx, question)(yield)
@@ -226,6 +235,7 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 		case *agent.ToolEnd:
 			s.remember(resultOf(e))
 			s.keepMedia(e)
+			s.offerView(e)
 		case *agent.ModelEnd:
 			s.turn.Add(e.Usage)
 			s.sum.Add(e.Usage)

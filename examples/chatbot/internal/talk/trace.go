@@ -20,7 +20,7 @@ type Trace struct {
 }
 
 // record is a line of the file. Event is one of server, question, model_call,
-// approval, tool_start, progress, tool_end, sampling, elicitation, server_lost,
+// approval, tool_start, progress, tool_end, view_call, sampling, elicitation, server_lost,
 // answer and error.
 type record struct {
 	Event string    `json:"event"`

@@ -26,6 +26,12 @@ type (
 	tickMsg   time.Time
 )
 
+// suggestMsg puts a text into an empty editor.
+type suggestMsg struct {
+	text  string
+	taken chan<- bool // has room
+}
+
 // model is what stands below the scrollback.
 type model struct {
 	terminal  *Terminal
@@ -85,6 +91,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.status.end()
 	case eventMsg:
 		m.status.event(msg.event, time.Now())
+	case suggestMsg:
+		empty := m.editor.text() == ""
+		if empty {
+			m.editor.area.SetValue(msg.text)
+		}
+		msg.taken <- empty
 	case windowMsg:
 		m.status.window = int64(msg)
 	case tickMsg:

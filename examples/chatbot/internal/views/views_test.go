@@ -1,0 +1,436 @@
+package views
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+const patience = time.Minute
+
+// asked is a person who notes each question, and answers as the test says.
+type asked struct {
+	mu    sync.Mutex // guards the fields below
+	heard []string
+	no    bool
+	wait  bool // for the end of the context
+}
+
+func (p *asked) question(ctx context.Context, text string) error {
+	p.mu.Lock()
+	p.heard = append(p.heard, text)
+	no, wait := p.no, p.wait
+	p.mu.Unlock()
+	if wait {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	if no {
+		return apps.ErrDenied
+	}
+	return nil
+}
+
+func (p *asked) Approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	err := p.question(ctx, fmt.Sprintf("call %s %s by %s", a.Definition.Name, a.Arguments, a.View))
+	return adapter.Decision{Allow: err == nil}, nil
+}
+
+func (p *asked) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if err := p.question(ctx, "form "+params.Message); err != nil {
+		return nil, err
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ada"}}, nil
+}
+
+func (p *asked) OpenLink(ctx context.Context, server, url string) error {
+	return p.question(ctx, "link "+server+" "+url)
+}
+
+func (p *asked) TakeMessage(ctx context.Context, server, text string) error {
+	return p.question(ctx, "message "+server+" "+text)
+}
+
+func (p *asked) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.heard...)
+}
+
+// board is a server with a tool that has a view, and a tool for views that asks for a name.
+func board(t *testing.T) *adapter.Toolset {
+	t.Helper()
+	s := sdk.NewServer(&sdk.Implementation{Name: "board", Version: "1"}, nil)
+	s.AddResource(&sdk.Resource{URI: "ui://board/v", Name: "v", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "ui://board/v", MIMEType: apps.MIMEType, Text: "<p>the board", Meta: sdk.Meta{"ui": map[string]any{"csp": map[string]any{"connectDomains": []string{"https://a.example"}}}}}}}, nil
+	})
+	text := func(s string) *sdk.CallToolResult {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "show", Meta: sdk.Meta{"ui": map[string]any{"resourceUri": "ui://board/v"}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return text("shown"), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "pin", Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		got, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		if err != nil {
+			return nil, nil, err
+		}
+		return text(fmt.Sprint("pinned by ", got.Content["name"])), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "secret", Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"model"}}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return text("secret"), nil, nil
+	})
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	opts, err := apps.Declare(&mcpclient.Options{Elicitation: &asked{no: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "board", Transport: &mcpclient.HTTP{URL: server.URL}}}, &adapter.Options{Client: opts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ts.Close(); server.CloseClientConnections(); server.Close() })
+	return ts
+}
+
+// offered is a service with one view, and its address.
+func offered(t *testing.T, o Options) (*Service, string) {
+	t.Helper()
+	o.Tools = board(t)
+	s := New(o)
+	t.Cleanup(s.Close)
+	return s, offer(t, s, "{}")
+}
+
+func offer(t *testing.T, s *Service, arguments string) string {
+	t.Helper()
+	catalog := s.opts.Tools.Catalog(adapter.Plain)
+	res := catalog.Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "show", Arguments: "{}"}})
+	if res.Raw == nil {
+		t.Fatal(res.Err)
+	}
+	address, err := s.Offer(res.Tool, json.RawMessage(arguments), res.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// page is a page of a view, with the view in the test.
+type page struct {
+	t       *testing.T
+	address string
+	body    io.ReadCloser
+	lines   *bufio.Reader
+	opened  opened
+	id      int
+}
+
+func post(t *testing.T, address, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://"+r.Host)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+// load opens the page, and has the view begin.
+func load(t *testing.T, address string) *page {
+	t.Helper()
+	res := post(t, address+"open", `{"theme":"dark","width":500,"height":300}`)
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(res.Body)
+		t.Fatalf("got %s: %s", res.Status, text)
+	}
+	p := &page{t: t, address: address, body: res.Body, lines: bufio.NewReader(res.Body)}
+	first := p.next()
+	if first.Opened == nil {
+		t.Fatalf("got %+v, want how to show the view", first)
+	}
+	p.opened = *first.Opened
+	return p
+}
+
+// begin has the view begin, and returns what it is told of the host.
+func (p *page) begin() map[string]any {
+	p.t.Helper()
+	answer := p.ask("ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
+	p.say(`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`)
+	return answer["result"].(map[string]any)
+}
+
+func (p *page) next() (l line) {
+	p.t.Helper()
+	raw, err := p.lines.ReadBytes('\n')
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &l); err != nil {
+		p.t.Fatal(err)
+	}
+	return l
+}
+
+func (p *page) say(message string) {
+	p.t.Helper()
+	if res := post(p.t, p.address+"messages/"+p.opened.Session, `{"messages":[`+message+`]}`); res.StatusCode != http.StatusNoContent {
+		p.t.Fatalf("got %s", res.Status)
+	}
+}
+
+// ask sends a request of the view, and returns the answer.
+func (p *page) ask(method, params string) map[string]any {
+	p.t.Helper()
+	p.id++
+	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, p.id, method, params))
+	return p.until(func(m map[string]any) bool { return m["id"] == float64(p.id) && m["method"] == nil })
+}
+
+// until returns the first message that fits.
+func (p *page) until(fits func(map[string]any) bool) map[string]any {
+	p.t.Helper()
+	for {
+		var m map[string]any
+		if l := p.next(); l.Message == nil || json.Unmarshal(l.Message, &m) != nil || !fits(m) {
+			continue
+		}
+		return m
+	}
+}
+
+func (p *page) notified(method string) any {
+	p.t.Helper()
+	return p.until(func(m map[string]any) bool { return m["method"] == method })["params"]
+}
+
+// A view gets the call and its result, and its own calls go the way of a model's: to its server alone, asked about as
+// the view's, with the forms of the server.
+func TestView(t *testing.T) {
+	who := &asked{}
+	var mu sync.Mutex
+	var calls []string
+	s, address := offered(t, Options{Person: who, Ended: func(c *Call) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, fmt.Sprintf("%s %s %s %v", c.Server, c.Tool, c.Arguments, c.Err))
+	}})
+	p := load(t, address)
+	if got := p.opened; got.Server != "board" || got.Tool != "show" || got.HTML != "<p>the board" || got.Origin != s.site.frames || s.site.frames == s.site.origin ||
+		!cmp.Equal(got.Reaches, []string{"https://a.example"}) || strings.Contains(got.Sandbox, "popups") {
+		t.Errorf("got %+v", got)
+	}
+	about := p.begin()
+	context := about["hostContext"].(map[string]any)
+	if context["theme"] != "dark" || context["containerDimensions"].(map[string]any)["maxHeight"] != 300.0 || context["toolInfo"].(map[string]any)["tool"].(map[string]any)["name"] != "show" {
+		t.Errorf("got the context %v", context)
+	}
+	if diff := cmp.Diff(p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}})); diff != "" {
+		t.Errorf("input: got (-) want (+)\n%s", diff)
+	}
+	if got := fmt.Sprint(p.notified("ui/notifications/tool-result")); !strings.Contains(got, "text:shown") {
+		t.Errorf("got the result %s", got)
+	}
+	if got := fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)); !strings.Contains(got, "pinned by Ada") {
+		t.Errorf("got %s", got)
+	}
+	if got := p.ask("tools/call", `{"name":"secret","arguments":{}}`); got["error"] == nil {
+		t.Errorf("got %v, want no tool that is for models alone", got)
+	}
+	who.mu.Lock()
+	who.no = true
+	who.mu.Unlock()
+	if got := fmt.Sprint(p.ask("tools/call", `{"name":"pin","arguments":{}}`)["error"]); !strings.Contains(got, "denied") {
+		t.Errorf("got %s, want it denied", got)
+	}
+	want := []string{"call pin {} by ui://board/v", "form Who?", "call pin {} by ui://board/v"}
+	if diff := cmp.Diff(who.all(), want); diff != "" {
+		t.Errorf("asked: got (-) want (+)\n%s", diff)
+	}
+	p.say(`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"height":123}}`)
+	for p.next().Height != 123 {
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(calls) != 2 || calls[0] != "board pin {} <nil>" {
+		t.Errorf("heard of the calls %q", calls)
+	}
+}
+
+// What a view asks of the person is asked, until the person has refused it several times. What it wants the
+// model to know is given once.
+func TestViewAsks(t *testing.T) {
+	who := &asked{}
+	s, address := offered(t, Options{Person: who})
+	p := load(t, address)
+	p.begin()
+	link, message := `{"url":"https://b.example/x"}`, `{"role":"user","content":{"type":"text","text":"hello"}}`
+	for method, params := range map[string]string{"ui/open-link": link, "ui/message": message, "ui/update-model-context": `{"content":[{"type":"text","text":" two notes "}]}`} {
+		if got := p.ask(method, params); got["error"] != nil {
+			t.Errorf("%s: got %v", method, got["error"])
+		}
+	}
+	if diff := cmp.Diff(s.Told(), []Words{{"board", "two notes"}}); diff != "" {
+		t.Errorf("told: got (-) want (+)\n%s", diff)
+	}
+	if got := s.Told(); got != nil {
+		t.Errorf("told again: %v", got)
+	}
+	if got := p.ask("ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<10)+`"}]}`); got["error"] == nil || s.Told() != nil {
+		t.Errorf("got %v, want much text refused", got)
+	}
+	who.mu.Lock()
+	who.no, who.heard = true, nil
+	who.mu.Unlock()
+	for range maxRefused + 3 {
+		p.ask("ui/open-link", link)
+	}
+	if got := fmt.Sprint(p.ask("ui/message", message)["error"]); len(who.all()) != maxRefused || !strings.Contains(got, "not asked again") {
+		t.Errorf("asked %d times, want %d; the view is told %s", len(who.all()), maxRefused, got)
+	}
+}
+
+// Closing a page asks the view to end. A page that goes ends its questions, and the service with all.
+func TestEnd(t *testing.T) {
+	who := &asked{}
+	s, address := offered(t, Options{Person: who})
+	p := load(t, address)
+	p.begin()
+	closed := make(chan int, 1)
+	go func() { closed <- post(t, p.address+"close/"+p.opened.Session, "{}").StatusCode }()
+	m := p.until(func(m map[string]any) bool { return m["method"] == "ui/resource-teardown" })
+	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{}}`, m["id"]))
+	if got := <-closed; got != http.StatusNoContent {
+		t.Errorf("got %d", got)
+	}
+	if _, err := io.ReadAll(p.lines); err != nil {
+		t.Errorf("the page was told %v, want the end", err)
+	}
+	if res := post(t, p.address+"messages/"+p.opened.Session, `{"messages":[]}`); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a message after the end: got %s", res.Status)
+	}
+
+	who.mu.Lock()
+	who.wait = true
+	who.mu.Unlock()
+	p = load(t, address)
+	p.begin()
+	p.say(`{"jsonrpc":"2.0","id":77,"method":"ui/open-link","params":{"url":"https://b.example/"}}`)
+	for end := time.Now().Add(patience); len(who.all()) == 0; {
+		if time.Now().After(end) {
+			t.Fatal("nothing is asked")
+		}
+	}
+	_ = p.body.Close() // ends the question: Close waits for it
+	s.Close()
+	if _, err := s.Offer(nil, nil, nil); err == nil {
+		t.Error("a view was offered after the end")
+	}
+	for _, host := range []string{s.site.host, strings.TrimPrefix(s.site.frames, "http://")} {
+		if conn, err := net.Dial("tcp", host); err == nil {
+			_ = conn.Close()
+			t.Errorf("%s listens after the end", host)
+		}
+	}
+}
+
+// Nothing listens before there is a view. The page is for its own address, its own scripts and its token alone.
+func TestGuard(t *testing.T) {
+	if s := New(Options{}); s.site != nil {
+		t.Error("the service listens without a view")
+	}
+	s, address := offered(t, Options{Person: &asked{}})
+	own := "http://" + s.site.host
+	for _, tt := range []struct {
+		what, method, url, host, origin, kind string
+		want                                  int
+	}{
+		{"the page", "GET", address, "", "", "", 200},
+		{"its script", "GET", address + "page.js", "", own, "", 200},
+		{"no token", "GET", own + "/", "", "", "", 404},
+		{"a wrong token", "GET", own + "/" + strings.Repeat("A", 26) + "/", "", "", "", 404},
+		{"the script without a token", "GET", own + "/page.js", "", "", "", 404},
+		{"a file beside the page", "GET", address + "..%2fsite.go", "", "", "", 404},
+		{"another host", "GET", address, "evil.example", "", "", 421},
+		{"another name of this machine", "GET", address, strings.Replace(s.site.host, "127.0.0.1", "localhost", 1), "", "", 421},
+		{"another origin", "GET", address, "", "https://evil.example", "", 403},
+		{"the origin of views", "POST", address + "open", "", s.site.frames, "application/json", 403},
+		{"a form of another site", "POST", address + "open", "", "null", "text/plain", 403},
+		{"no origin", "POST", address + "open", "", "", "application/json", 403},
+		{"a form", "POST", address + "open", "", own, "text/plain", 415},
+		{"a wrong token to open", "POST", own + "/" + strings.Repeat("A", 26) + "/open", "", own, "application/json", 404},
+		{"a wrong session", "POST", address + "messages/x", "", own, "application/json", 404},
+		{"the sandbox has no page", "GET", s.site.frames + strings.TrimPrefix(address, own), "", "", "", 404},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, bytes.NewReader([]byte("{}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.host != "" {
+			r.Host = tt.host
+		}
+		for name, value := range map[string]string{"Origin": tt.origin, "Content-Type": tt.kind} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.what, res.StatusCode, tt.want)
+		}
+		if policy := res.Header.Get("Content-Security-Policy"); tt.want == 200 && !strings.HasSuffix(policy, "frame-src "+s.site.frames) {
+			t.Errorf("%s: got the policy %q", tt.what, policy)
+		}
+	}
+}
+
+// Views, what they are kept with, and pages are bounded.
+func TestBounds(t *testing.T) {
+	s, first := offered(t, Options{Person: &asked{}})
+	for range maxOpen {
+		load(t, first)
+	}
+	if res := post(t, first+"open", "{}"); res.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("got %s for one page too many", res.Status)
+	}
+	large := offer(t, s, `{"a":"`+strings.Repeat("x", maxKept)+`"}`)
+	if s.of(strings.Split(first, "/")[3]) != nil || s.of(strings.Split(large, "/")[3]) == nil {
+		t.Error("want the newest view alone")
+	}
+	for range maxViews {
+		offer(t, s, "{}")
+	}
+	if len(s.views) != maxViews || len(s.order) != maxViews || s.of(strings.Split(large, "/")[3]) != nil {
+		t.Errorf("got %d views, want %d", len(s.views), maxViews)
+	}
+}
