@@ -1,6 +1,6 @@
 // Package views shows views of tools' results on a page of this machine.
 //
-// A view that is offered has an address with a token, which nobody guesses. The page there frames the view in
+// A view that is offered has an address with a token that cannot be guessed. The page there frames the view in
 // a sandbox of another origin; one page is one session with the view, and ends it. Nothing listens before the
 // first view is offered.
 package views
