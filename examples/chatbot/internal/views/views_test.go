@@ -427,7 +427,7 @@ func TestBounds(t *testing.T) {
 	if s.of(strings.Split(first, "/")[3]) != nil || s.of(strings.Split(large, "/")[3]) == nil {
 		t.Error("want the newest view alone")
 	}
-	for range maxViews {
+	for range maxViews + 2 {
 		offer(t, s, "{}")
 	}
 	if len(s.views) != maxViews || len(s.order) != maxViews || s.of(strings.Split(large, "/")[3]) != nil {
