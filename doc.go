@@ -18,7 +18,8 @@
 //	assistant, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tools}})
 //	result, err := assistant.Run(ctx, agent.Text("What is 17 plus 25?"))
 //
-// The programs under examples are to start from: quickstart is this one, chatbot a terminal
-// program over an mcp.json, inspect a look at servers without a model. The guides are in the
-// folder docs of the repository.
+// The programs under examples are to start from: examples/quickstart is this one,
+// examples/chatbot a terminal program over an mcp.json, examples/web a page for several people,
+// examples/inspect a look at servers without a model. README.md of the repository leads to the
+// guides: docs/agent.md, docs/adapter.md, docs/sampling.md, docs/mcp-json.md and others.
 package mcpchain

@@ -18,6 +18,8 @@
 // langchaingo's own agents take ts.Tools(). Other profiles than [Plain] write the
 // schemas for a provider that does not take them as they are.
 //
+// The guide is docs/adapter.md of the repository, and examples/quickstart a whole program.
+//
 // # Life
 //
 // A toolset follows its servers: [Toolset.Add], [Toolset.Remove],

@@ -5,6 +5,8 @@
 //	…
 //	result, err := a.Run(ctx, agent.Text("What is on my calendar?"))
 //
+// The guide is docs/agent.md of the repository, and examples/agent a whole program.
+//
 // # Runs
 //
 // A run is data, and an agent is a recipe: the [run.State] of a run is the fold of its

@@ -23,7 +23,7 @@
 //	                 │ notify ▸ Options.OnNotification│ ◀────── "something changed"
 //	                 └────────────────────────────────┘
 //
-// Package mcp has the words of the protocol: tools, results, content, errors.
+// Package mcp has the words of the protocol. A whole program is examples/client.
 //
 // # Transports
 //

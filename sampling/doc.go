@@ -27,4 +27,6 @@
 //
 // Revision 2026-07-28 of the protocol deprecates sampling, but servers still
 // use it.
+//
+// The guide is docs/sampling.md of the repository, and examples/sampling a whole program.
 package sampling

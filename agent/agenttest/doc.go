@@ -1,4 +1,15 @@
 // Package agenttest tests agents without a model and without a server program: a [Model]
 // plays a script and remembers its prompts, and a [Server] is an MCP server of Go
 // functions in the same process.
+//
+//	model := agenttest.Play(
+//		agenttest.Use(agenttest.Wanted{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+//		agenttest.Say("It rains in Oslo."),
+//	)
+//	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}})
+//	…
+//	result, err := a.Run(ctx, agent.Text("How is the weather in Oslo?"))
+//
+// The guide docs/agent.md of the repository has a chapter on tests, and examples/testing is a
+// test of a whole agent.
 package agenttest

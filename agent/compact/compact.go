@@ -9,6 +9,12 @@
 // result stays. If that is not enough, it leaves out the oldest turns. [Summarize] puts a
 // summary in the place of the turns that Trim leaves out.
 //
+//	a, err := agent.New(model, &agent.Options{
+//		Compact: compact.Trim(&compact.Options{Window: 32_000}),
+//	})
+//
+// The guide docs/agent.md of the repository has a chapter on long histories.
+//
 // What a compactor never does, whatever the history:
 //
 //   - It parts no call from its result, and leaves out no call without a result.

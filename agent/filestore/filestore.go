@@ -3,6 +3,12 @@
 // Any number of processes of one machine may share a directory. Its file system has to be local, as
 // the processes exclude each other by file locks.
 //
+//	store, err := filestore.Open("runs", nil)
+//	…
+//	a, err := agent.New(model, &agent.Options{Store: store})
+//
+// The guide is docs/durability.md of the repository.
+//
 // # What a line has
 //
 // A line is one change: new records, answers, or a new holder. It ends with the run's head, so that

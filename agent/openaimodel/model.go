@@ -10,6 +10,8 @@
 // gets only text, an interrupted stream is an error, a temperature is sent only
 // if it is set, the host's model name, token counts and failures are kept, and
 // temporary failures are retried.
+//
+// The guide is docs/agent.md of the repository.
 package openaimodel
 
 import (

@@ -10,6 +10,8 @@
 // tool that is sent (execute_tool). The spans of an MCP client (package otelmcp), of a
 // sub-agent and of whatever a tool does are children of execute_tool.
 //
+// The guide is docs/observability.md of the repository.
+//
 // # Suspended runs
 //
 // A run that waits for a person, or whose process ends, goes on in another span invoke_agent,

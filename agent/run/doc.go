@@ -2,14 +2,16 @@
 //
 // A [State] is all there is to a run: its history, the tool calls of its present
 // turn, what it asks a person, and what it has spent. It is the fold of its
-// [Record]s, an append-only list that a [Store] keeps:
+// records, an append-only list that a [Store] keeps, see [Record]:
 //
 //	state, err := run.Fold(log.Records)
 //
 // Package agent moves a run on; it appends a record before and after everything that
-// has an effect. A run that waits for a person is rows of a store: the open [Ask]s of
-// a state are answered from any process by [Store.Answer].
+// has an effect. A run that waits for a person is rows of a store: the open questions
+// of a state, see [Ask], are answered from any process by [Store.Answer].
 //
 // A state has secrets of others, such as the request states and task ids of servers.
 // [Sealed] encrypts what a store keeps, [Keys.Seal] a state that leaves the server.
+//
+// The guide is docs/durability.md of the repository.
 package run

@@ -13,6 +13,8 @@
 //
 // Each text is verified as [skills.Load] does, and is marked as a server's words: a skill
 // gives no permission, and the tools that it wants to use are a claim.
+//
+// The guide docs/agent.md of the repository has a chapter on skills.
 package skillset
 
 import (

@@ -11,6 +11,8 @@
 // New makes the tables, whose names begin with mcpchain_, and refuses a database whose
 // settings can lose what it has committed.
 //
+// The guide is docs/durability.md of the repository.
+//
 // # SQLite
 //
 // The driver has to give SQLite 3.35 or later, in a file of a local disk. The store

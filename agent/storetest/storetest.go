@@ -6,6 +6,8 @@
 //	}
 //
 // [Reopen] adds what holds after a restart.
+//
+// The guide docs/durability.md of the repository says what a store promises.
 package storetest
 
 import (

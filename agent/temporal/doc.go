@@ -25,6 +25,8 @@
 // Do not use [agent.Recover] with the same store: both would drive its runs. That does no harm to
 // the runs, but workers wait for each other's leases.
 //
+// The guide is docs/scaling.md of the repository.
+//
 // # Workers that end
 //
 // A step holds the lease of its run, and tells Temporal that it lives. If a worker dies, another one

@@ -14,6 +14,8 @@
 // folder keeps the session with a view, package sandbox serves the page in which a view
 // runs. Nothing here shows anything.
 //
+// The guide is docs/apps.md of the repository.
+//
 // # Bounds
 //
 //	document of a view        16 MiB

@@ -32,6 +32,9 @@
 // Comments, trailing commas and a byte order mark are accepted. Files are read,
 // never written.
 //
+// The guide is docs/mcp-json.md of the repository, and examples/inspect tells what becomes of a
+// file.
+//
 // # Mistakes
 //
 // A key that is neither known nor meant for another program is an [Error] with

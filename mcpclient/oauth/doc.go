@@ -16,6 +16,9 @@
 //		Client: auth.Client(),
 //	}, nil)
 //
+// The guide is docs/authorization.md of the repository, and `go run ./examples/oauth -demo` there
+// has a server to sign in to.
+//
 // # Which grant
 //
 //	AuthorizationCode   a person signs in, in a browser

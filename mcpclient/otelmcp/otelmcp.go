@@ -33,6 +33,8 @@
 //     message_too_large, too_many_rounds, too_many_pages: as the errors of package mcpclient
 //   - panic
 //   - _OTHER
+//
+// The guide is docs/observability.md of the repository.
 package otelmcp
 
 import (

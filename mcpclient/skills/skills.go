@@ -10,6 +10,8 @@
 // A server has skills if it declares the extension io.modelcontextprotocol/skills. No
 // file is read before it is asked for.
 //
+// Package agent/skillset gives skills to a model; see docs/agent.md of the repository.
+//
 // # Bounds
 //
 //	files of a skill           512, 16 MiB together

@@ -18,6 +18,8 @@
 // declared. A view may know that its document was written for another host: each request is
 // checked as one of an attacker.
 //
+// The guide is docs/apps.md of the repository.
+//
 // # Bounds
 //
 //	message of the view                4 MiB    Limits.Incoming

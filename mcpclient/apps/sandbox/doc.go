@@ -11,6 +11,8 @@
 // either direction. The page must take messages only from the window of its iframe and from [Frame.Origin], and
 // its own policy should allow frames of the sandbox's origin alone (frame-src).
 //
+// The guide is docs/apps.md of the repository.
+//
 // # Origins
 //
 // The sandbox has an origin of its own, and refuses to be the host's. With one origin for all

@@ -1,0 +1,51 @@
+package mcpchain
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPackagesLeadOn looks at the comments of public packages: each leads to a guide or to package
+// mcpclient, and what it leads to is there.
+func TestPackagesLeadOn(t *testing.T) {
+	public, _ := tree(t)
+	if len(public) < 20 {
+		t.Fatalf("got %d packages, want all that are public", len(public))
+	}
+	for folder := range public {
+		comment := packageComment(t, folder)
+		leads := regexp.MustCompile(`\b(docs|examples)/[\w-]+(\.md)?\b`).FindAllString(comment, -1)
+		for _, place := range leads {
+			if _, err := os.Stat(place); err != nil {
+				t.Errorf("%s: %v", folder, err)
+			}
+		}
+		if len(leads) == 0 && !strings.Contains(comment, "package mcpclient") && !strings.Contains(comment, "package\nmcpclient") && folder != "." {
+			t.Errorf("%s: the comment of the package leads to no guide", folder)
+		}
+	}
+}
+
+// packageComment is the comment of the package in a folder.
+func packageComment(t *testing.T, folder string) (comment string) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment += parsed.Doc.Text()
+	}
+	return comment
+}
