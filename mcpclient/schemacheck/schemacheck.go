@@ -9,6 +9,7 @@
 // draft-04, and refuses other dialects by name. It follows only references
 // inside the schema and never fetches one: a schema with another reference is
 // refused. Formats are annotations, as 2020-12 demands.
+//
 // Options.Schemas of package mcpclient says what is checked.
 //
 // # Bounds
