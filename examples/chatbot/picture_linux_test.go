@@ -66,7 +66,7 @@ func (m *emulator) picture() []byte {
 	for i, dot := range []string{"#ff5f57", "#febc2e", "#28c840"} {
 		fmt.Fprintf(&b, `<circle cx="%d" cy="18" r="5" fill="%s"/>`+"\n", 20+18*i, dot)
 	}
-	fmt.Fprintln(&b, `<g font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve">`)
+	fmt.Fprintln(&b, `<g font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">`)
 	for y := range rows {
 		for x := 0; x < columns; {
 			first := m.vt.Cell(x, y)
@@ -79,6 +79,7 @@ func (m *emulator) picture() []byte {
 				text += string(max(c.Char, ' '))
 			}
 			if text = strings.TrimRight(text, " "); text != "" {
+				text = strings.ReplaceAll(text, " ", "\u00a0") // browsers drop other spaces at the beginning, and stretch the rest
 				fmt.Fprintf(&b, `<text x="%.1f" y="%d" textLength="%.1f" fill="%s"%s>%s</text>`+"\n", 16+float64(from)*cellWidth, 48+y*cellHeight,
 					float64(len([]rune(text)))*cellWidth, colour(first.FG), weight(first), html.EscapeString(text))
 			}

@@ -60,6 +60,7 @@ func TestFormIsCheckedAgain(t *testing.T) {
 	ada.ask("call register {}")
 	ada.click(".card button", "Allow")
 	ada.see(".card.form", "Who comes to visit?")
+	ada.await("!document.querySelector('.card.form').textContent.includes('[A-Z]')") // the description stands in for it
 	ada.expectErrors("422")
 	ada.fill("Full name", "Łucja")
 	ada.fill("E-mail", "a..b@example.com") // the page's own check lets it pass

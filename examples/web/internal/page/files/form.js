@@ -64,7 +64,8 @@ function control(field) {
   };
 }
 
-// bounds says in words what a field takes.
+// bounds says in words what a field takes. A pattern is for people who know such expressions, so the
+// description of the server stands in for it.
 function bounds(f) {
   const range = (low, high, unit) => {
     if (low === undefined && high === undefined) return "";
@@ -73,7 +74,7 @@ function bounds(f) {
     return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`;
   };
   switch (f.kind) {
-    case "string": return [range(f.min_length, f.max_length, " characters"), f.pattern ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
+    case "string": return [range(f.min_length, f.max_length, " characters"), f.pattern && !f.description ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
     case "choices": return range(f.min_items, f.max_items, " of these");
     case "integer": case "number": return range(f.minimum, f.maximum, "");
   }
