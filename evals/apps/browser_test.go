@@ -73,7 +73,15 @@ func show(t *testing.T, view *apps.View, server host.Server, opts *host.Options,
 	t.Helper()
 	page := listen(t)
 	s := newShown(t, page)
-	frame := s.sandbox(view, wild)
+	s.begin(page, s.sandbox(view, wild), "", view, server, opts)
+	return s
+}
+
+// begin begins a session with a view, and opens the host's page. loose is a page in the place of the sandbox, see
+// [showLoose].
+func (s *shown) begin(page net.Listener, frame sandbox.Frame, loose string, view *apps.View, server host.Server, opts *host.Options) {
+	t := s.t
+	t.Helper()
 	transport, conn := mcpclient.Pipe()
 	toView, err := transport.Dial(t.Context())
 	if err != nil {
@@ -89,10 +97,9 @@ func show(t *testing.T, view *apps.View, server host.Server, opts *host.Options,
 	if s.session, err = host.Open(t.Context(), conn, server, opts); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, page, s.hostPage(frame, view, toView))
+	serve(t, page, s.hostPage(frame, loose, view, toView))
 	t.Cleanup(func() { _ = toView.Close(); <-s.session.Done() })
 	s.open()
-	return s
 }
 
 // newShown starts Chromium, once.
@@ -141,12 +148,18 @@ func serve(t *testing.T, l net.Listener, h http.Handler) {
 }
 
 // hostPage serves the page of the host, which carries messages between the view and the session.
-func (s *shown) hostPage(frame sandbox.Frame, view *apps.View, toView mcpclient.Conn) http.Handler {
+func (s *shown) hostPage(frame sandbox.Frame, loose string, view *apps.View, toView mcpclient.Conn) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-src "+frame.Origin)
-		s.fill(w, "testdata/host.html", "VIEW", frame, "DOCUMENT", string(view.HTML))
+		if loose == "" {
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-src "+frame.Origin)
+		}
+		s.fill(w, "testdata/host.html", "VIEW", frame, "DOCUMENT", string(view.HTML), "LOOSE", loose != "")
+	})
+	mux.HandleFunc("GET /loose", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, loose)
 	})
 	mux.HandleFunc("/taken", func(http.ResponseWriter, *http.Request) { s.asked.Add(1) })
 	mux.HandleFunc("POST /view", func(w http.ResponseWriter, r *http.Request) {
