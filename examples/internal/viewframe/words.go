@@ -46,18 +46,27 @@ type Context struct {
 	text string
 }
 
-// Set keeps the last of several. The error is apps.ErrInvalid if it is too long.
-func (c *Context) Set(m *host.ModelContext) error {
+// Told is the text of what a view wants models to know, "" for nothing. The error is apps.ErrInvalid if it is too long.
+func Told(m *host.ModelContext) (string, error) {
 	text := textOf(m.Content)
 	if m.StructuredContent != nil {
 		text += "\n" + string(m.StructuredContent)
 	}
 	if len(text) > MaxText {
-		return apps.ErrInvalid
+		return "", apps.ErrInvalid
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// Set keeps the last of several. The error is apps.ErrInvalid if it is too long.
+func (c *Context) Set(m *host.ModelContext) error {
+	text, err := Told(m)
+	if err != nil {
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.text = strings.TrimSpace(text)
+	c.text = text
 	return nil
 }
 

@@ -29,11 +29,14 @@ func (s *Site) say(w http.ResponseWriter, r *http.Request, user string) {
 		return
 	}
 	id := r.PathValue("id")
-	var before []string // what views want the model to know
+	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
+	var err error
 	if s.opts.Views != nil {
-		before = s.opts.Views.TakeContext(user, id)
+		err = s.opts.Views.Ask(user, id, say)
+	} else {
+		err = say()
 	}
-	s.respond(w, r, id, s.opts.Talk.Say(r.Context(), user, id, q.Text, before...))
+	s.respond(w, r, id, err)
 }
 
 func (s *Site) edit(w http.ResponseWriter, r *http.Request, user string) {

@@ -149,14 +149,18 @@ func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	person, ok := s.opts.SignIn.Person(r)
+	endViews := func() {
+		if ok && s.opts.Views != nil {
+			s.opts.Views.EndUser(person.User)
+		}
+	}
+	endViews() // while their windows can still answer
 	s.opts.SignIn.SignOut(w, r)
 	if !ok {
 		return
 	}
 	s.streams.end(person.Session)
-	if s.opts.Views != nil {
-		s.opts.Views.EndUser(person.User)
-	}
+	endViews() // that have begun meanwhile
 }
 
 // signed passes on the requests of a user who is signed in, within the user's rate.

@@ -26,7 +26,7 @@ const viewAgentName = "web-view"
 // The bounds of the calls of views.
 const (
 	maxViewCalls = 8                // of a conversation, open
-	maxShownRuns = 50               // of a conversation, in its transcript
+	maxShownRuns = 50               // of a conversation, in its transcript; older ones are dropped
 	keptFor      = 10 * time.Minute // a result that no view has got
 )
 
@@ -225,12 +225,16 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		return key, nil, err
 	}
 	open := 0
-	for _, head := range runs {
+	for i, head := range runs {
 		if leave := s.join(ctx, head, &c); leave != nil {
 			return head.Key, leave, nil
 		}
 		if !head.Status.Ended() {
 			open++
+		} else if i >= maxShownRuns { // no window shows it
+			if err := s.store.Delete(ctx, head.Key); err != nil {
+				s.logger.Warn("a call of a view is not dropped", "error", err)
+			}
 		}
 	}
 	if open+others > maxViewCalls {

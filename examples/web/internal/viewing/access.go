@@ -21,8 +21,9 @@ var (
 	inlineHeight = 600.0
 )
 
-// access is what a view reaches of its server. A call that needs no approval is sent at once, so that a
-// view which polls leaves no record; each other call is a run of package talk.
+// access is what a view reaches of its server. A call that needs no approval and may be repeated is sent at once, so
+// that a view which polls leaves no record. Each other call is a run of package talk: it waits for a person, and it is
+// known to be in doubt if the process ends before its result comes.
 type access struct {
 	service *Service
 	view    *view
@@ -48,7 +49,11 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	began := time.Now()
 	call := a.view.call
 	call.Tool, call.Arguments = name, arguments
-	res, err := a.direct.CallTool(adapter.WithCaller(ctx, unapproved), name, arguments, opts...)
+	var res *mcp.CallToolResult
+	err := errAsk
+	if !a.service.isOnce(call.Server, name) {
+		res, err = a.direct.CallTool(adapter.WithCaller(ctx, unapproved), name, arguments, opts...)
+	}
 	if errors.Is(err, errAsk) {
 		res, err = a.service.opts.Talk.CallForView(ctx, a.user, call)
 		if errors.Is(err, talk.ErrTooMany) {
@@ -64,6 +69,21 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	}
 	a.view.window.note(talk.ViewedEvent(call, text, failed, time.Since(began)))
 	return res, err
+}
+
+// isOnce reports whether a server has a tool for views whose calls may not be repeated.
+func (s *Service) isOnce(server, name string) bool {
+	for _, status := range s.opts.Tools.Servers() {
+		if status.Name != server {
+			continue
+		}
+		for _, tool := range status.AppTools {
+			if tool.Definition().Name == name {
+				return !tool.Repeatable()
+			}
+		}
+	}
+	return false
 }
 
 // ReadResource implements [host.Server].
@@ -151,26 +171,10 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 		if err := v.ask(ctx, "message", safetext.Exact(text), ""); err != nil {
 			return err
 		}
-		return s.opts.Talk.Say(talk.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text)
+		return s.Ask(user, v.call.Conversation, func(before ...string) error {
+			return s.opts.Talk.Say(talk.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text, before...)
+		})
 	}
-}
-
-// TakeContext returns what the views of a conversation want the model to know, once.
-func (s *Service) TakeContext(user, conversation string) (texts []string) {
-	s.mu.Lock()
-	var all []*view
-	for _, v := range s.views {
-		if v.window.key.user == user && v.call.Conversation == conversation {
-			all = append(all, v)
-		}
-	}
-	s.mu.Unlock()
-	for _, v := range all {
-		if text := v.told.Take(); text != "" {
-			texts = append(texts, viewframe.From(v.call.Server)+text)
-		}
-	}
-	return texts
 }
 
 // changeMode has the page show the view in another mode.

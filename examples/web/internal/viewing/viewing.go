@@ -55,7 +55,8 @@ type Service struct {
 	mu      sync.Mutex // guards the fields below
 	closed  bool
 	windows map[windowKey]*window
-	views   map[string]*view // by id
+	views   map[string]*view   // by id
+	told    map[string][]*told // by user, the latest last
 }
 
 type windowKey struct{ user, id string }
@@ -63,7 +64,7 @@ type windowKey struct{ user, id string }
 // New returns a service. The caller closes it.
 func New(o Options) *Service {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	return &Service{opts: o, windows: map[windowKey]*window{}, views: map[string]*view{}}
+	return &Service{opts: o, windows: map[windowKey]*window{}, views: map[string]*view{}, told: map[string][]*told{}}
 }
 
 // Close ends all sessions.
@@ -71,7 +72,7 @@ func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.closeAll(func(*view) bool { return true })
+	s.closeAll("the program ends", func(*view) bool { return true })
 	s.work.Wait()
 }
 
@@ -91,6 +92,7 @@ type Opened struct {
 	viewframe.Shown
 
 	Session string `json:"session"`
+	Life    string `json:"life"` // of what waits for the window
 }
 
 // view is a session with a view.
@@ -99,8 +101,8 @@ type view struct {
 	window *window
 	call   talk.ViewCall // without a tool
 	conn   mcpclient.Conn
-	host   *host.Session
-	told   viewframe.Context // for the model
+	host   *host.Session // Service.mu guards it until the view has begun
+	ended  bool          // before it has begun; Service.mu guards it
 
 	mu    sync.Mutex // guards the field below
 	asked map[string]chan bool
@@ -139,7 +141,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	if err := s.begin(ctx, user, r, v, frame, tool, shown); err != nil {
 		return nil, err
 	}
-	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id}, nil
+	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
 }
 
 // tool is a tool of a server that is connected, by the server's own name.
@@ -181,7 +183,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
-		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: v.told.Set, DisplayMode: v.changeMode,
+		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
 		OnSize: v.resized, OnCloseRequest: v.askedToClose,
 		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
 		Logger: s.opts.Logger.With("server", shown.Server, "view", v.call.URI),
@@ -193,11 +195,19 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 	}
 	s.mu.Lock()
 	v.host = session
+	ended := v.ended
+	if !ended {
+		s.work.Go(func() { s.carry(v) })
+	}
 	s.mu.Unlock()
+	if ended {
+		_ = session.Close(ctx, "the page is gone") // no view has begun, so none is asked
+		s.leave(v)
+		return talk.ErrGone
+	}
 	if session.ToolInput(shown.Arguments) != nil || session.ToolResult(shown.Result) != nil {
 		_ = session.ToolCancelled("the call is too large for this page")
 	}
-	s.work.Go(func() { s.carry(v) })
 	return nil
 }
 
@@ -247,29 +257,41 @@ func (s *Service) End(ctx context.Context, user, id, reason string) error {
 
 // EndConversation ends the views of a conversation, which is deleted.
 func (s *Service) EndConversation(user, conversation string) {
-	s.closeAll(func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
+	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
+	s.forget(user, func(t *told) bool { return t.conversation == conversation })
 }
 
 // EndUser ends the views of a user, who has signed out.
 func (s *Service) EndUser(user string) {
-	s.closeAll(func(v *view) bool { return v.window.key.user == user })
+	s.closeAll("the user has signed out", func(v *view) bool { return v.window.key.user == user })
+	s.forget(user, func(*told) bool { return true })
 }
 
-// closeAll ends views without asking them: there is no page that shows them.
-func (s *Service) closeAll(which func(*view) bool) {
+// closeAll ends views. A view whose window has a stream is asked to end, for a while.
+func (s *Service) closeAll(reason string, which func(*view) bool) {
 	s.mu.Lock()
 	var all []*view
 	for _, v := range s.views {
-		if v.host != nil && which(v) {
+		switch {
+		case !which(v):
+		case v.host == nil:
+			v.ended = true
+		default:
 			all = append(all, v)
 		}
 	}
 	s.mu.Unlock()
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
+	var wg sync.WaitGroup
 	for _, v := range all {
-		_ = v.host.Close(ended, "the page is gone")
+		ctx := ended
+		if v.window.isRead() {
+			ctx = context.Background() // host.Limits.Teardown bounds it
+		}
+		wg.Go(func() { _ = v.host.Close(ctx, reason) })
 	}
+	wg.Wait()
 }
 
 // of is the view of a user by its id.

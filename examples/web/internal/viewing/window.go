@@ -2,6 +2,7 @@ package viewing
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"sync"
 	"time"
@@ -12,7 +13,8 @@ import (
 // window is what waits for a window of a user. Messages have numbers; the window says which it has got, so
 // that none is lost with a stream, and none comes twice.
 type window struct {
-	key windowKey
+	key  windowKey
+	life string // numbers begin anew with it
 
 	views int // guarded by Service.mu
 
@@ -20,10 +22,11 @@ type window struct {
 	changed chan struct{}
 	room    chan struct{}
 	last    uint64 // number given
-	sent    uint64 // to the stream that there is
+	sent    uint64 // to the latest stream
 	waiting []numbered
 	bytes   int
 	streams int
+	latest  int // counts the streams that there were
 	away    *time.Timer
 	gone    bool
 }
@@ -62,8 +65,8 @@ func (s *Service) leave(v *view) {
 
 func (s *Service) windowLocked(key windowKey) *window {
 	w := s.windows[key]
-	if w == nil {
-		w = &window{key: key, changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	if w == nil || w.isGone() {
+		w = &window{key: key, life: rand.Text(), changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 		w.away = time.AfterFunc(awayFor, func() { s.lost(w) })
 		s.windows[key] = w
 	}
@@ -77,7 +80,9 @@ func (s *Service) dropLocked(w *window) {
 	if w.views == 0 && w.streams == 0 {
 		w.away.Stop()
 		w.gone = true
-		delete(s.windows, w.key)
+		if s.windows[w.key] == w {
+			delete(s.windows, w.key)
+		}
 	}
 }
 
@@ -89,8 +94,21 @@ func (s *Service) lost(w *window) {
 	w.mu.Unlock()
 	if !here {
 		wake(w.room)
-		s.closeAll(func(v *view) bool { return v.window == w })
+		s.closeAll("the page is gone", func(v *view) bool { return v.window == w })
 	}
+}
+
+// isGone reports whether nothing waits for the window any more, and isRead whether it has a stream.
+func (w *window) isGone() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gone
+}
+
+func (w *window) isRead() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.streams > 0
 }
 
 func wake(c chan struct{}) {
@@ -129,12 +147,15 @@ func (w *window) put(v *view, kind string, value any) bool {
 	}
 }
 
-// Watch sends what waits for a window until the context ends or send fails.
+// Watch sends what waits for a window until the context ends, send fails or a later stream of the window
+// begins. The life of the window comes first: views of another life have ended, and numbers begin anew with it.
 func (s *Service) Watch(ctx context.Context, user, id string, send func([]talk.Event) error) error {
 	s.mu.Lock()
 	w := s.windowLocked(windowKey{user, id})
 	w.mu.Lock()
 	w.streams++
+	w.latest++
+	mine := w.latest
 	w.sent = 0 // the window says what it has
 	w.away.Stop()
 	w.mu.Unlock()
@@ -150,8 +171,20 @@ func (s *Service) Watch(ctx context.Context, user, id string, send func([]talk.E
 		w.mu.Unlock()
 		s.dropLocked(w)
 	}()
+	life, err := json.Marshal(map[string]string{"life": w.life})
+	if err == nil {
+		err = send([]talk.Event{{Type: "view-life", Data: life}})
+	}
+	if err != nil {
+		return err
+	}
 	for {
-		if batch := w.take(); len(batch) > 0 {
+		batch, latest := w.take(mine)
+		if !latest {
+			wake(w.changed) // which was for the stream after this one
+			return nil
+		}
+		if len(batch) > 0 {
 			if err := send(batch); err != nil {
 				return err
 			}
@@ -165,10 +198,13 @@ func (s *Service) Watch(ctx context.Context, user, id string, send func([]talk.E
 	}
 }
 
-// take returns what was not sent on the stream.
-func (w *window) take() (out []talk.Event) {
+// take returns what was not sent on a stream, if no later one has begun.
+func (w *window) take(stream int) (out []talk.Event, latest bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if stream != w.latest {
+		return nil, false
+	}
 	for _, m := range w.waiting {
 		if m.n <= w.sent {
 			continue
@@ -183,7 +219,7 @@ func (w *window) take() (out []talk.Event) {
 		out = append(out, talk.Event{Type: m.kind, Data: data})
 		w.sent = m.n
 	}
-	return out
+	return out, true
 }
 
 // Seen drops the messages that a window has.

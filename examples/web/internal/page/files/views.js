@@ -6,7 +6,7 @@ import { callNode } from "./calls.js";
 import { Frame, heightOf, size } from "./frame.js";
 
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
-export const viewEvents = ["viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
+export const viewEvents = ["view-life", "viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
 
 const acknowledge = 24; // messages between two notes of what the page has
 
@@ -20,6 +20,7 @@ export class Views {
   #sessions = new Map(); // by session
   #later = new Map(); // events of calls whose node is not there yet, by turn and call
   #cards = new Map();
+  #life;
   #seen = 0;
   #noted = 0;
   #sight = new IntersectionObserver((entries) => {
@@ -74,8 +75,22 @@ export class Views {
     this.#cards.delete(key);
   }
 
+  // live begins the numbers anew in another life of the stream. Views of the life before have ended, with the server or
+  // without a stream for long; they are shown again.
+  #live(life) {
+    if (life === this.#life) return;
+    this.#life = life;
+    this.#seen = this.#noted = 0;
+    for (const figure of new Set(this.#sessions.values())) {
+      if (!figure.life || figure.life === life) continue;
+      figure.closed();
+      figure.open();
+    }
+  }
+
   // take takes a numbered event of the stream, once.
-  take(kind, { n, data }) {
+  take(kind, { n, data, life }) {
+    if (kind === "view-life") return this.#live(life);
     if (n <= this.#seen) return;
     this.#seen = n;
     if (n - this.#noted >= acknowledge) this.note();
@@ -184,6 +199,8 @@ class Figure {
       this.#place);
     this.node.append(this.#calls);
   }
+
+  get life() { return this.#opened?.life; }
 
   // open loads the view. A view that reaches other origins waits for the person, the first time.
   async open() {
