@@ -32,11 +32,11 @@ type loaded struct {
 
 // Events gives the input to the model and returns what happens until it has answered,
 // or the run waits. The last pair holds an [*Answer] or a [*Suspended], or an error and no
-// event. Without [In], each range is a run of its own, tools included.
+// event. Without [In], each range is a run of its own, which calls its tools anew.
 //
 // The run goes on while the body of the range works on an event, up to its next
 // event. Leaving the range cancels the work of this process on the run; Events then waits
-// for tool calls, callbacks and the model to return. With a [Options.Store] the run can be
+// for tool calls, callbacks and the model to return. With [Options.Store] the run can be
 // resumed.
 //
 // The messages must not be changed before the range is over.

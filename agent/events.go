@@ -176,7 +176,7 @@ type ApprovalAsked struct {
 	Approval *adapter.Approval `json:"-"`
 }
 
-// ApprovalDecided is the answer.
+// ApprovalDecided says what was decided on a call.
 type ApprovalDecided struct {
 	Meta
 	Call
@@ -232,7 +232,7 @@ type AnswerStart struct {
 	Ask *run.Ask `json:"ask"`
 }
 
-// AnswerEnd is what it said: no Answer leaves the question open.
+// AnswerEnd says what [Options.Answer] returned: without an Answer the question stays open.
 type AnswerEnd struct {
 	Meta
 	Ask      *run.Ask      `json:"ask"`

@@ -53,7 +53,9 @@ func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Ten
 // WithLimits puts other limits in the place of [Options.Limits].
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
-// WithVar gives the run a variable of the host, which is kept with it.
+// WithVar gives the run a variable of the host, which is kept with it: hooks read it in
+// [run.State].Vars, in every process. It counts when a run begins: an input for a run that
+// there is leaves the variables as they are.
 func WithVar(name string, value json.RawMessage) RunOption {
 	return func(o *runOptions) {
 		if o.vars == nil {

@@ -31,8 +31,8 @@ type Options struct {
 
 	// ServerInstructions reports whether the model gets what a server says of its use
 	// (instructions): in the system prompt, under the host's label of the server, quoted line
-	// by line, up to 4 KiB of each server and 16 KiB of all. It is the text of a server: let
-	// in servers only that you trust so far. Servers without a tool for the model are left
+	// by line, up to 4 KiB of each server and 16 KiB of all. It is the text of a server:
+	// name only servers that you trust with it. Servers without a tool for the model are left
 	// out. Default nil: none.
 	ServerInstructions func(label string) bool
 

@@ -8,7 +8,7 @@ var (
 	// ErrDenied says that a person, or a policy of the host, refused.
 	ErrDenied = errors.New("apps: denied by the user")
 
-	// ErrInvalid says that the view asked for what there is not, or in a wrong form. The view is
-	// told the text of the error.
+	// ErrInvalid says that the view asked for something that does not exist, or in a wrong
+	// form. The view is told the text of the error.
 	ErrInvalid = errors.New("apps: invalid request")
 )
