@@ -84,6 +84,9 @@ func (c *childCommand) run(ctx context.Context, args []string, out, notes io.Wri
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat("evals/" + c.kind); err != nil {
+		return &usageError{errors.New("run it in the root of the repository")}
+	}
 	at := commit(ctx)
 	all, err := c.before(f, at)
 	if err != nil {

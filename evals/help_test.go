@@ -43,6 +43,10 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: got %v and the status %d, want %q and %d", args, err, statusOf(err), want, statusUsage)
 		}
 	}
+	t.Chdir(t.TempDir())
+	if err := command(t.Context(), []string{"interop"}, io.Discard, io.Discard); statusOf(err) != statusUsage || !strings.Contains(err.Error(), "root of the repository") {
+		t.Errorf("in another folder: got %v and the status %d, want %d", err, statusOf(err), statusUsage)
+	}
 	if err := command(t.Context(), []string{"agent", "nonexistent.yaml"}, io.Discard, io.Discard); statusOf(err) != statusFailed {
 		t.Errorf("a file that is not there: got %v and the status %d, want %d", err, statusOf(err), statusFailed)
 	}
