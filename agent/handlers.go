@@ -54,12 +54,12 @@ func (w *work) asCaller() context.Context {
 // elicit brings a server's question into the run. If the client leaves questions to
 // runs, a modern server's question ends the call and comes back as a question of the
 // run. A legacy server waits for its answer, and so does a server that a handler has
-// called, see [LegacyQuestions].
+// called, see [LegacyQuestions]. If a legacy server's error asks for a visit, the client waits.
 func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	q := &Question{Params: params}
 	q.Server, q.Call = asker(ctx)
 	_, ours := next.(onlyInRuns)
-	if origin, _ := mcp.OriginFrom(ctx); ours && origin.ID == nil && q.Call != nil {
+	if origin, _ := mcp.OriginFrom(ctx); ours && origin.Key != "" && q.Call != nil {
 		return nil, mcp.ErrAnswerLater
 	}
 	ctx, leave, ok := w.visits.enter(ctx)

@@ -95,6 +95,31 @@ func TestElicitationWithoutAPerson(t *testing.T) {
 	}
 }
 
+// A legacy server's error that asks for a visit is a question of the call: the person at
+// hand visits, and the call is made once more.
+func TestElicitationByError(t *testing.T) {
+	s, calls := newServer(), 0
+	s.addTool("sign", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if calls++; calls == 1 {
+			return nil, sdk.URLElicitationRequiredError([]*sdk.ElicitParams{{Mode: "url", Message: "sign", URL: "https://example.com/sign", ElicitationID: "1"}})
+		}
+		return text("signed"), nil
+	})
+	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{
+		Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns(mcp.ElicitURL),
+		Timeouts: mcpclient.Timeouts{ElicitationDone: -1},
+	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
+	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
+		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+			answer, err := q.Accept(nil)
+			return &answer, err
+		},
+	})
+	diff(t, "events", happenings(t, a, isQuestion), []string{
+		"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed",
+	})
+}
+
 func TestElicitationOutsideOfARun(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: answering("next")}, func(t *testing.T, toolset *adapter.Toolset) {
 		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), toolCall("1", "ask", "{}")).Text; got != "accept next" {

@@ -59,6 +59,20 @@ func TestPageOnScreen(t *testing.T) {
 	m.leave()
 }
 
+// A page of a server's error is the same to the person, whose word makes the call once more.
+func TestPageOfAnErrorOnScreen(t *testing.T) {
+	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes", "-revision", "2025-11-25"))
+	m.enter("you ›", "call contract\r")
+	m.enter("[y]es", "y")
+	m.until("it is signed", func(screen string) bool { // what is typed too early is no answer
+		if strings.HasSuffix(screen, "Enter = done, Ctrl-C = stop)\n") {
+			m.typed("\r")
+		}
+		return strings.Contains(screen, "it is signed")
+	})
+	m.leave()
+}
+
 // What a server asks of the model is shown whole, and so is the reply before the server gets it.
 func TestSamplingOnScreen(t *testing.T) {
 	m := openScreen(t)

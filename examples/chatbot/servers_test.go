@@ -67,6 +67,16 @@ func serveBadly(how string) {
 				Mode: "url", Message: "Please sign the contract.", URL: "https://example.com/contract?id=7", ElicitationID: "7",
 			}}}, nil, nil
 		})
+		unsigned := true
+		sdk.AddTool(s, &sdk.Tool{Name: "contract"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			if unsigned {
+				unsigned = false
+				return nil, nil, sdk.URLElicitationRequiredError([]*sdk.ElicitParams{{
+					Mode: "url", Message: "Please sign the contract.", URL: "https://example.com/contract?id=8", ElicitationID: "8",
+				}})
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "it is signed"}}}, nil, nil
+		})
 	case "big":
 		sdk.AddTool(s, &sdk.Tool{Name: "big"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 			text := strings.Repeat("0123456789", 1<<20)

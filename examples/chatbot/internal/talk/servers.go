@@ -103,7 +103,7 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 			Elicitation: p.Elicitation(),
 			Logger:      warnings(s, l.Good[i].Name),
 			Restart:     l.restart(l.Good[i].Name, s),
-			Timeouts:    mcpclient.Timeouts{Idle: idle, Call: whole},
+			Timeouts:    mcpclient.Timeouts{Idle: idle, Call: whole, ElicitationDone: -1}, // the person waits for pages
 		}
 		if views {
 			var err error
