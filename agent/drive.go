@@ -16,6 +16,8 @@ type session struct {
 	agent  *Agent
 	output *output // what the caller wants of the answer; nil: whatever the run says
 
+	warnings []*Warning // of the work that has ended
+
 	// load makes the state: a new one, or one of the store. It may be called once for
 	// each time that the session is driven.
 	load func(context.Context) (*loaded, error)
@@ -223,7 +225,7 @@ func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) 
 
 // ResumeRun is Resume for callers who want the outcome alone.
 func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answer) (*Result, error) {
-	return outcome(a.resume(key, answers).run(ctx))
+	return a.resume(key, answers).outcome(ctx)
 }
 
 func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
@@ -312,6 +314,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
+		d.warnings = e.ledger.warned()
 		release()
 	}
 }

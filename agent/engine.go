@@ -115,6 +115,9 @@ func (e *engine) of(event func() Event) []Event {
 func (e *engine) show(event Event) bool {
 	e.ledger.mu.Lock()
 	*event.meta() = Meta{Run: e.ledger.root.ID, Time: time.Now(), Path: e.path}
+	if w, ok := event.(*Warning); ok {
+		e.ledger.warnings = warn(e.ledger.warnings, w)
+	}
 	e.ledger.mu.Unlock()
 	return e.ledger.tell(event) == nil
 }

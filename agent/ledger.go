@@ -46,7 +46,8 @@ type ledger struct {
 	polled  time.Time    // when that was asked last
 	kept    []run.Answer // that it had then
 
-	signIns signIns
+	signIns  signIns
+	warnings []*Warning // that were shown, as many as a result has
 
 	asking  int           // model calls under way with a reservation
 	settled chan struct{} // closed when one is over
@@ -131,6 +132,13 @@ func (l *ledger) tell(e Event) error {
 		return context.Cause(l.ctx)
 	}
 	return l.out(e)
+}
+
+// warned are the warnings that were shown.
+func (l *ledger) warned() []*Warning {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.warnings
 }
 
 // now is the time for the duration of an event, zero if events are not wanted: calls are many.

@@ -78,7 +78,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.
 		}
 		return load(ctx)
 	}
-	result, err := outcome(d.run(ctx))
+	result, err := d.outcome(ctx)
 	return as[T](result, err)
 }
 

@@ -227,7 +227,9 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
 		return nil
 	}()
 	if r.opts.OnEnd != nil && l != nil {
-		r.opts.OnEnd(key, ResultOf(l.state), err)
+		result := ResultOf(l.state)
+		result.Warnings = d.warnings
+		r.opts.OnEnd(key, result, err)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Result is the outcome of a run, so far if it waits.
@@ -26,6 +27,10 @@ type Result struct {
 	Spent        run.Spent // since the run began, its sub-agents included
 	StopReason   StopReason
 	FinishReason string // the provider's own word for why the last message ended
+
+	// Warnings say what went wrong in this process, here or in sub-agents, without ending the run: the
+	// first 100, the text of each cut to 1 KiB. A run does not keep them.
+	Warnings []*Warning
 
 	// State is the run. Without [Options.Store], [Agent.ResumeState] goes on with it.
 	State *run.State
@@ -76,15 +81,34 @@ func overWithout(s *run.State) error {
 // only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
 // run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions.
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
-	return outcome(a.begin(in, opts).run(ctx))
+	return a.begin(in, opts).outcome(ctx)
 }
 
-// outcome is the result of a session that has ended.
-func outcome(s *run.State, err error) (*Result, error) {
+// outcome drives the session for its result.
+func (d *session) outcome(ctx context.Context) (*Result, error) {
+	s, err := d.run(ctx)
 	if s == nil {
 		s = new(run.State)
 	}
-	return ResultOf(s), err
+	r := ResultOf(s)
+	r.Warnings = d.warnings
+	return r, err
+}
+
+// The bounds of Result.Warnings.
+const (
+	maxWarnings = 100
+	maxWarning  = 1 << 10 // bytes
+)
+
+// warn adds a warning to others, if there is room.
+func warn(all []*Warning, w *Warning) []*Warning {
+	if len(all) >= maxWarnings {
+		return all
+	}
+	kept := *w
+	kept.Text = excerpt.CutAt(w.Text, maxWarning)
+	return append(all, &kept)
 }
 
 // Add takes an event into the result. Who ranges over [Agent.Events] gets what
@@ -92,6 +116,8 @@ func outcome(s *run.State, err error) (*Result, error) {
 // Messages; State is left out.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
+	case *Warning:
+		r.Warnings = warn(r.Warnings, e)
 	case *ModelEnd:
 		r.Spent.Add(e.Usage)
 	case *TurnEnd:

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -177,6 +179,43 @@ func TestApprovalPanicsBelow(t *testing.T) {
 				t.Errorf("got a warning: %t, an error: %t, a call: %t, and the log %s", warned, failed, ran, &log)
 			}
 		})
+	}
+}
+
+// A caller of Run alone gets the warnings, of sub-agents as well: so many, and of bounded length.
+func TestWarningsOfARun(t *testing.T) {
+	long := strings.Repeat("é", 4<<10)
+	broken := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New(long) }), nil)
+	var calls []llms.ToolCall
+	for i := range 150 {
+		calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
+	}
+	a := boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.Sub), agent.Options{Limits: run.Limits{Calls: -1}})
+	got := mustRun(t, a, human("go"))
+	added := &agent.Result{}
+	shown := 0
+	a = boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.Sub), agent.Options{Limits: run.Limits{Calls: -1}})
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, ok := e.(*agent.Warning); ok && len(w.Text) > len(long) {
+			shown++
+		}
+		added.Add(e)
+	}
+	if shown != 150 {
+		t.Errorf("got %d warnings as events, want each as it is", shown)
+	}
+	for name, r := range map[string]*agent.Result{"Run": got, "Add": added} {
+		if len(r.Warnings) != 100 {
+			t.Fatalf("%s: got %d warnings, want 100", name, len(r.Warnings))
+		}
+		for _, w := range r.Warnings {
+			if !strings.HasPrefix(w.Text, "the agent helper failed: ") || len(w.Text) > 1100 || !utf8.ValidString(w.Text) || len(w.Path) != 1 {
+				t.Fatalf("%s: got the warning %.200q of %d bytes at %q", name, w.Text, len(w.Text), w.Path)
+			}
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ type LastCall struct {
 	Estimated bool  `json:"estimated,omitzero"` // the provider has not counted them
 
 	Size     int64 `json:"size,omitzero"`     // of the call as bytes of text; 0: unknown
-	Messages int   `json:"messages,omitzero"` // of History up to the reply; 0: a compaction has replaced some
+	Messages int   `json:"messages,omitzero"` // of History up to the reply, whose Model made it; 0: a compaction has replaced some
 
 	Unknown jsontext.Value `json:",embed"`
 }
