@@ -3,9 +3,15 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime"
 	"testing"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // BenchmarkAnswer is the cost of a run around one call of the model.
@@ -45,6 +51,61 @@ func BenchmarkToolCalls(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after
+// the other.
+func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
+	work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: reads})
+	var calls []llms.ToolCall
+	for i := range n {
+		calls = append(calls, toolCall(fmt.Sprint(i), "work", `{}`))
+	}
+	ask, answer := uses(calls...), says("done")
+	return newAgent(t, instant{func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		if len(p.messages) == 1 {
+			return ask(ctx, p)
+		}
+		return answer(ctx, p)
+	}}, &agent.Options{Tools: []adapter.Source{work}, Limits: run.Limits{Calls: -1}})
+}
+
+// BenchmarkManyCalls is the cost of a run with one turn of many calls.
+func BenchmarkManyCalls(b *testing.B) {
+	for name, reads := range map[string]bool{"reads": true, "writes": false} {
+		for _, n := range []int{100, 1000} {
+			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+				a := manyCalls(b, n, reads)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := a.Run(context.Background(), human("go")); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A call of a turn takes as much memory however many there are.
+func TestManyCallsTakeMemoryEach(t *testing.T) {
+	for name, reads := range map[string]bool{"reads": true, "writes": false} {
+		perCall := func(n int) uint64 {
+			a := manyCalls(t, n, reads)
+			least := uint64(math.MaxUint64)
+			for range 3 { // other tests may allocate meanwhile
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				mustRun(t, a, human("go"))
+				runtime.ReadMemStats(&after)
+				least = min(least, (after.TotalAlloc-before.TotalAlloc)/uint64(n))
+			}
+			return least
+		}
+		if few, many := perCall(100), perCall(1000); many > 2*few {
+			t.Errorf("%s: got %d bytes for each of 1000 calls, and %d for each of 100", name, many, few)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -27,6 +26,7 @@ type work struct {
 	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
 	settled bool                          // all proposed calls are decided on, or a person is being asked
 	jobs    map[string]*job
+	scan    []*run.Call   // for waiting
 	worked  time.Duration // while tool calls were under way
 
 	closed  bool                               // no question may be held; guarded by ledger.mu
@@ -183,17 +183,22 @@ func (w *work) start() (launch []errand, err error) {
 	if err := w.skip(); err != nil {
 		return nil, err
 	}
-	room := w.room()
-	calls := w.pending(func(c *run.Call) bool { return w.waits(c, room) })
-	for _, c := range calls {
+	for _, waiting := range w.waiting() {
+		c := w.present(waiting)
+		if c == nil {
+			continue
+		}
 		do, err := w.next(c)
 		if err != nil {
 			return nil, err
 		}
 		if do != nil {
+			if launch == nil {
+				launch = make([]errand, 0, max(1, min(len(w.scan), w.state.Limits.Parallel-w.running)))
+			}
 			w.busy[c.ID] = true
 			w.running++
-			launch = append(slices.Grow(launch, len(calls)), errand{report{key: c.ID, call: true}, do})
+			launch = append(launch, errand{report{key: c.ID, call: true}, do})
 		}
 	}
 	launch = append(launch, w.questions()...)
@@ -244,6 +249,33 @@ func (w *work) next(c *run.Call) (func() error, error) {
 // waits reports whether next may move a call on.
 func (w *work) waits(c *run.Call, room bool) bool {
 	return !w.busy[c.ID] && c.At != run.Done && c.At != run.Proposed && c.At != run.Asked && (room || c.At != run.Ready)
+}
+
+// waiting is the calls that next may move on, good until the next call of waiting. A turn may have very many, and
+// each end of one looks at them again: they are not copied.
+func (w *work) waiting() []*run.Call {
+	w.scan = w.scan[:0]
+	room := w.room()
+	w.read(func(s *run.State) {
+		for _, c := range s.Calls {
+			if w.waits(c, room) {
+				w.scan = append(w.scan, c)
+			}
+		}
+	})
+	return w.scan
+}
+
+// present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
+func (w *work) present(c *run.Call) (copied *run.Call) {
+	room := w.room() && !w.heldBack(c)
+	w.read(func(*run.State) {
+		if w.waits(c, room) {
+			call := *c
+			copied = &call
+		}
+	})
+	return copied
 }
 
 // startDeciding decides on proposed calls: on a goroutine if a person may be asked, or if

@@ -9,6 +9,17 @@ func (w *work) holds(c *run.Call, j *job) bool {
 	return held && w.ordered(j)
 }
 
+// heldBack reports whether a call that is known to be ordered has to wait. Of the call it reads what never changes.
+func (w *work) heldBack(c *run.Call) bool {
+	if _, held := w.writing[c.Server]; !held {
+		return false
+	}
+	w.mu.Lock()
+	j := w.jobs[c.ID]
+	w.mu.Unlock()
+	return j != nil && j.call != nil && w.ordered(j)
+}
+
 // ordered reports whether a call may change something, and waits for its turn.
 func (w *work) ordered(j *job) bool {
 	return !w.agent.opts.ParallelWrites && !j.call.Tool().ReadOnly()
