@@ -111,8 +111,11 @@ func TestModelRetries(t *testing.T) {
 		"not passing": {[]step{func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }}, 0, 1, false},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			model := play(tt.steps...)
+			model, began := play(tt.steps...), time.Now()
 			_, err := newAgent(t, streaming{model}, &agent.Options{ModelRetries: tt.retries}).Run(t.Context(), human("go"))
+			if waited := time.Since(began); (waited > 0) != (tt.calls > 1) || tt.calls > 2 && waited < 1500*time.Millisecond {
+				t.Errorf("waited %v for %d calls, want longer after each failure", waited, tt.calls)
+			}
 			if (err == nil) != tt.ok || len(model.prompts()) != tt.calls {
 				t.Errorf("got %v after %d calls, want ok %v after %d", err, len(model.prompts()), tt.ok, tt.calls)
 			}

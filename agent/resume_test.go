@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -137,12 +138,74 @@ func TestCallInDoubt(t *testing.T) {
 
 // A conversation is one run with many inputs, in whatever process.
 func TestConversation(t *testing.T) {
-	store := run.NewMemory()
-	for i := range 3 {
-		a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
-		got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
-		if err != nil || len(got.Messages) != 2*(i+1) {
-			t.Fatalf("got %+v, %v, want all messages", got, err)
+	for name, store := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.EveryEffect), "SQLite": inSQLite(t)} {
+		for i := range 3 {
+			a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
+			got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
+			if err != nil || len(got.Messages) != 2*(i+1) {
+				t.Fatalf("%s: got %+v, %v, want all messages", name, got, err)
+			}
+		}
+	}
+}
+
+// Without a store a run that waits is JSON, and goes on in another process: with the arguments that were approved, once.
+func TestResumeState(t *testing.T) {
+	ran := ""
+	process := func(model *script) *agent.Agent {
+		pay := adapter.Func("pay", "Pays.", func(_ context.Context, in struct{ Bill int }) (string, error) {
+			ran += fmt.Sprint(in.Bill, " ")
+			return "paid", nil
+		}, nil)
+		return newAgent(t, model, &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
+	}
+	got, err := process(play(uses(toolCall("1", "pay", `{"Bill":"17"}`), toolCall("2", "pay", `{"Bill":18}`)))).Run(t.Context(), human("go"))
+	if err != nil || got.Status != run.Waiting || len(got.Asks) != 2 || ran != "" {
+		t.Fatalf("got %+v, %v, want two questions and no call", got, err)
+	}
+	data, err := json.Marshal(got.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resume := func(answers ...run.Answer) (*agent.Result, error) {
+		state := new(run.State)
+		if err := json.Unmarshal(data, state); err != nil {
+			t.Fatal(err)
+		}
+		r := &agent.Result{}
+		for e, err := range process(play(says("done"))).ResumeState(t.Context(), state, answers...) {
+			if err != nil {
+				return r, err
+			}
+			r.Add(e)
+		}
+		data, err = json.Marshal(state)
+		return r, err
+	}
+	one, two := got.Asks[0], got.Asks[1]
+	for _, c := range []struct {
+		answer run.Answer
+		want   error
+	}{
+		{run.Answer{Ask: "ask_forged", Action: run.Allow}, run.ErrNotAsked}, {run.Answer{Ask: one.ID, Action: run.Accept}, run.ErrUnfit},
+		{one.AllowWith(json.RawMessage(`{"Bill":"x"}`)), run.ErrUnfit},
+	} {
+		if _, err := resume(c.answer); !errors.Is(err, c.want) || ran != "" {
+			t.Errorf("%+v: got %v and the calls %q, want %v", c.answer, err, ran, c.want)
+		}
+	}
+	if r, err := resume(one.Allow()); err != nil || r.Status != run.Waiting || len(r.Asks) != 1 || r.Asks[0].ID != two.ID || ran != "17 " {
+		t.Fatalf("got %+v, %v and the calls %q, want the other question", r, err, ran)
+	}
+	if _, err := resume(one.Allow()); !errors.Is(err, run.ErrNotAsked) || ran != "17 " {
+		t.Errorf("the first answer again: got %v and the calls %q, want %v", err, ran, run.ErrNotAsked)
+	}
+	if r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`))); err != nil || r.Answer != "done" || ran != "17 19 " {
+		t.Errorf("got %+v, %v and the calls %q, want the answer", r, err, ran)
+	}
+	for _, err := range process(play(says("done"))).ResumeState(t.Context(), nil) {
+		if err == nil {
+			t.Error("got no error for no state")
 		}
 	}
 }
