@@ -146,7 +146,7 @@ func TestVoid(t *testing.T) {
 	}
 	var out, notes bytes.Buffer
 	err := command(t.Context(), []string{"agent", "-patience", "10m", name}, &out, &notes)
-	if statusOf(err) != statusFailed || !strings.Contains(notes.String(), "void v/a 0: ") || !strings.Contains(notes.String(), `start "/nonexistent/server"`) {
+	if statusOf(err) != statusFailed || !strings.Contains(notes.String(), "void v/a 0: ") || !strings.Contains(notes.String(), `start "/nonexistent/server"`) || strings.Contains(notes.String(), "Options.") {
 		t.Errorf("got %s and %v, want the reason", notes.String(), err)
 	}
 	for _, want := range []string{

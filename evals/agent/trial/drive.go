@@ -186,7 +186,7 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	if len(servers) > 0 {
 		opts := &adapter.Options{
 			Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL)}, MaxResult: d.Task.Limits.Result,
-			CallTimeout: 30 * time.Second, RefreshInterval: time.Millisecond,
+			CallTimeout: 30 * time.Second, RefreshInterval: time.Millisecond, Start: adapter.StartAvailable, // and told below
 		}
 		if ms := d.Task.Limits.Millis; ms > 0 {
 			opts.CallTimeout = time.Duration(ms) * time.Millisecond
@@ -199,6 +199,11 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 			return nil, &harnessError{err}
 		}
 		d.sets, all = append(d.sets, set), append(all, set)
+		for _, s := range set.Servers() {
+			if s.Err != nil {
+				return nil, &harnessError{s.Err}
+			}
+		}
 	}
 	for _, name := range functions {
 		f, err := function(name)
