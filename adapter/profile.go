@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
-	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
 // Profile says for which provider the schemas of tools are written. Arguments
@@ -18,27 +17,27 @@ const (
 	// Plain is the schema as the server wrote it. A root that has no type or no
 	// properties gets them, and null in their place or that of required is taken
 	// out, because several providers refuse it otherwise.
-	Plain = Profile(toolschema.Plain)
+	Plain Profile = "plain"
 
 	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
 	// of JSON Schema.
-	OpenAI = Profile(rewrite.OpenAI)
+	OpenAI Profile = "openai"
 
 	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that
 	// arguments fit. A schema that cannot be written in their subset without
 	// loss is written as for OpenAI, and its tool is not marked strict.
-	OpenAIStrict = Profile(rewrite.OpenAIStrict)
+	OpenAIStrict Profile = "openai-strict"
 
 	// Anthropic takes almost all of JSON Schema 2020-12.
-	Anthropic = Profile(rewrite.Anthropic)
+	Anthropic Profile = "anthropic"
 
 	// Gemini is the subset of OpenAPI that the Gemini API documents. Parameters
 	// are a map[string]any.
-	Gemini = Profile(rewrite.Gemini)
+	Gemini Profile = "gemini"
 
 	// GoogleAI is for langchaingo's googleai and vertex providers, which pass on
 	// to Gemini a part of its subset. Parameters are a map[string]any.
-	GoogleAI = Profile(rewrite.GoogleAI)
+	GoogleAI Profile = "googleai"
 )
 
 // Profiles lists all profiles.
@@ -48,21 +47,24 @@ func Profiles() []Profile {
 
 // Effect says what a [SchemaChange] does to the arguments that a model is held
 // to.
-type Effect = change.Effect
+type Effect int
 
 const (
 	// Same means that the schema says the same, in other words or in a form
 	// that is turned back before validation.
-	Same = change.Same
+	Same Effect = iota
 
 	// Narrower means that the schema leaves out some arguments that the
 	// server would take.
-	Narrower = change.Narrower
+	Narrower
 
 	// Wider means that the model is not held to something, which validation
 	// holds it to.
-	Wider = change.Wider
+	Wider
 )
+
+// String is the effect in lower case: "same", "narrower" or "wider".
+func (e Effect) String() string { return change.Effect(e).String() }
 
 // SchemaChange is one difference between a tool's schema and what a profile made
 // of it.
@@ -99,7 +101,7 @@ func define(all []*Tool, p Profile) *definitions {
 		d.tools[i] = llms.Tool{Type: "function", Function: function}
 		d.wrapped[i] = written.Wrapped
 		for _, c := range written.Changes {
-			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
+			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: Effect(c.Effect), Note: c.Note})
 		}
 	}
 	return d

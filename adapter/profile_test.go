@@ -15,7 +15,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
+
+// The words of this package mean what they mean to the packages that rewrite schemas.
+func TestWordsOfProfiles(t *testing.T) {
+	targets := []rewrite.Target{toolschema.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI}
+	for i, p := range Profiles() {
+		if string(p) != string(targets[i]) {
+			t.Errorf("got %q, want %q", p, targets[i])
+		}
+	}
+	for effect, want := range map[Effect]change.Effect{Same: change.Same, Narrower: change.Narrower, Wider: change.Wider} {
+		if int(effect) != int(want) || effect.String() != want.String() {
+			t.Errorf("got %d, %s, want %d, %s", effect, effect, want, want)
+		}
+	}
+}
 
 // provenance says where the schemas of each file in testdata/schemas come from,
 // and how many there are. What a server listed is as it listed it.
