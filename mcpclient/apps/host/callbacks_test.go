@@ -140,16 +140,22 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 		_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) {
 			return result(strings.Repeat("x", most*9/10)), nil
 		}}, &host.Options{Limits: host.Limits{Outgoing: most}}, `{}`)
-		const all = 200 // 64 of them wait in the pipe
-		for i := range all {
-			go v.request(fmt.Sprint(i+1), "tools/call", `{"name":"app"}`)
+		const pings, calls = 100, 16 // pings fill the pipe
+		for i := range pings + calls {
+			if i < pings {
+				v.request(fmt.Sprint(i), "ping", `{}`)
+			} else {
+				v.request(fmt.Sprint(i), "tools/call", `{"name":"app"}`)
+			}
 		}
 		synctest.Wait()
 		large, refused := 0, map[string]int{}
-		for range all {
+		for range pings + calls {
 			m := v.next()
-			if m.Error == nil {
+			if len(m.Result) > most/2 {
 				large++
+			}
+			if m.Error == nil {
 				continue
 			}
 			var e mcp.RPCError
@@ -158,8 +164,8 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 			}
 			refused[e.Message]++
 		}
-		if refused["too much waits for the view to read it"] == 0 || large == 0 {
-			t.Errorf("got %d results, refused %v", large, refused)
+		if refused["too much waits for the view to read it"] != calls-2 || large != 2 {
+			t.Errorf("got %d results, refused %v, want two results", large, refused)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func (s *Session) next() []byte {
 		s.waiting -= len(message)
 		return message
 	}
-	if !s.begun {
+	if !s.begun || s.closing {
 		return nil
 	}
 	return s.takeLocked()

@@ -95,7 +95,12 @@ func (s *Session) request(m jsonrpc.Message) {
 	}
 	run := func() {
 		result, err := s.serve(ctx, m.Method, method.serve, params)
-		finish() // before the view can know that it may ask again
+		givenUp := context.Cause(ctx) == context.Canceled // the end of the session has another cause
+		finish()                                          // before the view can know that it may ask again
+		if givenUp {                                      // "Receivers of a cancellation notification SHOULD … not send a response for the cancelled request."
+			s.opts.Logger.Info("request of a view", "method", excerpt.Cut(m.Method), "error", context.Canceled)
+			return
+		}
 		s.answer(m.ID, m.Method, result, err)
 	}
 	switch method.when {

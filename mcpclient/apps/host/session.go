@@ -37,6 +37,7 @@ type Session struct {
 	outbox
 	greeted                        bool // ui/initialize was answered
 	begun                          bool // ui/notifications/initialized has come
+	closing                        bool // the view is asked to end: it is told nothing more
 	app                            App
 	context                        Context
 	told                           map[string]json.RawMessage // the members of context that the view knows
@@ -134,18 +135,33 @@ func (s *Session) App() App {
 // Close tears the view down: a view that has begun is asked to end
 // (ui/resource-teardown), for at most Limits.Teardown, or until ctx ends. Then requests of
 // the view end, and so does the connection. It does not wait for functions of the host,
-// see [Session.Done], and may be called more than once.
+// see [Session.Done]. It may be called more than once: each call waits for the answer, or for its own ctx.
+//
+// What the host told the view before comes before the request to end. What it tells the view later is dropped.
 func (s *Session) Close(ctx context.Context, reason string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.Teardown)
+	defer cancel()
 	s.mu.Lock()
-	begun := s.begun
+	ask, wait := s.begun && !s.closing, s.closing
+	if ask {
+		for told := s.takeLocked(); told != nil; told = s.takeLocked() {
+			s.sendLocked(told)
+		}
+		s.closing = true
+	}
 	s.mu.Unlock()
 	var err error
-	if begun && s.Err() == nil {
-		ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.Teardown)
-		defer cancel()
+	switch {
+	case s.Err() != nil:
+	case ask:
 		_, err = s.ask(ctx, "ui/resource-teardown", map[string]string{"reason": reason})
 		if _, refused := errors.AsType[*mcp.RPCError](err); refused || errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
 			err = nil
+		}
+	case wait:
+		select {
+		case <-s.life.Done():
+		case <-ctx.Done():
 		}
 	}
 	s.end(ErrClosed)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -207,6 +208,50 @@ func TestTeardown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a view was told comes before it is asked to end, once, and nothing after.
+func TestTeardownIsTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, v := begun(t, &scripted{}, nil, `{}`)
+		<-s.Ready()
+		told := func() {
+			if err := errors.Join(s.ToolInput(nil), s.ToolResult(result("hi")), s.SetContext(host.Context{Theme: "dark"})); err != nil {
+				t.Error(err)
+			}
+		}
+		closed := make(chan error, 3)
+		const all = 100 // answers that the view does not read, so that the rest waits in the session
+		for i := range all {
+			v.request(fmt.Sprint(i), "ping", `{}`)
+		}
+		synctest.Wait()
+		told()
+		for range 3 {
+			go func() { closed <- s.Close(t.Context(), "the end") }()
+		}
+		synctest.Wait()
+		for range all {
+			v.want("{}")
+		}
+		v.want(`ui/notifications/tool-input {"arguments":{}}`, `ui/notifications/tool-result `+wireResult, `ui/notifications/host-context-changed {"theme":"dark"}`)
+		m := v.next()
+		if m.Method != "ui/resource-teardown" {
+			t.Fatalf("got %s, want the request to end", m.Method)
+		}
+		_ = s.SetContext(host.Context{Theme: "light"})
+		s.ServerToolsChanged()
+		v.silent("after the request to end")
+		if len(closed) > 0 {
+			t.Error("a Close did not wait for the view")
+		}
+		v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{}}`)
+		for range 3 {
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 func TestTeardownIsBounded(t *testing.T) {
