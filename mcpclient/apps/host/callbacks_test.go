@@ -137,7 +137,9 @@ func TestIDsAreBounded(t *testing.T) {
 func TestWaitingBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 10_000
+		release := make(chan struct{})
 		_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) {
+			<-release
 			return result(strings.Repeat("x", most*9/10)), nil
 		}}, &host.Options{Limits: host.Limits{Outgoing: most}}, `{}`)
 		const pings, calls = 100, 16 // pings fill the pipe
@@ -148,6 +150,8 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 				v.request(fmt.Sprint(i), "tools/call", `{"name":"app"}`)
 			}
 		}
+		synctest.Wait()
+		close(release)
 		synctest.Wait()
 		large, refused := 0, map[string]int{}
 		for range pings + calls {

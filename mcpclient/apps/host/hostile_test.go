@@ -178,7 +178,7 @@ func TestMalformedMessages(t *testing.T) {
 		for _, message := range []string{``, `{`, `null`, `7`, `"x"`, `[]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{}`, `{"id":1}`, `{"jsonrpc":"2.0","id":99,"result":{}}`,
 			`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`, `{"jsonrpc":"2.0","method":7}`, `{"x":` + deep,
 			`{"jsonrpc":"2.0","method":"ui/notifications/sandbox-proxy-ready","params":{}}`, `{"jsonrpc":"2.0","method":"ui/notifications/sandbox-resource-ready","params":{"html":"x"}}`,
-			`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"height":-1}}`, `{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"width":1e300}}`,
+			`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"height":-1}}`, `{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"width":1e300}}`, `{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"height":100001}}`,
 			`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"width":"1"}}`, `{"jsonrpc":"2.0","method":"ui/notifications/size-changed"}`,
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"shout","data":1}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}`} {
 			v.send(message)
