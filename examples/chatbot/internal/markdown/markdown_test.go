@@ -17,7 +17,7 @@ const answer = "# Results\n\nHere is a **bold** word, some `inline code`, a Vec<
 	"```go\nfunc main() {\n\tfmt.Println(\"a very long line of code that is wider than the window of the terminal\")\n\n\tif x {\n\t\treturn\n\t}\n}\n```\nAfter *it*.\n"
 
 const drawn = "Results\n\nHere is a bold word, some inline code, a\nVec<String>, and a link https://example.com/a.\n\n" +
-	"• one\n• two\n  • deeper\n• three\n\n1. first\n2. second\n\n│ said\n\n Name    │   Size\n─────────┼────────\n main.go │   4076\n x       │      1\n\n" +
+	"• one\n• two\n  • deeper\n• three\n\n1. first\n2. second\n\n│ said\n\n Name    │ Size\n─────────┼──────\n main.go │ 4076\n x       │    1\n\n" +
 	"```go\nfunc main() {\n\tfmt.Println(\"a very long line of code that is wider than the window of the terminal\")\n\n\tif x {\n\t\treturn\n\t}\n}\n```\n\nAfter it."
 
 // An answer is the same in pieces of any size, and what is complete does not change.
@@ -99,4 +99,22 @@ func FuzzStream(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A table is as wide as its cells need, wherever they stand, if the page has room.
+func TestTableWidth(t *testing.T) {
+	for name, source := range map[string]string{
+		"a wide cell below":  "| Name | Size |\n|---|---|\n| internal/markdown/page.go | 1 |\n| x | four thousand bytes |",
+		"without outer bars": "Name|Size\n---|---\ninternal/markdown/page.go|1\nx|four thousand bytes",
+		"a bar in a cell":    "|Name|Size|\n|-|-|\n|internal/markdown/page.go|1|\n|a \\| b|four thousand bytes|",
+	} {
+		t.Run(name, func(t *testing.T) {
+			drawn := ansi.Strip(page{width: 80}.draw(source))
+			for _, want := range []string{"internal/markdown/page.go", "four thousand bytes"} {
+				if !strings.Contains(drawn, want) {
+					t.Errorf("%q is broken:\n%s", want, drawn)
+				}
+			}
+		})
+	}
 }

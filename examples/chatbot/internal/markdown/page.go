@@ -38,16 +38,38 @@ func (p page) draw(source string) string {
 
 var tableLine = regexp.MustCompile(`(?m)^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)+$`)
 
-// widthOf is the width of a page. A table fills it, so that of a table is as in its source.
+// widthOf is the width of a page. A table fills it, so that of a table is what its cells
+// need.
 func (p page) widthOf(source string) int {
 	if !tableLine.MatchString(source) {
 		return p.width
 	}
-	longest := 0
+	widest := 0 // of lines that are no rows
+	var columns []int
 	for line := range strings.SplitSeq(source, "\n") {
-		longest = max(longest, term.StringWidth(line))
+		cells := cellsOf(line)
+		if len(cells) < 2 && !strings.HasPrefix(strings.TrimSpace(line), "|") {
+			widest = max(widest, term.StringWidth(line))
+			continue
+		}
+		for i, cell := range cells {
+			if i == len(columns) {
+				columns = append(columns, 0)
+			}
+			columns[i] = max(columns[i], term.StringWidth(strings.TrimSpace(cell)))
+		}
 	}
-	return min(p.width, longest)
+	table := len(columns) - 1 // what stands between columns
+	for _, width := range columns {
+		table += 1 + width + 1
+	}
+	return min(p.width, max(widest, table))
+}
+
+// cellsOf parts a row of a table. A bar behind a backslash belongs to its cell.
+func cellsOf(line string) []string {
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
+	return strings.Split(strings.ReplaceAll(line, `\|`, "/"), "|")
 }
 
 var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)

@@ -12,6 +12,9 @@ import (
 // Hanging is the indent of a note's lines after the first.
 const Hanging = "  "
 
+// tab is how far the stops of tabs are apart, in columns.
+const tab = 4
+
 // Wrapper breaks lines between words, as the text arrives. A continued line has
 // the indent of its first line.
 type Wrapper struct {
@@ -44,9 +47,11 @@ func (w *Wrapper) Add(text string) string {
 		case r == ' ' || r == '\t':
 			w.place(&out)
 			w.midway = false
-			if len(w.gap) < w.width/2 {
-				w.gap += " "
+			n := 1
+			if r == '\t' {
+				n = tab - (w.column+len(w.gap))%tab
 			}
+			w.gap += strings.Repeat(" ", min(n, max(w.width/2-len(w.gap), 0)))
 		default:
 			w.word.WriteRune(r)
 			if w.word.Len() >= 4*w.width { // show a very long word in pieces

@@ -18,6 +18,8 @@ func TestWrap(t *testing.T) {
 		"full line":   {"xxxxxxxxxx b", "xxxxxxxxxx\n  b"},
 		"wide word":   {"漢字漢字漢字漢", "漢字漢字漢\n  字漢"},
 		"longer word": {"  " + strings.Repeat("x", 205) + " b", strings.Repeat("  xxxxxxxx\n", 25) + "  xxxxx b"},
+		"tabs":        {"\tif x\n\t\ty", "    if x\n     y"},
+		"a column":    {"a\tb", "a   b"},
 		"much space":  {strings.Repeat(" ", 50) + "x", "     x"},
 	} {
 		if got := Text(tt.text, 11); got != tt.want {
