@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
 func TestFlags(t *testing.T) {
@@ -68,44 +71,78 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestBoundedListener accepts a connection when an earlier one has ended.
+// offered is a listener with as many connections as are asked for.
+type offered struct{ accepted, closed atomic.Int32 }
+
+func (l *offered) Accept() (net.Conn, error) {
+	if l.closed.Load() > 0 {
+		return nil, net.ErrClosed
+	}
+	l.accepted.Add(1)
+	_, server := net.Pipe()
+	return server, nil
+}
+
+func (l *offered) Addr() net.Addr { return nil }
+func (l *offered) Close() error {
+	l.closed.Add(1)
+	return nil
+}
+
+// TestBoundedListener accepts a connection only when there is room: an earlier one has ended, and was counted once.
 func TestBoundedListener(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener := newBounded(inner, 1)
-	defer listener.Close()
-	for range 2 {
-		conn, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		inner := &offered{}
+		listener := newBounded(inner, 2)
+		conns, ended := make(chan net.Conn, 10), make(chan error, 1)
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					ended <- err
+					return
+				}
+				conns <- conn
+			}
+		}()
+		accepted := func(want int32) {
+			t.Helper()
+			synctest.Wait()
+			if got := inner.accepted.Load(); got != want {
+				t.Errorf("got %d connections, want %d", got, want)
+			}
 		}
-		defer conn.Close()
-	}
-	first, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := make(chan error, 1)
-	go func() {
-		conn, err := listener.Accept()
-		if err == nil {
-			conn.Close()
+		accepted(2)
+		first := <-conns
+		first.Close()
+		first.Close()
+		accepted(3)
+		(<-conns).Close()
+		(<-conns).Close()
+		accepted(5)
+		if err := listener.Close(); err != nil || inner.closed.Load() != 1 {
+			t.Error(err, inner.closed.Load())
 		}
-		second <- err
-	}()
-	if len(listener.room) != 1 {
-		t.Errorf("got room for %d more, want none", 1-len(listener.room))
-	}
-	first.Close()
-	first.Close()
-	if err := <-second; err != nil {
-		t.Error(err)
-	}
-	listener.room <- struct{}{}
-	listener.Close()
-	if _, err := listener.Accept(); err == nil {
-		t.Error("a listener that is closed accepts a connection")
+		if err := listener.Close(); err != nil {
+			t.Error("close it twice:", err)
+		}
+		if err := <-ended; !errors.Is(err, net.ErrClosed) { // it has waited for room
+			t.Errorf("got %v, want that the listener is closed", err)
+		}
+	})
+}
+
+// failing is a listener that cannot accept.
+type failing struct{ offered }
+
+func (*failing) Accept() (net.Conn, error) { return nil, errors.New("no file is left") }
+
+// TestBoundedListenerFails keeps its room if a connection cannot be accepted.
+func TestBoundedListenerFails(t *testing.T) {
+	listener := newBounded(&failing{}, 1)
+	for range 3 {
+		if _, err := listener.Accept(); err == nil || !strings.Contains(err.Error(), "no file") {
+			t.Fatalf("got %v, want the error", err)
+		}
 	}
 }

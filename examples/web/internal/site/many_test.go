@@ -52,12 +52,14 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestManyUsers gives 200 users a stream each, and one more whose browser takes nothing.
+// TestManyUsers gives 200 users a stream each, and one more whose browser takes nothing: the server is in the middle of
+// a write to it all the time. No other window waits for it, neither of its own conversation.
 func TestManyUsers(t *testing.T) {
 	reply := strings.Repeat("word ", 2000)
 	w := serve(t, site.Limits{}, inFile(t), agenttest.PlayOn(agenttest.Say(reply)))
 	before, goroutines := heap(), runtime.NumGoroutine()
-	w.watch(t, "slow", w.begin(t, "slow", "hello"), "") // is never read
+	held := w.begin(t, "slow", "hello")
+	slow := w.watchUnread(t, "slow", held)
 	windows := make([]*window, users)
 	together(func(user string, i int) {
 		windows[i] = w.watch(t, user, w.begin(t, user, "hello"), "")
@@ -66,6 +68,13 @@ func TestManyUsers(t *testing.T) {
 			t.Errorf("%s: got %.100s", user, got)
 		}
 	})
+	other := w.watch(t, "slow", held, "")
+	other.until(t, "ended")
+	w.post(t, "slow", "/api/conversations/"+held+"/messages", map[string]string{"text": "again"})
+	other.until(t, "ended")
+	if slow.over.Load() {
+		t.Error("the write to the browser that takes nothing has ended")
+	}
 	if grown := int64(heap()) - int64(before); grown > 64<<20 {
 		t.Errorf("%d streams take %d MiB, want at most 64", users, grown>>20)
 	}
