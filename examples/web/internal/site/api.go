@@ -1,11 +1,13 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 )
@@ -21,6 +23,22 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request, user string) {
 	}
 	id, err := s.opts.Talk.Begin(r.Context(), user, q.Text)
 	s.respond(w, r, id, err)
+}
+
+// older answers with the conversations after one, of the time that the list has for it.
+func (s *Site) older(w http.ResponseWriter, r *http.Request, user string) {
+	query := r.URL.Query()
+	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
+	if err != nil {
+		writeError(w, http.StatusBadRequest, "updated is not a time")
+		return
+	}
+	list, more, err := s.opts.Talk.Older(r.Context(), user, query.Get("after"), at)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"list": list, "more": more})
 }
 
 func (s *Site) say(w http.ResponseWriter, r *http.Request, user string) {
@@ -76,12 +94,14 @@ func (s *Site) delete(w http.ResponseWriter, r *http.Request, user string) {
 
 // media serves a picture or a sound of a tool, of a type that has no script.
 func (s *Site) media(w http.ResponseWriter, r *http.Request, user string) {
-	n, err := strconv.Atoi(r.PathValue("n"))
-	if err != nil {
+	seq, wrongSeq := strconv.ParseUint(r.PathValue("seq"), 10, 64)
+	index, wrongIndex := strconv.Atoi(r.PathValue("index"))
+	n, wrong := strconv.Atoi(r.PathValue("n"))
+	if cmp.Or(wrongSeq, wrongIndex, wrong) != nil {
 		writeError(w, http.StatusNotFound, talk.ErrGone.Error())
 		return
 	}
-	part, err := s.opts.Talk.Media(r.Context(), user, r.PathValue("id"), r.PathValue("call"), n)
+	part, err := s.opts.Talk.Media(r.Context(), user, r.PathValue("id"), seq, index, r.PathValue("call"), n)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -120,7 +140,7 @@ func (s *Site) describe(r *http.Request, err error) (status int, text string) {
 		return http.StatusUnprocessableEntity, err.Error()
 	case errors.Is(err, talk.ErrGone):
 		return http.StatusNotFound, err.Error()
-	case errors.Is(err, talk.ErrBusy), errors.Is(err, talk.ErrWaiting):
+	case errors.Is(err, talk.ErrBusy), errors.Is(err, talk.ErrWaiting), errors.Is(err, talk.ErrElsewhere):
 		return http.StatusConflict, err.Error()
 	case errors.Is(err, talk.ErrTooMany):
 		return http.StatusTooManyRequests, err.Error()

@@ -13,7 +13,8 @@
 //	POST   /api/conversations/{id}/answers         an answer of the user to a question
 //	POST   /api/conversations/{id}/stop            the end of the turn
 //	DELETE /api/conversations/{id}
-//	GET    /api/conversations/{id}/media/{call}/{n}
+//	GET    /api/conversations/{id}/media/{seq}/{index}/{call}/{n}
+//	GET    /api/conversations?after=&updated=      older ones than that one {list, more}
 //	POST   /api/views                              the view of a call, see package viewing
 //	POST   /api/views/seen                         the messages that a window has
 //	POST   /api/views/{session}/messages, answers, mode
@@ -111,12 +112,13 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /api/sign-out", s.signOut)
 	mux.HandleFunc("GET /api/events", s.events)
 	mux.HandleFunc("POST /api/conversations", s.signed(s.begin))
+	mux.HandleFunc("GET /api/conversations", s.signed(s.older))
 	mux.HandleFunc("POST /api/conversations/{id}/messages", s.signed(s.say))
 	mux.HandleFunc("POST /api/conversations/{id}/edits", s.signed(s.edit))
 	mux.HandleFunc("POST /api/conversations/{id}/answers", s.signed(s.answer))
 	mux.HandleFunc("POST /api/conversations/{id}/stop", s.signed(s.stop))
 	mux.HandleFunc("DELETE /api/conversations/{id}", s.signed(s.delete))
-	mux.HandleFunc("GET /api/conversations/{id}/media/{call}/{n}", s.signed(s.media))
+	mux.HandleFunc("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.signed(s.media))
 	if o.Access != nil {
 		mux.HandleFunc("POST /api/servers/{server}/sign-in", s.signed(s.beginServer))
 		mux.HandleFunc("POST /api/servers/{server}/sign-out", s.signed(s.leaveServer))

@@ -161,7 +161,7 @@ func TestOtherUserSignedIn(t *testing.T) {
 func TestReadsAreRated(t *testing.T) {
 	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
 	for i, want := range []int{404, 404, 429} {
-		if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations/none/media/1/0", ""); status != want {
+		if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations/none/media/1/0/1/0", ""); status != want {
 			t.Errorf("read %d: got %d, want %d", i+1, status, want)
 		}
 	}

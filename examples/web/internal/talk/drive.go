@@ -200,6 +200,9 @@ func (t *topic) report(e *agent.ToolProgress) {
 func (t *topic) finish(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if end, ok := e.(*agent.ModelEnd); ok {
+		t.spent.Add(end.Usage)
+	}
 	switch e := e.(type) {
 	case *agent.ModelStart, *agent.ModelEnd:
 		t.clearLocked()
@@ -208,16 +211,32 @@ func (t *topic) finish(e agent.Event) {
 	}
 }
 
-// catchUp takes what the store has and the topic has not.
+// catchUp takes what the store has and the topic has not. What the run has used is as the store has it: not all of it
+// has an event.
 func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	t.mu.Lock()
 	at := t.at
 	t.mu.Unlock()
-	events, err := s.history(ctx, t.key, at)
+	log, err := s.store.Load(ctx, t.key)
+	if err != nil {
+		return gone(err)
+	}
+	events, err := s.historyIn(ctx, t.key, log, at)
 	for _, p := range events {
 		t.append(p)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	state, err := run.Fold(log.Records)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spent = state.Spent
+	t.changed.fire()
+	return nil
 }
 
 // recover takes up the conversations that are due, until the service is closed.

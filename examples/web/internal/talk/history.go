@@ -16,6 +16,10 @@ func (s *Service) history(ctx context.Context, key run.Key, after agent.Position
 	if err != nil {
 		return nil, gone(err)
 	}
+	return s.historyIn(ctx, key, log, after)
+}
+
+func (s *Service) historyIn(ctx context.Context, key run.Key, log *run.Log, after agent.Position) ([]placed, error) {
 	if log.Head.Seq <= after.Seq && after.More == 0 {
 		return nil, nil
 	}
@@ -53,8 +57,9 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 	}
 	var views []any
 	var kinds []string
+	calls := map[string]agent.Call{}
 	for i, m := range inputOf(r.Change) {
-		v, kind := messageViews(key, r.Seq, i, m)
+		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
 		if _, more := r.Change.(*run.Said); more && m.Role != run.User {
 			continue // what the host tells the model of the turn before
 		}
@@ -68,52 +73,58 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 }
 
 // messageViews shows a message of an input: the last one is a question, and those before are of
-// the conversation that was edited.
-func messageViews(key run.Key, seq uint64, index int, m run.Message) (views []any, kinds []string) {
+// the conversation that was edited. calls are the calls that wait for a result, by their ids.
+func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (views []any, kinds []string) {
 	add := func(v any, kind string) { views, kinds = append(views, v), append(kinds, kind) }
 	switch m.Role {
 	case run.User:
-		add(said{Seq: seq, Index: index, Text: shownText(m.Text(), maxMessage)}, "said")
+		add(said{Seq: at.seq, Index: at.index, Text: shownText(m.Text(), maxMessage)}, "said")
 	case run.Assistant:
 		reasoning := ""
 		for _, p := range m.Parts {
-			if p.Type == run.ReasoningPart {
+			switch p.Type {
+			case run.ReasoningPart:
 				reasoning += p.Text
+			case run.CallPart:
+				calls[p.ID] = agent.Call{ID: p.ID, Name: p.Name, Arguments: p.Arguments}
 			}
 		}
-		add(replyOf(m.Text(), reasoning, m.Model, run.Spent{}), "reply")
+		add(replyOf(m.Text(), reasoning, m.Model), "reply")
 	case run.Tool:
 		for _, p := range m.Parts {
 			if p.Type == run.ResultPart {
-				add(resultOf(key, &agent.ToolEnd{Call: agent.Call{ID: p.ID, Name: p.Name}, Part: p}), "result")
+				call, known := calls[p.ID]
+				if !known {
+					call = agent.Call{ID: p.ID, Name: p.Name}
+				}
+				delete(calls, p.ID)
+				add(resultOf(key, at, &agent.ToolEnd{Call: call, Part: p}), "result")
 			}
 		}
 	}
 	return views, kinds
 }
 
-// Media returns a picture or a sound of a tool's result, the nth of the call.
-func (s *Service) Media(ctx context.Context, user, id, call string, n int) (run.Part, error) {
-	state, err := s.load(ctx, run.Key{Tenant: user, ID: id})
+// Media returns a picture or a sound of a tool's result, the nth of the call. The result is where its
+// event says: in a record, and for one of the conversation that was edited in a message of it.
+func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index int, call string, n int) (run.Part, error) {
+	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
-		return run.Part{}, err
+		return run.Part{}, gone(err)
 	}
-	part := func(p *run.Part) (run.Part, bool) {
-		if p == nil || p.ID != call || n < 0 || n >= len(p.Media) || !isShown(p.Media[n]) {
-			return run.Part{}, false
-		}
-		return p.Media[n], true
+	if seq < 1 || seq > uint64(len(log.Records)) {
+		return run.Part{}, ErrGone
 	}
-	for _, c := range state.Calls {
-		if p, ok := part(c.Result); ok {
-			return p, nil
-		}
+	change := log.Records[seq-1].Change
+	parts := []run.Part{}
+	if said := inputOf(change); index >= 0 && index < len(said) {
+		parts = said[index].Parts
+	} else if outcome, ok := change.(*run.Outcome); ok && index == 0 {
+		parts = append(parts, outcome.Result)
 	}
-	for _, m := range slices.Backward(state.History) {
-		for i := range m.Parts {
-			if p, ok := part(&m.Parts[i]); ok {
-				return p, nil
-			}
+	for _, p := range parts {
+		if p.Type == run.ResultPart && p.ID == call && n >= 0 && n < len(p.Media) && isShown(p.Media[n]) {
+			return p.Media[n], nil
 		}
 	}
 	return run.Part{}, ErrGone

@@ -20,19 +20,40 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 }
 
-// List returns the latest conversations of a user.
+// List returns the latest conversations of a user, maxListed at most.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
 	for head, err := range s.store.List(ctx, run.Query{Tenant: user, Agent: agentName, Limit: maxListed}) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Summary{
-			ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status),
-			Asks: len(head.Asks), Updated: head.Updated,
-		})
+		out = append(out, s.summary(ctx, head))
 	}
 	return out, nil
+}
+
+// Older returns the next page of the list: maxListed conversations after one, which was changed at a time. more says if
+// others follow.
+func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
+	page = []Summary{}
+	for head, err := range s.store.List(ctx, run.Query{Tenant: user, Agent: agentName, Before: at.Add(1)}) {
+		switch {
+		case err != nil:
+			return nil, false, err
+		case head.Updated.Equal(at) && head.Key.ID <= after: // runs of one time are in the order of their ids
+		case len(page) == maxListed:
+			return page, true, nil
+		default:
+			page = append(page, s.summary(ctx, head))
+		}
+	}
+	return page, false, nil
+}
+
+func (s *Service) summary(ctx context.Context, head run.Head) Summary {
+	return Summary{
+		ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status), Asks: len(head.Asks), Updated: head.Updated,
+	}
 }
 
 // title is the beginning of the first question.

@@ -29,11 +29,14 @@ const agentName = "web"
 // leaseTTL is how long the conversations of a process that was killed are held.
 const leaseTTL = 5 * time.Second
 
+// lookAgain is how often a stop asks for a conversation that another process holds.
+const lookAgain = 200 * time.Millisecond
+
 // The bounds of a user and of the whole.
 const (
 	maxMessage = 64 << 10 // bytes of a question
 	maxAtWork  = 8        // conversations of a user that a model works on
-	maxListed  = 50       // conversations of a user in the list
+	maxListed  = 50       // conversations of a user in the list, and in each page of older ones
 )
 
 // Options configure a Service. Model and Store must be set.
@@ -100,6 +103,9 @@ var (
 	ErrTooMany = errors.New("too many of your conversations are at work")
 	ErrUnfit   = errors.New("the answer does not fit")
 	ErrGone    = errors.New("there is no such thing")
+
+	// ErrElsewhere is for a conversation that another process goes on with.
+	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")
 )
 
 // New returns a service that goes on with what an earlier process has left. The caller closes
@@ -204,8 +210,18 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	if state.Status == run.Cancelled || state.Status == run.Failed {
 		input = append(agent.Messages(run.Text(run.Assistant, "(no answer: the turn ended early)")), input...)
 	}
-	_, err = s.agent.Begin(ctx, input, agent.In(id), agent.ForTenant(user))
+	begin := func() error {
+		_, err := s.agent.Begin(ctx, input, agent.In(id), agent.ForTenant(user))
+		return err
+	}
+	if state.Status.Ended() {
+		err = s.whenLeft(ctx, begin)
+	} else {
+		err = begin()
+	}
 	switch {
+	case errors.Is(err, ErrElsewhere):
+		return err
 	case errors.Is(err, agent.ErrWaiting):
 		return ErrWaiting
 	case errors.Is(err, agent.ErrRunning), errors.Is(err, run.ErrHeld):
@@ -284,11 +300,38 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 		return err
 	}
 	defer t.resume()
-	if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
-		return fmt.Errorf("stop: %w", err)
+	if err := s.cancel(ctx, key); err != nil {
+		return err
 	}
 	s.changed(user)
 	return errors.Join(s.catchUp(ctx, t), s.stopViews(ctx, key))
+}
+
+// cancel ends a run.
+func (s *Service) cancel(ctx context.Context, key run.Key) error {
+	return s.whenLeft(ctx, func() error {
+		if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
+			return fmt.Errorf("stop: %w", err)
+		}
+		return nil
+	})
+}
+
+// whenLeft does something with a run that this process does not work on. A run of a process that was killed is held until
+// its lease is over: whenLeft waits for that, and not longer.
+func (s *Service) whenLeft(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(leaseTTL + time.Second); ; {
+		err := do()
+		if !errors.Is(err, run.ErrHeld) {
+			return err
+		}
+		if time.Now().After(end) {
+			return ErrElsewhere
+		}
+		if err := sleep(ctx, lookAgain); err != nil {
+			return err
+		}
+	}
 }
 
 // Delete forgets a conversation.

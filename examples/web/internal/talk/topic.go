@@ -38,7 +38,8 @@ type topic struct {
 	recent  []placed
 	bytes   int // of the data in recent
 
-	generation int // of the draft
+	spent      run.Spent // by the conversation, its sub-agents and samplings
+	generation int       // of the draft
 	draft      prose.Draft
 	progress   map[string]json.RawMessage // by call
 	windows    int
@@ -76,12 +77,16 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	if log.Head.Agent != s.agentOf(key).Name() {
 		return nil, ErrGone
 	}
+	state, err := run.Fold(log.Records)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.topics[key]
 	if t == nil {
 		at := agent.Position{Seq: log.Head.Seq}
-		t = &topic{key: key, base: at, at: at, left: closed(), idle: closed()}
+		t = &topic{key: key, base: at, at: at, spent: state.Spent, left: closed(), idle: closed()}
 		s.topics[key] = t
 	}
 	t.refs++

@@ -3,6 +3,7 @@ package talk
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -31,12 +32,9 @@ type (
 		Text  string `json:"text"`
 	}
 	reply struct {
-		Text      []prose.Node     `json:"text,omitempty"`
-		Reasoning string           `json:"reasoning,omitempty"`
-		Model     string           `json:"model,omitempty"`
-		Input     int64            `json:"input,omitempty"` // tokens
-		Output    int64            `json:"output,omitempty"`
-		Cost      map[string]int64 `json:"cost,omitempty"` // micro-units by currency
+		Text      []prose.Node `json:"text,omitempty"`
+		Reasoning string       `json:"reasoning,omitempty"`
+		Model     string       `json:"model,omitempty"`
 	}
 	call struct {
 		ID        string `json:"id"`
@@ -92,11 +90,11 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 	}
 	switch e := e.(type) {
 	case *agent.ModelEnd:
-		return replyOf(e.Text, e.Reasoning, e.Model, e.Usage), "reply"
+		return replyOf(e.Text, e.Reasoning, e.Model), "reply"
 	case *agent.ToolStart:
 		return callOf(e.Call), "call"
 	case *agent.ToolEnd:
-		return resultOf(key, e), "result"
+		return resultOf(key, kept{seq: e.Seq}, e), "result"
 	case *agent.Compacted:
 		return note{"Older messages were shortened for the model."}, "note"
 	case *agent.Answer:
@@ -131,11 +129,8 @@ func pathOf(e agent.Event) []string {
 	return nil
 }
 
-func replyOf(text, reasoning, model string, used run.Spent) reply {
-	r := reply{
-		Reasoning: shownText(reasoning, maxReasoning), Model: safetext.Line(model, 100),
-		Input: used.Input, Output: used.Output, Cost: used.Cost,
-	}
+func replyOf(text, reasoning, model string) reply {
+	r := reply{Reasoning: shownText(reasoning, maxReasoning), Model: safetext.Line(model, 100)}
 	if strings.TrimSpace(text) != "" {
 		r.Text = prose.Tree(text)
 	}
@@ -146,7 +141,14 @@ func callOf(c agent.Call) call {
 	return call{ID: c.ID, Turn: c.Turn, Server: safetext.Line(c.Server, 100), Name: safetext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
 }
 
-func resultOf(key run.Key, e *agent.ToolEnd) result {
+// kept is where a result is kept: in a record, in a message of it. Records stay as they are, whatever becomes
+// of the history for the model.
+type kept struct {
+	seq   uint64
+	index int
+}
+
+func resultOf(key run.Key, at kept, e *agent.ToolEnd) result {
 	r := result{call: callOf(e.Call), Text: shownText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
 	for i, p := range e.Part.Media {
 		if !isShown(p) {
@@ -154,7 +156,7 @@ func resultOf(key run.Key, e *agent.ToolEnd) result {
 		}
 		kind, _, _ := strings.Cut(p.MIMEType, "/")
 		r.Media = append(r.Media, media{
-			URL:  "/api/conversations/" + url.PathEscape(key.ID) + "/media/" + url.PathEscape(e.ID) + "/" + strconv.Itoa(i),
+			URL:  fmt.Sprintf("/api/conversations/%s/media/%d/%d/%s/%d", url.PathEscape(key.ID), at.seq, at.index, url.PathEscape(e.ID), i),
 			Type: kind,
 		})
 	}

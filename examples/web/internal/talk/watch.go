@@ -28,6 +28,14 @@ type now struct {
 	Open     []prose.Node               `json:"open"`   // and the block that goes on
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
 	Taken    []string                   `json:"taken,omitempty"` // questions with answers that the run has not read
+	Spent    spent                      `json:"spent"`
+}
+
+// spent is what a conversation has used.
+type spent struct {
+	Input  int64            `json:"input"` // tokens
+	Output int64            `json:"output"`
+	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 }
 
 // window is what a window of a user has.
@@ -156,6 +164,7 @@ func (t *topic) now(w *window) Event {
 		w.generation, w.blocks = t.generation, 0
 	}
 	n := now{Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress, Taken: slices.Sorted(maps.Keys(t.given))}
+	n.Spent = spent{t.spent.Input, t.spent.Output, t.spent.Cost}
 	w.blocks = len(t.draft.Blocks)
 	return momentary("now", n)
 }

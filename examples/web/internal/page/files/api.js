@@ -47,6 +47,7 @@ export const me = () => request("GET", "/api/me");
 export const signIn = (name) => request("POST", "/sign-in", { name });
 export const signOut = () => request("POST", "/api/sign-out", {});
 export const begin = (text) => request("POST", "/api/conversations", { text });
+export const older = ({ id, updated }) => request("GET", `/api/conversations?${new URLSearchParams({ after: id, updated })}`);
 export const say = (id, text) => request("POST", `${conversation(id)}/messages`, { text });
 export const edit = (id, seq, index, text) => request("POST", `${conversation(id)}/edits`, { seq, index, text });
 export const answer = (id, body) => request("POST", `${conversation(id)}/answers`, body);

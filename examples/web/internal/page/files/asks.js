@@ -27,7 +27,9 @@ export function card(ask, send) {
     if (open) { // it does not answer yet
       const shown = await open().catch((failure) => complain(failure.message));
       set(false);
-      if (shown) buttons[0].remove(); // the link is in its place
+      if (!shown) return;
+      buttons[0].replaceWith(shown);
+      shown.focus();
       return;
     }
     const wrong = await send({ ask: ask.id, ...body() });
@@ -39,9 +41,10 @@ export function card(ask, send) {
   const buttons = part.buttons.map((b) => el("button", {
     type: "button", class: b.danger ? "danger" : b.first ? "" : "quiet", click: () => press(b),
   }, b.label));
-  node.append(el("div", { class: "row" }, ...buttons));
-  const waits = el("p", { class: "faint" }, "Your answer is kept. It is taken when another call has ended.");
-  return { node, taken() { set(true); if (!waits.isConnected) node.append(waits); } };
+  const row = el("div", { class: "row" }, ...buttons);
+  node.append(row);
+  const waits = el("p", { class: "faint" }, "Your answer is kept. It is taken when the questions beside it are answered, or a call has ended.");
+  return { node, taken() { set(true); row.before(waits); } };
 }
 
 const time = (t) => new Date(t).toLocaleString("en-GB");

@@ -34,7 +34,7 @@ export function formFields(fields) {
 }
 
 function control(field) {
-  const make = { boolean: truth, choice, choices }[field.kind] ?? text;
+  const make = { boolean: truth, choice, choices }[field.kind] ?? (field.format === "date" || field.format === "date-time" ? dated : text);
   const ids = { input: fresh("field"), help: fresh("help"), wrong: fresh("wrong") };
   const c = make(field, ids);
   const message = el("p", { class: "wrong", id: ids.wrong, hidden: true });
@@ -42,9 +42,10 @@ function control(field) {
   const described = [help ? ids.help : "", ids.wrong].filter(Boolean).join(" ");
   c.input.setAttribute("aria-describedby", described);
   const label = [field.title || field.name, field.required ? el("span", { class: "required" }, " (required)") : ""];
+  const shown = c.node ?? c.input;
   const node = c.group
-    ? el("fieldset", { class: "field" }, el("legend", {}, ...label), help ? el("p", { class: "help", id: ids.help }, help) : null, c.input, message)
-    : el("div", { class: "field" }, el("label", { for: ids.input }, ...label), help ? el("p", { class: "help", id: ids.help }, help) : null, c.input, message);
+    ? el("fieldset", { class: "field" }, el("legend", {}, ...label), help ? el("p", { class: "help", id: ids.help }, help) : null, shown, message)
+    : el("div", { class: "field" }, el("label", { for: ids.input }, ...label), help ? el("p", { class: "help", id: ids.help }, help) : null, shown, message);
   return {
     field, node,
     value: c.value,
@@ -58,11 +59,13 @@ function control(field) {
     check() {
       const value = c.value();
       if (value === "" && field.required) return "This is required.";
-      if (value === undefined) return field.required && field.default === undefined ? "This is required." : c.problem?.() ?? "";
+      if (value === undefined) return field.required && field.default === undefined ? "This is required." : "";
       return objection(field, value);
     },
   };
 }
+
+const suchAs = { date: "such as 2026-12-24", "date-time": "such as 2026-12-24 19:30" };
 
 // bounds says in words what a field takes. A pattern is for people who know such expressions, so the
 // description of the server stands in for it.
@@ -74,7 +77,7 @@ function bounds(f) {
     return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`;
   };
   switch (f.kind) {
-    case "string": return [range(f.min_length, f.max_length, " characters"), f.pattern && !f.description ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
+    case "string": return [suchAs[f.format], range(f.min_length, f.max_length, " characters"), f.pattern && !f.description ? `as ${f.pattern}` : ""].filter(Boolean).join(" · ");
     case "choices": return range(f.min_items, f.max_items, " of these");
     case "integer": case "number": return range(f.minimum, f.maximum, "");
   }
@@ -94,6 +97,8 @@ function objection(f, value) {
   if (f.min_length > length) return `Write at least ${f.min_length} characters.`;
   if (f.max_length < length) return `Write at most ${f.max_length} characters.`;
   if (f.format === "email" && !/^[^\s@]+@[^\s@]+$/.test(value)) return "This is not an e-mail address.";
+  if (f.format === "date" && !isDay(value)) return "This is not a date such as 2026-12-24: year, month, day.";
+  if (f.format === "date-time" && Number.isNaN(Date.parse(value))) return "This is not a date and time such as 2026-12-24 19:30.";
   if (f.format === "uri" && !URL.canParse(value)) return "This is not an address such as https://example.com.";
   return "";
 }
@@ -107,7 +112,7 @@ function numberObjection(f, value) {
   return "";
 }
 
-const inputTypes = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
+const inputTypes = { email: "email", uri: "url" };
 
 function text(field, ids) {
   const numeric = field.kind === "integer" || field.kind === "number";
@@ -128,12 +133,36 @@ function text(field, ids) {
   return {
     input,
     value() {
-      if (filled && input.value === start) return String(field.default); // with the seconds that are not shown
+      if (filled && input.value === start) return String(field.default);
       if (input.value === "") return filled ? "" : undefined; // what is left out has the server's value
-      return input.type === "datetime-local" ? new Date(input.value).toISOString() : input.value;
+      return input.value;
     },
-    problem: () => (input.validity.badInput ? "This is not complete." : ""),
   };
+}
+
+const isDay = (value) => /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString().startsWith(value);
+const isTime = (value) => /^\d{4}-\d{2}-\d{2}[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(value) && isDay(value.slice(0, 10));
+
+// dated is a date, or a date and a time here, as servers write and describe it. A browser's own field has the order of its language,
+// so it is there to choose from alone.
+function dated(field, ids) {
+  const timed = field.format === "date-time";
+  const c = text(field, ids);
+  if (timed && isTime(c.input.value)) c.input.value = c.input.value.replace("T", " ");
+  const start = c.input.value;
+  const calendar = el("input", { type: timed ? "datetime-local" : "date", class: "calendar", tabindex: -1, "aria-hidden": "true", change: () => {
+    if (calendar.value) c.input.value = calendar.value.replace("T", " ");
+    c.input.focus();
+  } });
+  const choose = el("button", { type: "button", class: "quiet", "aria-label": `Choose: ${field.title || field.name}`, click: () => {
+    calendar.value = (timed ? isTime : isDay)(c.input.value) ? c.input.value : "";
+    calendar.showPicker();
+  } }, "Choose");
+  const value = () => {
+    if (start && c.input.value === start) return String(field.default); // with the seconds and the zone that are not shown
+    return timed && isTime(c.input.value) ? new Date(c.input.value.replace(" ", "T")).toISOString() : c.value();
+  };
+  return { ...c, value, node: el("div", { class: "day" }, c.input, choose, calendar) };
 }
 
 function startOf(field) {

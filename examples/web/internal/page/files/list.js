@@ -1,6 +1,51 @@
 // The list of conversations.
 
+import * as api from "./api.js";
 import { el, byId } from "./tree.js";
+
+const pageSize = 50; // of the list that the stream brings
+
+// Older are the conversations after the latest ones. The stream brings the latest again with each change; older ones
+// are asked for a page at a time.
+export class Older {
+  #list = [];
+  #more = true; // there may be others after the list
+  #last; // the request under way
+
+  get list() { return this.#list; }
+
+  // isMore reports whether there may be older ones than these and the list.
+  isMore(latest) { return latest.length >= pageSize && this.#more; }
+
+  // load asks for the next page, and returns the id of its first conversation, "" if there is none.
+  async load(latest) {
+    if (this.#last) return undefined;
+    this.#last = api.older(this.#list.at(-1) ?? latest.at(-1));
+    try {
+      const { list, more } = await this.#last;
+      const known = new Set([...latest, ...this.#list].map((s) => s.id));
+      const fresh = list.filter((s) => !known.has(s.id));
+      this.#list.push(...fresh);
+      this.#more = more && fresh.length > 0;
+      return fresh[0]?.id ?? "";
+    } finally {
+      this.#last = undefined;
+    }
+  }
+
+  // latest takes that the latest conversations are others. What has changed is among them; what has made room there is
+  // older.
+  latest(before, after) {
+    const ids = new Set(after.map((s) => s.id));
+    this.#list = this.#list.filter((s) => !ids.has(s.id));
+    if (after.length < pageSize || (this.#list.length === 0 && this.#more)) return;
+    const end = new Date(after.at(-1).updated);
+    const known = new Set(this.#list.map((s) => s.id));
+    this.#list.unshift(...before.filter((s) => !ids.has(s.id) && !known.has(s.id) && new Date(s.updated) <= end));
+  }
+
+  drop(id) { this.#list = this.#list.filter((s) => s.id !== id); }
+}
 
 const marks = { running: ["at work", "working"], waiting: ["waits for you", "waiting"], failed: ["failed", "failed"] };
 

@@ -6,14 +6,14 @@ import { Hub } from "./hub.js";
 import { Timeline } from "./timeline.js";
 import { Waiting } from "./waiting.js";
 import { card } from "./asks.js";
-import { showList } from "./list.js";
+import { Older, showList } from "./list.js";
 import { showServers } from "./servers.js";
 import { Views, viewEvents } from "./views.js";
 
 const log = byId("log"), question = byId("question");
 
 let open = ""; // the id of the conversation, "" for a new one
-let timeline, waiting, views, shows = 0, summaries = [], working = false;
+let waiting, views, shows = 0, summaries = [], older = new Older(), working = false;
 
 // announce has a screen reader say something that is new.
 function announce(text) {
@@ -73,7 +73,7 @@ async function show(id) {
   if (turn !== shows) return;
   open = id;
   working = false;
-  const lines = timeline = new Timeline(log, resend);
+  const lines = new Timeline(log, resend);
   waiting = undefined;
   const asks = waiting = new Waiting((body) => {
     if (!body.ask.startsWith("server ")) return answer(id, body);
@@ -86,7 +86,7 @@ async function show(id) {
     asks.add({ id: `server ${s.name}`, kind: "sign_in", server: s.name, error: s.error });
     asks.focus(`server ${s.name}`);
   };
-  totals();
+  totals({});
   notice("");
   let caught = false; // up with what was said before
   const tell = (text) => { if (caught) announce(text); };
@@ -113,7 +113,7 @@ async function show(id) {
   hub.show(id, shown?.window ?? "", {
     ...ofViews,
     said: follow((e) => lines.said(e)),
-    reply: follow((e) => { const text = lines.reply(e); totals(); if (text) tell(`Answer: ${text.slice(0, 500)}`); }),
+    reply: follow((e) => { const text = lines.reply(e); if (text) tell(`Answer: ${text.slice(0, 500)}`); }),
     call: follow((e) => lines.call(e)),
     result: follow((e) => { const node = lines.result(e); if (e.view && !e.error) shown?.add(e, node); }),
     note: follow((e) => lines.note(e)),
@@ -130,14 +130,18 @@ async function show(id) {
       working = e.working;
       lines.now(e);
       asks.taken(e.taken);
+      totals(e.spent);
       busy();
     }),
-    list: (e) => { summaries = e; refresh(); },
+    list: (e) => { older.latest(summaries, e); summaries = e; refresh(); },
     servers: (e) => {
       for (const s of e) if (s.state === "ready" && asks.drop(`server ${s.name}`)) announce(`You are signed in to ${s.name}.`);
       showServers(byId("grants"), e, beginServer, (s) => attempt(() => api.signOutOf(s.name)));
     },
-    refused: (e) => notice(e.status === 404 ? "There is no such conversation." : `The conversation cannot be shown: ${e.error}.`),
+    refused: (e) => {
+      if (e.status === 404) { older.drop(id); refresh(); }
+      notice(e.status === 404 ? "There is no such conversation." : `The conversation cannot be shown: ${e.error}.`);
+    },
   });
   refresh();
 }
@@ -154,8 +158,8 @@ function busy() {
   log.classList.toggle("busy", working && !asked);
 }
 
-function totals() {
-  const { input, output, cost } = timeline.totals;
+// totals shows what the conversation has used, its sub-agents and what its servers asked the model included.
+function totals({ input = 0, output = 0, cost = {} }) {
   const money = Object.entries(cost).map(([currency, micro]) => `${(micro / 1e6).toLocaleString("en", { maximumFractionDigits: 6 })} ${currency}`);
   byId("totals").textContent = input ? [`${(input + output).toLocaleString("en")} tokens`, ...money].join(" · ") : "";
   byId("about").textContent = [byId("user").textContent, byId("totals").textContent].filter(Boolean).join(" · "); // on a phone
@@ -163,12 +167,24 @@ function totals() {
 }
 
 function refresh() {
-  const current = summaries.find((s) => s.id === open);
+  const listed = [...summaries, ...older.list];
+  const current = listed.find((s) => s.id === open);
   const title = current?.title ?? "New conversation";
   byId("title").textContent = title;
-  const asks = summaries.reduce((n, s) => n + s.asks, 0);
+  const asks = listed.reduce((n, s) => n + s.asks, 0);
   document.title = (asks ? `(${asks}) ` : "") + title;
-  showList(byId("list"), summaries, open, remove);
+  showList(byId("list"), listed, open, remove);
+  const more = byId("older");
+  if (!older.isMore(summaries) && more === document.activeElement) byId("list").lastElementChild?.querySelector("a").focus();
+  more.hidden = !older.isMore(summaries);
+}
+
+// showOlder adds a page to the list, and goes to its first conversation.
+async function showOlder() {
+  const first = await attempt(() => older.load(summaries));
+  if (first === undefined) return;
+  refresh();
+  byId("list").querySelector(`[data-key="${CSS.escape(first)}"]`)?.focus();
 }
 
 async function answer(id, body) {
@@ -197,6 +213,18 @@ async function send() {
   if (!was && open === "") go(done.id);
 }
 
+// stop ends the turn. It may take seconds: a process that was killed still has the conversation then.
+async function stop() {
+  const button = byId("stop"), label = button.textContent;
+  if (button.ariaDisabled === "true") return;
+  button.ariaDisabled = "true";
+  button.textContent = "Stopping …";
+  const done = await attempt(() => api.stop(open));
+  button.ariaDisabled = null;
+  button.textContent = label;
+  if (done) question.focus();
+}
+
 async function resend(said, text) {
   const done = await attempt(() => api.edit(open, said.seq, said.index, text));
   if (done) go(done.id);
@@ -204,6 +232,8 @@ async function resend(said, text) {
 
 async function remove(summary) {
   if (!await attempt(() => api.remove(summary.id))) return;
+  older.drop(summary.id);
+  refresh();
   if (summary.id === open) go("");
 }
 
@@ -228,7 +258,8 @@ function wire() {
     e.preventDefault();
     send();
   });
-  byId("stop").addEventListener("click", async () => { if (await attempt(() => api.stop(open))) question.focus(); });
+  byId("stop").addEventListener("click", stop);
+  byId("older").addEventListener("click", showOlder);
   byId("new").addEventListener("click", () => { narrow(false); go(""); });
   byId("menu").addEventListener("click", () => narrow(!isNarrow()));
   byId("side").addEventListener("keydown", (e) => {
@@ -274,6 +305,9 @@ async function start() {
     return;
   }
   log.replaceChildren();
+  summaries = [];
+  older = new Older();
+  byId("older").hidden = true;
   byId("list").replaceChildren();
   byId("grants").replaceChildren();
   const names = me.names ?? [];

@@ -18,24 +18,21 @@ export function showServers(list, servers, begin, leave) {
 
 const states = { ready: "signed in", sign_in: "wants you to sign in", failed: "cannot be used", new: "not asked yet" };
 
-// signInParts are for a card that has the person sign in: {node, button}. The page to sign in at is known
+// signInParts are for a card that has the person sign in: {node, open}. The page to sign in at is known
 // when the person wants it, and its host stands apart.
 export function signInParts(name) {
   const place = el("div", { class: "link" });
-  // open reports whether there is a page to sign in at.
+  // open returns the link to the page to sign in at, if there is one.
   const open = async () => {
     const { link } = await api.signInTo(name);
-    if (!link) return false; // the person is signed in: the server of this page goes on
+    if (!link) return undefined; // the person is signed in: the server of this page goes on
     const parts = linkParts(link);
     const go = el("a", {
       class: "button", href: link.href, target: "_blank", rel: "noopener noreferrer",
       click: (e) => { if (!parts.check()) e.preventDefault(); },
     }, "Open the page");
-    place.replaceChildren(parts.node, el("p", {}, go),
-      el("p", { class: "faint" }, "It opens in another window. This one goes on when you are signed in there."));
-    go.focus();
-    go.scrollIntoView({ block: "center" });
-    return true;
+    place.replaceChildren(parts.node, el("p", { class: "faint" }, "It opens in another window. This one goes on when you are signed in there."));
+    return go;
   };
   return { node: place, open };
 }

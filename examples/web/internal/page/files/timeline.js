@@ -14,7 +14,6 @@ export class Timeline {
   #edit;
   #calls = new Map();
   #draft = null;
-  #totals = { input: 0, output: 0, cost: {} };
 
   constructor(log, edit) {
     this.#log = log;
@@ -22,7 +21,6 @@ export class Timeline {
     log.replaceChildren();
   }
 
-  get totals() { return this.#totals; }
   get empty() { return this.#log.childElementCount === 0; }
 
   said(e) {
@@ -51,11 +49,6 @@ export class Timeline {
 
   reply(e) {
     this.#drop();
-    this.#totals.input += e.input ?? 0;
-    this.#totals.output += e.output ?? 0;
-    for (const [currency, cost] of Object.entries(e.cost ?? {})) {
-      this.#totals.cost[currency] = (this.#totals.cost[currency] ?? 0) + cost;
-    }
     if (!e.text && !e.reasoning) return "";
     const article = el("article", { class: "reply", "aria-label": "Answer" });
     if (e.reasoning) {

@@ -49,19 +49,34 @@ export class Waiting {
   drop(id) {
     const node = this.#byAsk.get(id)?.node;
     if (!node) return false;
-    const held = node.contains(document.activeElement);
-    const next = node.nextElementSibling ?? node.previousElementSibling;
+    const held = node.contains(document.activeElement), next = this.#after(node);
     node.remove();
     this.#byAsk.delete(id);
     this.#show();
-    if (held) (next?.querySelector("h3") ?? byId("question")).focus();
+    if (held) next.focus();
     return true;
+  }
+
+  // #after is where the focus goes from a card: the next question without an answer, else one before, else the composer.
+  #after(node) {
+    const open = (n) => n !== node && n.dataset.taken === undefined;
+    const all = [...this.#cards.children], at = all.indexOf(node);
+    const next = all.slice(at).find(open) ?? all.slice(0, at).findLast(open);
+    return next?.querySelector("h3") ?? byId("question");
   }
 
   dropAll() { for (const id of this.#own()) this.drop(id); }
 
   // taken marks the questions whose answers are given, while the run waits for something else.
-  taken(ids) { for (const id of ids ?? []) this.#byAsk.get(id)?.taken(); }
+  taken(ids) {
+    for (const id of ids ?? []) {
+      const made = this.#byAsk.get(id);
+      if (!made || made.node.dataset.taken !== undefined) continue;
+      made.taken();
+      made.node.dataset.taken = "";
+      if (made.node.contains(document.activeElement)) this.#after(made.node).focus();
+    }
+  }
 
   #show() {
     byId("asks").hidden = this.#byAsk.size === 0;

@@ -1,0 +1,59 @@
+package talk
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestStopWhileHeld stops, deletes or goes on with a conversation that another process holds: one that was killed for as long as its lease
+// lasts, and one that is there for ever.
+func TestStopWhileHeld(t *testing.T) {
+	stop := func(s *Service, t *testing.T, id string) error { return s.Stop(t.Context(), "Ada", id) }
+	remove := func(s *Service, t *testing.T, id string) error { return s.Delete(t.Context(), "Ada", id) }
+	say := func(s *Service, t *testing.T, id string) error { return s.Say(t.Context(), "Ada", id, "and?") }
+	for name, tt := range map[string]struct {
+		held time.Duration
+		do   func(*Service, *testing.T, string) error
+		want error
+		wait time.Duration // at most
+	}{
+		"killed, stop":   {leaseTTL, stop, nil, leaseTTL + lookAgain},
+		"killed, say":    {leaseTTL, say, nil, leaseTTL + lookAgain},
+		"killed, delete": {leaseTTL, remove, nil, leaseTTL + lookAgain},
+		"alive, say":     {time.Hour, say, ErrElsewhere, leaseTTL + 2*time.Second},
+		"alive, stop":    {time.Hour, stop, ErrElsewhere, leaseTTL + 2*time.Second},
+		"alive, delete":  {time.Hour, remove, ErrElsewhere, leaseTTL + 2*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := run.NewMemory()
+				s, err := New(Options{Model: agenttest.PlayOn(agenttest.Say("hello")), Store: store})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				id, err := s.Begin(t.Context(), "Ada", "hello")
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait() // the turn is over, and the run is let go
+				key := run.Key{Tenant: "Ada", ID: id}
+				if _, err := store.Acquire(t.Context(), key, run.Holder{TTL: tt.held}); err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				if err := tt.do(s, t, id); !errors.Is(err, tt.want) {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				if took := time.Since(start); took > tt.wait { // by the clock of the bubble
+					t.Errorf("it took %v, want %v at most", took, tt.wait)
+				}
+			})
+		})
+	}
+}
