@@ -23,6 +23,9 @@ func TestForm(t *testing.T) {
 		{"Full name", "A", "Write at least 2 characters.", "Łucja 🦊"},
 		{"E-mail", "łucja", "This is not an e-mail address.", "lucja@example.com"},
 		{"Home page", "nowhere", "This is not an address such as https://example.com.", "https://example.com/a?b=c"},
+		{"Day", "24.12.2026", "This is not a date such as 2026-12-24", "2026-12-24"},
+		{"Day", "2026-02-30", "This is not a date such as 2026-12-24", "2026-12-24"},
+		{"Arrival", "2026-12-24 25:00", "This is not a date and time such as 2026-12-24 19:30.", "2026-12-24 09:30"},
 		{"Visitors", "0", "This has to be at least 1.", "3"},
 		{"Visitors", "1.5", "This is not a whole number.", "3"},
 		{"Height", "high", "This is not a number.", "2.05"},
@@ -36,8 +39,10 @@ func TestForm(t *testing.T) {
 	}
 	ada.shoot("form with mistakes")
 	ada.fill("Number plate", "B-1234")
-	ada.fill("Day", "2026-12-24")
-	ada.fill("Arrival", "2026-12-24T09:30")
+	eval[bool](ada, `([...document.querySelectorAll(".calendar")].forEach((c, i) => { // as the calendar of the browser does
+		c.value = ["2026-12-25", "2026-12-25T10:30"][i];
+		c.dispatchEvent(new Event("change"));
+	}), true)`)
 	ada.fill("Needs a parking space", "Yes")
 	ada.fill("Has signed", "No")
 	ada.fill("Floor", "second")
@@ -46,8 +51,8 @@ func TestForm(t *testing.T) {
 	ada.gone(".card")
 	ada.click(".call summary", "register")
 	for _, want := range []string{
-		`name: "Łucja 🦊"`, `email: "lucja@example.com"`, `site: "https://example.com/a?b=c"`, `plate: "B-1234"`, `day: "2026-12-24"`,
-		`arrival: "2026-12-24T09:30:00.000Z"`, `visitors: 3`, `height: 2.05`, `parking: true`, `nda: false`, `floor: "second"`, `badge: "p"`, `days: ["Mon","Wed"]`,
+		`name: "Łucja 🦊"`, `email: "lucja@example.com"`, `site: "https://example.com/a?b=c"`, `plate: "B-1234"`, `day: "2026-12-25"`,
+		`arrival: "2026-12-25T10:30:00.000Z"`, `visitors: 3`, `height: 2.05`, `parking: true`, `nda: false`, `floor: "second"`, `badge: "p"`, `days: ["Mon","Wed"]`,
 	} {
 		ada.see(".call pre", want)
 	}

@@ -78,3 +78,57 @@ func TestKeyboard(t *testing.T) {
 	ada.press(kb.Enter)
 	ada.see(".call pre", "thank you")
 }
+
+// at is what the focus is in: the heading of its card, or "question" for the input.
+func (w *person) at(card string) {
+	w.t.Helper()
+	if card == "question" {
+		w.focused("#question")
+		return
+	}
+	w.await("document.activeElement.matches('.card h3') && document.activeElement.parentElement.innerText.includes(%s)", card)
+}
+
+// TestKeyboardSideBySide answers two approvals and two forms that are open at the same time by keys alone. After
+// each, the focus is at the next question, and after the last one in the input.
+func TestKeyboardSideBySide(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "Ada")
+	ada.focused("#question")
+	ada.press(twoTables + kb.Enter)
+	ada.await("document.querySelectorAll('.card.approval').length === 2")
+	ada.at("question")
+	ada.walk("Allow", chromedp.ModifierShift) // the last question is next to the input
+	ada.press(kb.Enter)
+	ada.at("May book_table of demo run?")
+	ada.see(".card.form", "Mario")
+	ada.await("document.querySelector('.card.approval').innerText.includes('Luigi')")
+	ada.at("May book_table of demo run?") // a question that comes takes nothing away
+	ada.walk("Refuse")
+	ada.walk("Allow", chromedp.ModifierShift) // the button: what is allowed has that label, too
+	ada.press(kb.Enter)
+	ada.at("Mario")
+	ada.see(".card.form", "Luigi")
+	for _, next := range []string{"Luigi", "question"} {
+		ada.walk("Date")
+		ada.press("2026-12-24" + kb.Tab + kb.Tab + "19:30")
+		ada.focused("input")
+		ada.walk("Send")
+		ada.press(kb.Enter)
+		ada.at(next)
+	}
+	ada.see(".reply .prose", "Booked: a table for 2 inside at Luigi")
+	ada.see(".reply .prose", "Booked: a table for 3 inside at Mario")
+	ada.at("question")
+
+	ada.press(twoTables + kb.Enter)
+	ada.await("document.querySelectorAll('.card.approval').length === 2")
+	ada.walk("Allow", chromedp.ModifierShift)
+	ada.walk("Refuse")
+	ada.press(kb.Enter)
+	ada.at("May book_table of demo run?")
+	ada.walk("Refuse")
+	ada.press(kb.Enter)
+	ada.at("question")
+	ada.gone(".card")
+}

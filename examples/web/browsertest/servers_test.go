@@ -91,6 +91,13 @@ func TestServersOfUsers(t *testing.T) {
 	ada.accessible("page of the sign-in")
 	ada.prefer("dark")
 	ada.narrow()
+	if !eval[bool](ada, `(n => {
+		n.focus();
+		const { x, y, width, height } = n.getBoundingClientRect();
+		return n.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+	})(document.querySelector(".card a.button"))`) {
+		t.Error("something covers the link to the sign-in")
+	}
 	ada.shoot("sign-in to a server narrow dark")
 	ada.prefer("light")
 	ada.wide()
@@ -113,6 +120,7 @@ func TestServersOfUsers(t *testing.T) {
 	}
 
 	for _, w := range []*person{ada, grace} {
+		w.see("#send", "Send") // the turns are over
 		w.expectErrors("net::ERR")
 	}
 	p.end(t, syscall.SIGKILL) // tokens outlive the process

@@ -2,8 +2,10 @@ package site_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -79,7 +81,7 @@ func TestUsersAreApart(t *testing.T) {
 			t.Errorf("POST %s: got %d %s, want 404", path, status, answer)
 		}
 	}
-	if status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0", ""); status != 404 || strings.Contains(answer, "secret") {
+	if status, _, answer := w.do(t, "Grace", "GET", base+"/media/1/0/call/0", ""); status != 404 || strings.Contains(answer, "secret") {
 		t.Errorf("GET %s: got %d %s, want 404", base, status, answer)
 	}
 	if got := w.watch(t, "Grace", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
@@ -90,6 +92,12 @@ func TestUsersAreApart(t *testing.T) {
 	}
 	if list := string(w.watch(t, "Grace", "", "").until(t, "list")[0].Data); list != "[]" {
 		t.Errorf("got the list %s, want none", list)
+	}
+	later := "/api/conversations?after=&updated=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339Nano))
+	for user, want := range map[string]bool{"Ada": true, "Grace": false} {
+		if status, _, list := w.do(t, user, "GET", later, ""); status != 200 || strings.Contains(list, id) != want {
+			t.Errorf("%s reads the list: got %d %s", user, status, list)
+		}
 	}
 	if list := string(w.watch(t, "Ada", "", "").until(t, "list")[0].Data); !strings.Contains(list, id) {
 		t.Errorf("got the list %s, want %s in it", list, id)

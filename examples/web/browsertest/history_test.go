@@ -1,0 +1,220 @@
+package browsertest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// second is a sound of one second of silence, as WAV.
+func second() []byte {
+	const rate = 8000
+	var b bytes.Buffer
+	b.WriteString("RIFF")
+	_ = binary.Write(&b, binary.LittleEndian, uint32(36+rate))
+	b.WriteString("WAVEfmt ")
+	_ = binary.Write(&b, binary.LittleEndian, []uint32{16, 1<<16 | 1, rate, rate, 8<<16 | 1}) // PCM, one channel, 8 bits
+	b.WriteString("data")
+	_ = binary.Write(&b, binary.LittleEndian, uint32(rate))
+	b.Write(bytes.Repeat([]byte{128}, rate))
+	return b.Bytes()
+}
+
+// TestSound has the browser decode a sound of a server, also after a reload, and in the conversation that another question begins.
+func TestSound(t *testing.T) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "band", Version: "1"}, nil)
+	sdk.AddTool(s, &sdk.Tool{Name: "sing", Description: "Sings."}, func(context.Context, *sdk.CallToolRequest, struct {
+		Song string `json:"song"`
+	}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: second()}}}, nil, nil
+	})
+	p := start(t, serving(t, "band", s)...)
+	ada := visit(t, p, "Ada")
+	ada.ask(`call sing {"song": "quiet"}`)
+	ada.click(".card button", "Allow")
+	const plays = `(async () => {
+		const sound = document.querySelector(".media audio");
+		if (!sound) return 0;
+		await new Promise((done, fail) => {
+			sound.addEventListener("canplaythrough", done);
+			sound.addEventListener("error", () => fail(sound.error.message));
+			sound.preload = "auto";
+			sound.load();
+		});
+		return sound.duration;
+	})()`
+	for range 2 {
+		ada.await("document.querySelector('.media audio') !== null")
+		if seconds := eval[float64](ada, plays); seconds != 1 {
+			t.Errorf("the sound takes %v s, want 1", seconds)
+		}
+		ada.accessible("sound")
+		ada.reload()
+	}
+	ada.await("document.querySelector('#send').checkVisibility()")
+	ada.ask("What is 1 plus 1?")
+	ada.await("document.querySelectorAll('.said').length === 2")
+	ada.await("document.querySelector('#send').checkVisibility()")
+	eval[bool](ada, "([...document.querySelectorAll('.said button')].at(-1).click(), true)")
+	eval[bool](ada, "(document.querySelector('.said textarea').value = 'What did I ask before?', true)")
+	ada.click(".said button", "Send again")
+	ada.await("document.querySelectorAll('#list li').length === 2")
+	ada.see(".reply .prose", "Before that you asked")
+	if seconds := eval[float64](ada, plays); seconds != 1 {
+		t.Errorf("the sound in the new conversation takes %v s, want 1", seconds)
+	}
+	ada.click(".call summary", "sing")
+	ada.see(".call pre", `"song": "quiet"`)
+}
+
+// TestTotals counts the tokens of what a server asks the model, too.
+func TestTotals(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "Ada")
+	long := "Summarize: Version 1.5 is out. " + strings.Repeat("It is fast. ", 60) // each request to the model has all of it
+	ada.ask(long)
+	ada.see(".card.sampling", "Version 1.5 is out.")
+	ada.see("#totals", "tokens")
+	const tokens = "parseInt(document.querySelector('#totals').innerText.replaceAll(',', ''))"
+	before := eval[int](ada, tokens)
+	ada.click(".card button", "Refuse")
+	ada.see("#send", "Send")
+	refused := eval[int](ada, tokens)
+	ada.click("#new", "New")
+	ada.await("document.querySelector('#totals').innerText === ''")
+	ada.ask(long)
+	ada.click(".card button", "Allow")
+	ada.see("#send", "Send")
+	ada.see(".reply .prose", "Summary: Version 1.5 is out.")
+	allowed := eval[int](ada, tokens)
+	if before <= 0 || allowed < refused+len(long)/8 {
+		t.Errorf("got %d tokens without the server's request, and %d with it", refused, allowed)
+	}
+	ada.reload()
+	ada.await(tokens+" === %s", allowed)
+}
+
+// client is a browser of a person without a window.
+func client(t *testing.T, p *program, name string) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &http.Client{Jar: jar, Timeout: patience}
+	if status := send(t, c, "POST", p.url+"/sign-in", fmt.Sprintf(`{"name":%q}`, name)); status != http.StatusNoContent {
+		t.Fatalf("sign in: got %d", status)
+	}
+	return c
+}
+
+func send(t *testing.T, c *http.Client, method, to, body string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, to, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// TestOlderConversations reaches conversations beyond the first page of the list, by keys, deletes one, and has others
+// begin meanwhile.
+func TestOlderConversations(t *testing.T) {
+	p := start(t, "-rate", "10000")
+	c := client(t, p, "Ada")
+	const all = 110
+	for i := range all {
+		for {
+			status := send(t, c, "POST", p.url+"/api/conversations", fmt.Sprintf(`{"text":"question number %d"}`, i))
+			if status == http.StatusAccepted {
+				break
+			}
+			if status != http.StatusTooManyRequests { // as many as may be at work are at work
+				t.Fatalf("begin: got %d", status)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	ada := visit(t, p, "Ada")
+	count := func(n int) {
+		t.Helper()
+		ada.await("document.querySelectorAll('#list li').length === %s", n)
+	}
+	count(50)
+	ada.accessible("long list")
+	ada.click("#older", "Show older ones")
+	count(100)
+	ada.await("document.activeElement === document.querySelectorAll('#list a')[50]")
+	ada.shoot("older ones")
+	ada.click("#older", "Show older ones")
+	count(all)
+	ada.gone("#older")
+	ada.ask("What is 1 plus 1?") // the last of the first page makes room
+	ada.see(".reply .prose", "2")
+	count(all + 1)
+	if n := eval[int](ada, "new Set([...document.querySelectorAll('#list a')].map(a => a.href)).size"); n != all+1 {
+		t.Errorf("got %d different conversations, want %d", n, all+1)
+	}
+	ada.click("#list a", "question number 0")
+	ada.see("#title", "question number 0")
+	ada.see(".said", "question number 0")
+	ada.click("#list li:has([aria-current]) button", "×")
+	ada.click("#list li:has([aria-current]) button", "Delete?")
+	count(all)
+	ada.see("#title", "New conversation")
+	ada.reload()
+	count(50)
+}
+
+// TestStopAfterKill stops one conversation and deletes another right after the program was killed: the process before
+// still has their leases.
+func TestStopAfterKill(t *testing.T) {
+	over := make(chan struct{})
+	p := start(t, serving(t, "counter", counting(over))...)
+	t.Cleanup(func() { close(over) })
+	ada := visit(t, p, "Ada")
+	ada.expectErrors("net::ERR") // the server is away
+	const place = "decodeURIComponent(location.hash.slice(1))"
+	var ids []string
+	for range 2 {
+		ada.ask("Count to 900")
+		ada.click(".card button", "Allow")
+		ada.await("document.querySelector('.progress progress')?.value > 2")
+		ids = append(ids, eval[string](ada, place))
+		ada.click("#new", "New")
+		ada.await("document.querySelectorAll('#log > *').length === 0")
+	}
+	c := client(t, p, "Ada")
+	p.end(t, syscall.SIGKILL)
+	p.again(t)
+	statuses := make(chan int, 2)
+	go func() {
+		statuses <- send(t, c, "POST", p.url+"/api/conversations/"+url.PathEscape(ids[0])+"/stop", "{}")
+	}()
+	go func() { statuses <- send(t, c, "DELETE", p.url+"/api/conversations/"+url.PathEscape(ids[1]), "") }()
+	for range 2 {
+		if status := received(t, statuses); status != http.StatusAccepted {
+			t.Errorf("right after a kill: got %d, want 202", status)
+		}
+	}
+	ada.await("document.querySelectorAll('#list li').length === 1")
+	ada.click("#list a", "Count to 900")
+	ada.see(".note", "Stopped.")
+	ada.gone(".card")
+}
