@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
@@ -237,4 +238,26 @@ func TestCopiedFile(t *testing.T) {
 	if _, err := s.Acquire(ctx, run.Key{ID: "two"}, run.Holder{}); !errors.Is(err, run.ErrCorrupt) {
 		t.Errorf("got %v, want %v", err, run.ErrCorrupt)
 	}
+}
+
+// A run of a deleted run's key has another epoch, also while the clock stands still. In the bubble it does.
+func TestCreateWhileTheClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.Never})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := run.Key{ID: "r"}
+		d, first := create(t, s, key)
+		if err := s.Delete(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		if _, second := create(t, s, key); second.Epoch <= first.Epoch {
+			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
+		}
+		head, records := d.next(note("late"))
+		if err := s.Append(ctx, first, head, records); !errors.Is(err, run.ErrConflict) {
+			t.Errorf("got %v for the holder of the deleted run, want %v", err, run.ErrConflict)
+		}
+	})
 }

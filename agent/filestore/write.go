@@ -198,11 +198,33 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		return of("delete", key, err)
 	}
 	defer unlock()
+	last := s.lastEpoch(name)
 	err = s.opts.FS.Remove(s.path(name))
+	for i := 0; i < maxTicks && err == nil && run.FirstEpoch(time.Now()) <= last; i++ {
+		time.Sleep(time.Millisecond)
+	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
 		err = s.syncDir()
 	}
 	return of("delete", key, err)
+}
+
+// maxTicks bounds the wait for the clock to pass the last epoch of a deleted run, in milliseconds: clocks of
+// some systems stand still for 16, and one that was set back further is not waited for.
+const maxTicks = 20
+
+// lastEpoch is the epoch of the last lease of a run, 0 if it cannot be read.
+func (s *Store) lastEpoch(name string) uint64 {
+	f, err := s.open(name, os.O_RDONLY)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	t, err := s.readEnd(f, name)
+	if err != nil {
+		return 0
+	}
+	return t.head.Epoch
 }
 
 // change calls do with the file and the last line of a run, which others do not change meanwhile.

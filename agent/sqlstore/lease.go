@@ -96,9 +96,9 @@ func (t *tx) hold(ctx context.Context, lease run.Lease, held int64) (int64, erro
 // Delete implements [run.Store].
 func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
-		var num int64
+		var num, epoch int64
 		tenant, id := names(key)
-		err := one(ctx, t, `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num`, []any{tenant, id}, &num)
+		err := one(ctx, t, `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`, []any{tenant, id}, &num, &epoch)
 		if isNone(err) {
 			return nil
 		}
@@ -108,11 +108,29 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		if _, err := t.exec(ctx, `DELETE FROM mcpchain_records WHERE run = ?`, num); err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `DELETE FROM mcpchain_answers WHERE run = ?`, num)
-		return err
+		if _, err = t.exec(ctx, `DELETE FROM mcpchain_answers WHERE run = ?`, num); err != nil {
+			return err
+		}
+		return t.pass(ctx, uint64(epoch))
 	})
 	if err != nil {
 		return fmt.Errorf("delete run %q: %w", key.ID, err)
+	}
+	return nil
+}
+
+// maxTicks bounds the wait for the clock to pass the last epoch of a deleted run, in milliseconds: clocks of
+// some systems stand still for 16, and one that was set back further is not waited for.
+const maxTicks = 20
+
+// pass returns when the epoch of a run that is created is higher.
+func (t *tx) pass(ctx context.Context, epoch uint64) error {
+	for range maxTicks {
+		now, err := t.d.now(ctx, t)
+		if err != nil || run.FirstEpoch(now) > epoch {
+			return err
+		}
+		time.Sleep(time.Millisecond)
 	}
 	return nil
 }

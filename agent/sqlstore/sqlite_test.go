@@ -2,8 +2,10 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	_ "modernc.org/sqlite"
 
@@ -53,5 +55,23 @@ func TestSQLiteReopen(t *testing.T) {
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {
 		store, db := opened(t, "sqlite", file, sqlstore.SQLite)
 		return store, func() { _ = db.Close() }
+	})
+}
+
+// A run of a deleted run's key has another epoch, also while the clock stands still. In the bubble it does.
+func TestCreateWhileTheClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.SQLite)
+		key := run.Key{ID: "r"}
+		d, first := create(t, store, key)
+		if err := store.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
+			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
+		}
+		if err := d.append(t.Context(), store, first, "late", 1); !errors.Is(err, run.ErrConflict) {
+			t.Errorf("got %v for the holder of the deleted run, want %v", err, run.ErrConflict)
+		}
 	})
 }
