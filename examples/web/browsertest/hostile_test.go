@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,11 +29,15 @@ func TestHostileModel(t *testing.T) {
 	for range 1000 {
 		table = append(table, "| "+markup+" | x |\n")
 	}
+	huge := []string{"| a | b |\n|---|---|\n"}
+	for i := range 8_000 {
+		huge = append(huge, fmt.Sprintf("| %d | x |\n", i))
+	}
 	many, tooMany := slices.Repeat([]string{"w "}, 100_000), slices.Repeat([]string{"w "}, 1_000_000)
 	p := start(t, talking(t,
 		[]string{markup, "\n\n[click](javascript:window.pwned=1) ![spy](https://spy.example/x.png) \u202etxt\u202c \x1b[31mred a\u200bb\n\n",
 			"<iframe srcdoc=\"<script>parent.pwned=1</script>\"></iframe>\n\n&lt;script&gt;window.pwned=1&lt;/script&gt;"},
-		table, many, tooMany, []string{"still **here**"},
+		table, huge, many, tooMany, []string{"still **here**"},
 	)...)
 	ada := visit(t, p, "Ada")
 	ada.ask("markup")
@@ -44,9 +49,17 @@ func TestHostileModel(t *testing.T) {
 	ada.shoot("hostile")
 	ada.ask("table")
 	ada.await("document.querySelectorAll('.reply:not(.draft) table tr').length === 1001")
+	if n := eval[int](ada, "[...document.querySelectorAll('.reply:not(.draft) td:first-child')].filter(n => n.childElementCount === 0 && n.textContent === %s).length", markup); n != 1000 {
+		t.Errorf("got %d cells with the text, want 1000", n)
+	}
 	ada.unharmed()
+	ada.ask("huge table")
+	ada.see(".reply:not(.draft) .prose", "| 7999 | x |") // as it was written: it has more elements than a page should
+	if n := eval[int](ada, "document.querySelectorAll('.reply tr').length"); n != 1001 {
+		t.Errorf("got %d rows, want those of the other table alone", n)
+	}
 	ada.ask("many pieces")
-	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 3")
+	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 4")
 	ada.ask("a million pieces")
 	ada.awaitFor(5*patience, "document.querySelector('.failed') !== null")
 	ada.see(".failed", "the answer is over 33554432 bytes") // the bound of the model's stream
