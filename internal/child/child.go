@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 const (
@@ -58,7 +60,7 @@ type Process struct {
 	group       *group
 	stopTimeout time.Duration
 
-	stdin   *os.File
+	stdin   io.WriteCloser
 	stdout  output
 	stderr  output
 	excerpt excerpt // of the standard error
@@ -72,6 +74,8 @@ type Process struct {
 	killOnce   sync.Once     // closes noWait
 	stopped    chan struct{} // closed when terminate has ended
 	stopErr    error         // set before stopped is closed
+	closeOnce  sync.Once     // closes the output
+	left       bool          // a Close of the output has not returned; set by closeOnce
 	wg         sync.WaitGroup
 }
 
@@ -121,7 +125,7 @@ func Start(s Spec) (p *Process, err error) {
 		noWait:      make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
-	p.watch(s.Stderr)
+	p.watch(s.Stderr, errR)
 	return p, nil
 }
 
@@ -185,13 +189,30 @@ func (p *Process) Stop() error {
 	if p.stopErr == nil {
 		<-p.done
 	}
-	p.stdout.file.Close()
-	p.stderr.file.Close()
+	p.closeOnce.Do(func() {
+		out, err := closeSoon(p.stdout.file), closeSoon(p.stderr.file)
+		p.left = !out || !err
+	})
+	if p.left {
+		return p.stopErr
+	}
 	reading.Wait()
 	if p.stopErr == nil {
 		p.wg.Wait()
 	}
 	return p.stopErr
+}
+
+// closeSoon closes our end of a pipe, and reports whether that returned within
+// drainTimeout: on Windows, Close waits for a Read or Write that begins at the same
+// time, and this for the process or a descendant.
+func closeSoon(end io.Closer) bool {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = end.Close()
+	}()
+	return await.Closed(over, drainTimeout)
 }
 
 // Kill makes Stop go straight to SIGKILL, and does not wait.

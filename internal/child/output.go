@@ -12,9 +12,15 @@ import (
 // more.
 const maxLate = 1 << 20
 
+// readEnd is an [os.File].
+type readEnd interface {
+	io.ReadCloser
+	SetReadDeadline(time.Time) error
+}
+
 // output is our end of a pipe that the process writes to.
 type output struct {
-	file *os.File
+	file readEnd
 	late atomic.Int64 // bytes read after the deadline
 }
 

@@ -20,7 +20,7 @@ func (p *Process) End() {
 func (p *Process) terminate() {
 	defer close(p.stopped)
 	defer p.group.release()
-	p.stdin.Close()
+	closeSoon(p.stdin)
 	if p.awaitGroup(p.stopTimeout, drainTimeout, p.noWait) {
 		return
 	}

@@ -12,11 +12,11 @@ import (
 // of the process: it may be held open for drainTimeout, and reading takes time.
 const lateTimeout = 2 * drainTimeout
 
-// watch reads the standard error, reaps the process after its exit, and then
+// watch reads the standard error, which is file, reaps the process after its exit, and then
 // closes done. One goroutine does all that, unless a writer could block it.
-func (p *Process) watch(stderr io.Writer) {
+func (p *Process) watch(stderr io.Writer, file *os.File) {
 	if stderr == nil {
-		if w, err := newExitWatch(p.process, p.stderr.file); err == nil {
+		if w, err := newExitWatch(p.process, file); err == nil {
 			p.wg.Go(func() { p.watchTogether(w) })
 			return
 		}
