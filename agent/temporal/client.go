@@ -65,6 +65,13 @@ func WorkflowID(key run.Key) string {
 // maxWorkflowID is the length of ids that Temporal takes by default.
 const maxWorkflowID = 1000
 
+func checkWorkflowID(id string) error {
+	if n := len(id); n > maxWorkflowID {
+		return fmt.Errorf("the id of its workflow has %d bytes; Temporal takes %d", n, maxWorkflowID)
+	}
+	return nil
+}
+
 // Start begins a run in the agent's store, which is the client's, or gives the input to the run
 // that [agent.In] names, and has workers drive it. The agent needs no tools here: workers have them.
 // If the error comes with a key the run is kept, and Resume has workers drive it.
@@ -104,10 +111,10 @@ const taskTimeout = 3 * time.Second
 // drive starts the workflow of a run, or wakes it: so none ends while it is wanted.
 func (c *Client) drive(ctx context.Context, t target) error {
 	o := client.StartWorkflowOptions{ID: WorkflowID(t.key()), TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout}
-	if n := len(o.ID); n > maxWorkflowID {
-		return fmt.Errorf("the id of its workflow has %d bytes; Temporal takes %d", n, maxWorkflowID)
+	if err := checkWorkflowID(o.ID); err != nil {
+		return err
 	}
-	o.Priority.FairnessKey = fairnessKey(t.Tenant)
+	o.Priority = priority(t)
 	o.TypedSearchAttributes = c.attributes(t)
 	j := job{Target: t, Attributes: c.opts.SearchAttributes, After: c.opts.ContinueAfter}
 	_, err := c.service.SignalWithStartWorkflow(ctx, o.ID, wakeSignal, nil, o, runWorkflow, j)
@@ -124,6 +131,11 @@ func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
 		temporalsdk.NewSearchAttributeKeyKeyword(AgentAttribute).ValueSet(t.Agent),
 		temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(run.Running)),
 	)
+}
+
+// priority has Temporal be fair to the tenant of a workflow.
+func priority(t target) temporalsdk.Priority {
+	return temporalsdk.Priority{FairnessKey: fairnessKey(t.Tenant)}
 }
 
 // fairnessKey is a tenant's, in the 64 bytes that Temporal takes.

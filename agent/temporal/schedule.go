@@ -19,22 +19,31 @@ import (
 // Scheduled is the action of a schedule of Temporal that begins a run of its own each time. The id of the
 // run is the key's and the time that the schedule names, such as "report-2030-01-02T03:00:00Z":
 //
+//	action, err := c.Scheduled(helper, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write the report."))
+//	…
 //	service.ScheduleClient().Create(ctx, client.ScheduleOptions{
 //		ID:     "acme-report",
 //		Spec:   client.ScheduleSpec{CronExpressions: []string{"0 3 * * *"}},
-//		Action: c.Scheduled(helper, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write the report.")),
+//		Action: action,
 //	})
 //
 // The schedule has the input, and so have the histories of its workflows. A worker begins the run, and it is
-// like others from then on.
-func (c *Client) Scheduled(a *agent.Agent, key run.Key, in agent.Input) *client.ScheduleWorkflowAction {
-	t := target{Tenant: key.Tenant, Agent: a.Name()}
-	return &client.ScheduleWorkflowAction{
-		ID: WorkflowID(key), Workflow: runWorkflow, TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout,
-		TypedSearchAttributes: c.attributes(t),
-		Args:                  []any{job{Target: t, Attributes: c.opts.SearchAttributes, After: c.opts.ContinueAfter, Begin: in}},
+// like others from then on. The tenant is its fairness key. The error says that the id of its workflow would be
+// longer than the 1000 bytes that Temporal takes.
+func (c *Client) Scheduled(a *agent.Agent, key run.Key, in agent.Input) (*client.ScheduleWorkflowAction, error) {
+	t, id := target{Tenant: key.Tenant, Agent: a.Name()}, WorkflowID(key)
+	if err := checkWorkflowID(id + timeOfSchedule); err != nil {
+		return nil, fmt.Errorf("schedule runs %q: %w", key.ID, err)
 	}
+	return &client.ScheduleWorkflowAction{
+		ID: id, Workflow: runWorkflow, TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout,
+		TypedSearchAttributes: c.attributes(t), Priority: priority(t),
+		Args: []any{job{Target: t, Attributes: c.opts.SearchAttributes, After: c.opts.ContinueAfter, Begin: in}},
+	}, nil
 }
+
+// timeOfSchedule is as long as what a schedule puts behind the id of a workflow.
+const timeOfSchedule = "-2030-01-02T03:00:00Z"
 
 // runOf is the id of the run whose workflow has an id.
 func runOf(workflow, tenant string) (string, error) {

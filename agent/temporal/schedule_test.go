@@ -3,6 +3,7 @@ package temporal_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,29 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
+
+// scheduled is the action of a schedule.
+func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.ScheduleWorkflowAction {
+	t.Helper()
+	action, err := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, key, agent.Text("go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return action
+}
+
+// A schedule refuses an id with which no workflow could begin, because the time comes behind it.
+func TestScheduleWithLongID(t *testing.T) {
+	w := newWorld()
+	a := w.agent(t, script{{text: "done"}}, agent.Options{})
+	c := temporal.NewClient(newService(t, nil), w.store, nil)
+	for n, fits := range map[int]bool{1000 - len("-2030-01-02T03:00:00Z"): true, 1000 - len("-2030-01-02T03:00:00Z") + 1: false} {
+		action, err := c.Scheduled(a, run.Key{ID: strings.Repeat("x", n)}, agent.Text("go"))
+		if (err == nil) != fits || (action != nil) != fits {
+			t.Errorf("an id of %d bytes: got %v, want that it fits: %v", n, err, fits)
+		}
+	}
+}
 
 // The workflow of a schedule begins a run by the time in its id, and drives it.
 func TestSchedule(t *testing.T) {
@@ -30,8 +54,8 @@ func TestSchedule(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
-			action := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("go"))
-			if action.ID != "acme/report" || action.TaskQueue != temporal.DefaultQueue {
+			action := scheduled(t, w, a, run.Key{Tenant: "acme", ID: "report"})
+			if action.ID != "acme/report" || action.TaskQueue != temporal.DefaultQueue || action.Priority.FairnessKey != "acme" {
 				t.Errorf("got %+v", action)
 			}
 			env := environment(t, a, nil)
@@ -70,7 +94,7 @@ func TestSchedule(t *testing.T) {
 func TestScheduleCancelled(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
-	action := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, run.Key{ID: "report"}, agent.Text("go"))
+	action := scheduled(t, w, a, run.Key{ID: "report"})
 	env := environment(t, a, nil)
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "report-1", TaskQueue: action.TaskQueue})
 	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {

@@ -17,9 +17,13 @@ func TestSchedule(t *testing.T) {
 	s := newService(t)
 	a := s.agent(t, play{{asks}}, "short", 0)
 	s.work(t, a, nil)
+	action, err := s.runs.Scheduled(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write it."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	handle, err := s.client.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
 		ID: "acme-report", Spec: client.ScheduleSpec{CronExpressions: []string{"0 3 1 1 *"}},
-		Action: s.runs.Scheduled(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write it.")),
+		Action: action,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +32,10 @@ func TestSchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := s.begun(t)
+	about, err := s.client.DescribeWorkflowExecution(t.Context(), temporal.WorkflowID(key), "")
+	if got := about.GetWorkflowExecutionInfo().GetPriority().GetFairnessKey(); err != nil || got != "acme" {
+		t.Errorf("got the fairness key %q, %v, want the tenant", got, err)
+	}
 	first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 	check(t, s.runs.Answer(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
 	got, err := s.runs.Result(t.Context(), key)
