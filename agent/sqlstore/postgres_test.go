@@ -166,3 +166,38 @@ func TestCount(t *testing.T) {
 		})
 	}
 }
+
+// TestManyFirstStarts has processes open the same database at the same time, which has no tables.
+func TestManyFirstStarts(t *testing.T) {
+	for name, to := range map[string]struct {
+		driver  string
+		dialect sqlstore.Dialect
+		source  func(testing.TB) string
+	}{
+		"SQLite":   {"sqlite", sqlstore.SQLite, inFile},
+		"Postgres": {"pgx", sqlstore.Postgres, server.dsn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 5 {
+				source := to.source(t)
+				var all sync.WaitGroup
+				begin := make(chan struct{})
+				for range 8 {
+					db, err := sql.Open(to.driver, source)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = db.Close() }()
+					all.Go(func() {
+						<-begin
+						if _, err := sqlstore.New(t.Context(), db, to.dialect); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				close(begin)
+				all.Wait()
+			}
+		})
+	}
+}

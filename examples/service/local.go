@@ -139,16 +139,23 @@ func (l *local) stop(ctx context.Context, key run.Key) error {
 
 // Stopping a run takes as long as its tools need to end.
 const (
-	stopWait  = 10 * time.Second
-	firstTry  = 10 * time.Millisecond // and twice as long after each
-	lastTry   = time.Second
-	wishTaken = time.Minute
+	stopWait = 10 * time.Second
+	firstTry = 10 * time.Millisecond // and twice as long after each
+	lastTry  = time.Second
+	dropWait = 2 * time.Second
 )
 
-// end ends the work on a run here, or has another process end it, and then the run.
+// end ends the work on a run here, or has another process end it, and then the run. What it asks of other
+// processes does not outlive it.
 func (l *local) end(ctx context.Context, key run.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
+	wished := false
+	defer func() {
+		if wished {
+			l.unwish(ctx, key)
+		}
+	}()
 	for try := firstTry; ; try = min(2*try, lastTry) {
 		select {
 		case <-l.interrupt(key):
@@ -161,6 +168,7 @@ func (l *local) end(ctx context.Context, key run.Key) error {
 			return err
 		}
 		if l.wishes != nil {
+			wished = true
 			if err := l.wishes.add(ctx, key); err != nil {
 				return err
 			}
@@ -170,5 +178,14 @@ func (l *local) end(ctx context.Context, key run.Key) error {
 		case <-ctx.Done():
 			return err
 		}
+	}
+}
+
+// unwish takes back what was asked of other processes.
+func (l *local) unwish(ctx context.Context, key run.Key) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWait)
+	defer cancel()
+	if err := l.wishes.drop(ctx, key); err != nil {
+		l.logger.Warn("the wish that a run stops cannot be taken back: it ends by itself", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}
 }

@@ -142,7 +142,7 @@ func (s *service) alone(ctx context.Context, o *options) error {
 		return nil
 	}
 	var err error
-	l.wishes, err = newWishes(ctx, s.db, o.postgres != "")
+	l.wishes, err = newWishes(ctx, s.db)
 	return err
 }
 

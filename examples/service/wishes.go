@@ -5,49 +5,62 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// wishes tell the processes that share a database which runs are to stop. A process ends its work on
-// such a run, and then the process with the request can end the run.
-type wishes struct {
-	db       *sql.DB
-	numbered bool // parameters are written $1, and not ?
-}
+// wishes tell the processes that share a Postgres database which runs are to stop. A process ends its work on
+// such a run, and then the process with the request can end the run. They go by the clock of the database.
+type wishes struct{ db *sql.DB }
 
-func newWishes(ctx context.Context, db *sql.DB, numbered bool) (*wishes, error) {
-	w := &wishes{db, numbered}
-	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS service_stops (tenant TEXT, run TEXT, until BIGINT NOT NULL, PRIMARY KEY (tenant, run))`)
+// stopsLock is any number, the same for all processes.
+const stopsLock = 7021865414269
+
+// newWishes makes the table, unless it is there. Processes that start at the same time make it one after the other:
+// IF NOT EXISTS alone fails if another one makes it meanwhile.
+func newWishes(ctx context.Context, db *sql.DB) (*wishes, error) {
+	w := &wishes{db}
+	if _, err := w.all(ctx); err == nil {
+		return w, nil
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make the table of stops: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, stopsLock)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS service_stops (tenant TEXT, run TEXT, until BIGINT NOT NULL, PRIMARY KEY (tenant, run))`)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make the table of stops: %w", err)
 	}
 	return w, nil
 }
 
-// statement writes the parameters of a statement as its database has them.
-func (w *wishes) statement(text string) string {
-	for n := 1; w.numbered && strings.Contains(text, "?"); n++ {
-		text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)
-	}
-	return text
-}
+// clock is the time of the database, in seconds.
+const clock = `extract(epoch FROM clock_timestamp())::bigint`
 
-// add wishes that a run stops. The wish is for a minute.
+// add wishes that a run stops. If no drop comes, because this process has ended, the wish ends by itself.
 func (w *wishes) add(ctx context.Context, key run.Key) error {
-	_, err := w.db.ExecContext(ctx, w.statement(`INSERT INTO service_stops (tenant, run, until) VALUES (?, ?, ?)
-		ON CONFLICT (tenant, run) DO UPDATE SET until = excluded.until`), key.Tenant, key.ID, time.Now().Add(wishTaken).Unix())
+	_, err := w.db.ExecContext(ctx, `INSERT INTO service_stops (tenant, run, until) VALUES ($1, $2, `+clock+` + $3)
+		ON CONFLICT (tenant, run) DO UPDATE SET until = excluded.until`, key.Tenant, key.ID, int(stopWait.Seconds()))
 	return err
 }
 
-// all are the runs that are to stop. Old wishes are dropped.
+// drop takes a wish back.
+func (w *wishes) drop(ctx context.Context, key run.Key) error {
+	_, err := w.db.ExecContext(ctx, `DELETE FROM service_stops WHERE tenant = $1 AND run = $2 OR until < `+clock, key.Tenant, key.ID)
+	return err
+}
+
+// all are the runs that are to stop.
 func (w *wishes) all(ctx context.Context) (keys []run.Key, err error) {
-	if _, err := w.db.ExecContext(ctx, w.statement(`DELETE FROM service_stops WHERE until < ?`), time.Now().Unix()); err != nil {
-		return nil, err
-	}
-	rows, err := w.db.QueryContext(ctx, `SELECT tenant, run FROM service_stops`)
+	rows, err := w.db.QueryContext(ctx, `SELECT tenant, run FROM service_stops WHERE until >= `+clock)
 	if err != nil {
 		return nil, err
 	}
