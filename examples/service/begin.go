@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -55,24 +56,53 @@ func identity(h http.Header) (string, error) {
 // startWait is how long a run may take to begin. At Temporal, one that is kept goes on later.
 const startWait = 10 * time.Second
 
-// started begins a run, or finds the run that the same request has begun before.
+// started begins a run, or finds the run that the same request has begun before. It waits for other runs of the user that
+// begin only if these may be the last ones for which there is room.
 func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	c.mu.Lock() // so that two requests do not count the same runs
-	defer c.mu.Unlock()
+	before, end := s.limits.beginning(c.tenant)
+	defer end()
+	for {
+		before = slices.DeleteFunc(before, isClosed)
+		key, err := s.tryToStart(ctx, c.name, id, input, len(before))
+		if !errors.Is(err, errUnclear) {
+			return key, err
+		}
+		select {
+		case <-before[0]:
+		case <-ctx.Done():
+			return run.Key{}, ctx.Err()
+		}
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// errUnclear says that there may be room for a run, once it is known what became of others.
+var errUnclear = errors.New("other runs begin")
+
+// tryToStart is started beside so many other runs that begin.
+func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
 	if id != "" {
-		key := run.Key{Tenant: c.name, ID: id}
+		key := run.Key{Tenant: user, ID: id}
 		if err := s.same(ctx, key, input); !errors.Is(err, run.ErrNotFound) {
 			return key, err
 		}
 	}
-	if err := s.room(ctx, c.name); err != nil {
+	if err := s.room(ctx, user, others); err != nil {
 		return run.Key{}, err
 	}
-	key, err := s.engine.start(ctx, c.name, id, input)
-	if errors.Is(err, run.ErrExists) { // by another process, just now
-		key = run.Key{Tenant: c.name, ID: id}
+	key, err := s.engine.start(ctx, user, id, input)
+	if errors.Is(err, run.ErrExists) { // by another request or process, just now
+		key = run.Key{Tenant: user, ID: id}
 		err = s.same(ctx, key, input)
 	}
 	return key, err
@@ -91,14 +121,17 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	return nil
 }
 
-// room refuses a run of a user who has too many.
-func (s *service) room(ctx context.Context, user string) error {
+// room refuses a run of a user who has too many. The others are runs that begin, and that may not be in the store.
+func (s *service) room(ctx context.Context, user string, others int) error {
+	unclear := false
 	for _, bound := range []struct {
-		status run.Status
-		most   int
-		text   string
+		status       run.Status
+		most, others int
+		text         string
 	}{
-		{run.Running, s.limits.running, "go on"}, {run.Waiting, s.limits.open, "wait for you"}, {"", s.limits.stored, "are kept"},
+		{run.Running, s.limits.running, others, "go on"},
+		{run.Waiting, s.limits.open, 0, "wait for you"},
+		{"", s.limits.stored, others, "are kept"},
 	} {
 		n, err := s.store.Count(ctx, run.Query{Tenant: user, Status: bound.status, Limit: bound.most})
 		if err != nil {
@@ -107,6 +140,10 @@ func (s *service) room(ctx context.Context, user string) error {
 		if n >= bound.most {
 			return refusal{http.StatusTooManyRequests, fmt.Sprintf("%d of your runs %s, and no more may", n, bound.text)}
 		}
+		unclear = unclear || n+bound.others >= bound.most
+	}
+	if unclear {
+		return errUnclear
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -217,6 +219,82 @@ func TestStoredRuns(t *testing.T) {
 	if got := ada.state(asking).Status; got != run.Waiting {
 		t.Errorf("got %s, want that a run that waits is kept", got)
 	}
+}
+
+// TestForgetGoesOn has runs that cannot be deleted before one that can.
+func TestForgetGoesOn(t *testing.T) {
+	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	const stuck = maxReasons + 3
+	for n := range stuck + 1 { // the last ones are listed first
+		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n))...)
+		if err == nil {
+			_, err = s.agent.Cancel(t.Context(), key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = s.db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON mcpchain_runs WHEN old.id <> 'run0' BEGIN SELECT RAISE(ABORT, 'this one is stuck'); END`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.forget(t.Context(), time.Now().Add(time.Hour))
+	if n != 1 || err == nil {
+		t.Fatalf("got %d, %v, want that one is deleted", n, err)
+	}
+	if got := strings.Count(err.Error(), "this one is stuck"); got != maxReasons || !strings.HasSuffix(err.Error(), "and 3 more") {
+		t.Errorf("got %d reasons of %v, want %d and the number of others", got, err, maxReasons)
+	}
+}
+
+// slowStart is an engine that keeps one input waiting.
+type slowStart struct {
+	engine
+	input       string
+	begun, open chan struct{}
+}
+
+func (e *slowStart) start(ctx context.Context, user, id, input string) (run.Key, error) {
+	if input == e.input {
+		close(e.begun)
+		<-e.open
+	}
+	return e.engine.start(ctx, user, id, input)
+}
+
+// TestSlowStart has the store keep one run of a user waiting. Others of the user begin meanwhile; the one for which there
+// may be no room waits, and is refused once that is known.
+func TestSlowStart(t *testing.T) {
+	slow := &slowStart{input: "Book a table for 4 at Luigi", begun: make(chan struct{}), open: make(chan struct{})}
+	var s *service
+	url := start(t, settings(t, "-stored", "3", "-rate", "1000"), func(made *service) {
+		s, slow.engine = made, made.engine
+		made.engine = slow
+	})
+	p := person{t, url, "demo-ada"}
+	var held, last sync.WaitGroup
+	held.Go(func() { person{aside{t}, url, p.token}.run(slow.input) })
+	<-slow.begun
+	for range 2 {
+		p.run("hi")
+	}
+	last.Go(func() {
+		if code, _ := (person{aside{t}, url, p.token}).do("POST", "/runs", `{"input":"hi"}`, nil); code != http.StatusTooManyRequests {
+			t.Errorf("a run too many: got %d, want 429", code)
+		}
+	})
+	eventually(t, "the last one waits", func() bool {
+		s.limits.mu.Lock()
+		defer s.limits.mu.Unlock()
+		return len(s.limits.all["ada"].beginning) == 2
+	})
+	close(slow.open)
+	held.Wait()
+	last.Wait()
 }
 
 // TestServersOfAFile has a server of a file that calls itself as the demo server, and its tool read-only.

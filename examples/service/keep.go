@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -28,18 +30,29 @@ func (s *service) tidy(ctx context.Context) {
 	}
 }
 
-// forget deletes the runs that were over before a time.
+// maxReasons bounds the errors that forget returns.
+const maxReasons = 10
+
+// forget deletes the runs that were over before a time. A run that cannot be deleted keeps no others.
 func (s *service) forget(ctx context.Context, before time.Time) (n int, err error) {
+	var reasons []error
+	failed := 0
 	for _, status := range []run.Status{run.Finished, run.Failed, run.Cancelled} {
 		for head, err := range s.store.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}) {
 			if err == nil {
 				err = s.store.Delete(ctx, head.Key)
 			}
-			if err != nil {
-				return n, err
+			if err == nil {
+				n++
+				continue
 			}
-			n++
+			if failed++; len(reasons) < maxReasons {
+				reasons = append(reasons, err)
+			}
 		}
 	}
-	return n, nil
+	if more := failed - len(reasons); more > 0 {
+		reasons = append(reasons, fmt.Errorf("and %d more", more))
+	}
+	return n, errors.Join(reasons...)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +26,8 @@ type tenant struct {
 	rate *rate.Limiter
 	uses int // requests under way
 
-	mu      sync.Mutex // held while a run begins
-	streams int        // guarded by limits.mu
+	streams   int             // guarded by limits.mu
+	beginning []chan struct{} // runs that begin, in their order, each closed at its end; guarded by limits.mu
 }
 
 // burst is how many requests may come at once, for each request in a second.
@@ -81,4 +82,20 @@ func (l *limits) stream(t *tenant) (end func(), ok bool) {
 		defer l.mu.Unlock()
 		t.streams--
 	}, true
+}
+
+// beginning says that a run of a user begins, and which ones began before and are not through with that: the store
+// may have them, or not yet. The caller calls end.
+func (l *limits) beginning(t *tenant) (before []chan struct{}, end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := make(chan struct{})
+	before = slices.Clone(t.beginning)
+	t.beginning = append(t.beginning, one)
+	return before, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.beginning = slices.DeleteFunc(t.beginning, func(c chan struct{}) bool { return c == one })
+		close(one)
+	}
 }
