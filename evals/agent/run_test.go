@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/agent/model"
@@ -68,4 +69,24 @@ func TestVoid(t *testing.T) {
 	if l.Outcome != results.Void || !strings.Contains(l.Reason, "over before 1 of 1 kills") {
 		t.Errorf("a kill too late: got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 	}
+}
+
+// A call that hangs fails the trial at its limit. It is no failure of a tool that the model could get over.
+func TestHang(t *testing.T) {
+	const hanging = `
+name: h
+servers: {s: {inprocess: bank, seed: {Ada: 100}, faults: [{tool: balance, kind: slow, millis: 90000}]}}
+tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}]}, {say: "100"}], expect: {answer: {number: 100}}}]`
+	s, err := suite.Parse([]byte(hanging))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Kind: "scripted"}, Dir: dir}
+		l := one.Run(t.Context())
+		if l.Outcome != results.Fail || l.Duration != time.Minute || !strings.Contains(l.Reason, context.DeadlineExceeded.Error()) {
+			t.Errorf("got %s after %v: %s, want that the trial fails after a minute", l.Outcome, l.Duration, l.Reason)
+		}
+	})
 }

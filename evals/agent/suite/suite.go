@@ -104,7 +104,7 @@ type Limits struct {
 	Calls    int `json:"calls,omitempty"`
 	Failures int `json:"failures,omitempty"`
 	Result   int `json:"result,omitempty" jsonschema:"bytes of one result"`
-	Millis   int `json:"millis,omitempty" jsonschema:"of one call of a tool; by default 30000"`
+	Millis   int `json:"millis,omitempty" jsonschema:"of one call of a tool; by default only the trial is bounded"`
 	Seconds  int `json:"seconds,omitempty" jsonschema:"of the trial; by default 60, of a live model 600"`
 }
 

@@ -186,7 +186,8 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	if len(servers) > 0 {
 		opts := &adapter.Options{
 			Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL)}, MaxResult: d.Task.Limits.Result,
-			CallTimeout: 30 * time.Second, RefreshInterval: time.Millisecond, Start: adapter.StartAvailable, // and told below
+			IdleTimeout: -1, CallTimeout: -1, // a call that hangs is for the limit of the trial to end, and for the line to say
+			RefreshInterval: time.Millisecond, Start: adapter.StartAvailable, // and told below
 		}
 		if ms := d.Task.Limits.Millis; ms > 0 {
 			opts.CallTimeout = time.Duration(ms) * time.Millisecond

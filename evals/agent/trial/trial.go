@@ -117,7 +117,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 		return nil, err
 	}
 	e := &grade.Evidence{Dir: dir, Ledger: p.world.Ledger()}
-	log, lost := p.store.Load(ctx, run.Key{ID: runID})
+	log, lost := p.store.Load(context.WithoutCancel(ctx), run.Key{ID: runID}) // the time may be up
 	if lost != nil {
 		return nil, errors.Join(err, harness("the run is lost: %w", lost))
 	}
