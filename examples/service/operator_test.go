@@ -9,7 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 )
 
 // TestUnusableServers has a file with a server that refuses, a missing program and a mistyped key.
@@ -83,6 +87,51 @@ func TestStoreAway(t *testing.T) {
 		if got := get(request[0], request[1], request[2]); got != http.StatusServiceUnavailable {
 			t.Errorf("%s %s: got %d, want %d", request[0], request[1], got, http.StatusServiceUnavailable)
 		}
+	}
+}
+
+// TestModelAway has a model that refuses for long, that refuses once, and that cannot be reached.
+func TestModelAway(t *testing.T) {
+	for name, tt := range map[string]struct {
+		refusals int64 // of the first requests
+		after    string
+		closed   bool
+		want     run.Status
+		says     string
+		asked    int64
+	}{
+		"for long":    {1 << 30, "3600", false, run.Failed, "HTTP status 429: slow_down: too many (retry after 1h0m0s)", 1},
+		"once":        {1, "0", false, run.Finished, "", 2},
+		"unreachable": {0, "", true, run.Failed, "connection refused; check the base URL and that the host is up", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) > tt.refusals {
+					demomodel.Handler().ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Retry-After", tt.after)
+				w.WriteHeader(http.StatusTooManyRequests)
+				fmt.Fprint(w, `{"error":{"code":"slow_down","message":"too many"}}`)
+			}))
+			t.Cleanup(host.Close)
+			if tt.closed {
+				host.Close()
+			}
+			t.Setenv("OPENAI_BASE_URL", host.URL+"/v1")
+			t.Setenv("OPENAI_API_KEY", "a-secret-key")
+			t.Setenv("OPENAI_MODEL", demomodel.Name)
+			p := person{t, start(t, settings(t), nil), "demo-ada"}
+			id := p.run("hi")
+			got := p.settled(id)
+			if got.Status != tt.want || !strings.Contains(got.Error, tt.says) || tt.says == "" && got.Error != "" || asked.Load() != tt.asked {
+				t.Errorf("got %s %q after %d requests, want %s %q after %d", got.Status, got.Error, asked.Load(), tt.want, tt.says, tt.asked)
+			}
+			if strings.Contains(got.Error, "secret") {
+				t.Errorf("%s shows the key", got.Error)
+			}
+		})
 	}
 }
 

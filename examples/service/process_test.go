@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,10 +27,10 @@ type process struct {
 var listens = regexp.MustCompile(`url=(\S+)`)
 
 // launch starts the program, and returns its address.
-func launch(t *testing.T, file string) (*process, string) {
+func launch(t *testing.T, file string, lease time.Duration) (*process, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("service"), "SERVICE_FLAGS=-listen 127.0.0.1:0 -lease 3s -sqlite "+file+" "+strings.Join(byTemporal(file), " "))
+	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -sqlite %s ", lease, file)+strings.Join(byTemporal(file), " "))
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -95,21 +97,49 @@ func (p person) counting() (id string, events []event) {
 	return "", nil
 }
 
+// drained reads the events of a run until the stream ends, and then gives the error of that, nil if the service ended it.
+func (p person) drained(id string) <-chan error {
+	p.t.Helper()
+	req, err := http.NewRequest("GET", p.url+"/runs/"+id+"/events", nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		ended <- err
+	}()
+	return ended
+}
+
 // TestRestart ends the process while one run calls a tool and another waits for a person. Both go on in the next
-// process, and so does the stream.
+// process, and so does the stream. A process that is stopped lets its runs go, whatever their leases; it ends the stream.
 func TestRestart(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "runs.db")
-			first, url := launch(t, file)
+			file, lease := filepath.Join(t.TempDir(), "runs.db"), 3*time.Second
+			if name == "stopped" {
+				lease = time.Hour
+			}
+			first, url := launch(t, file, lease)
 			p := person{t, url, "demo-ada"}
 			asking := p.run("Book a table for 4 at Luigi")
 			q := p.settled(asking).Asks[0]
 			counting, before := p.counting()
+			stream := p.drained(counting)
 			if err := first.end(t, sig); (err == nil) != (sig == syscall.SIGTERM) {
 				t.Errorf("the process ended with %v", err)
 			}
-			_, p.url = launch(t, file)
+			if err := <-stream; (err == nil) != (sig == syscall.SIGTERM) {
+				t.Errorf("the stream ended with %v", err)
+			}
+			_, p.url = launch(t, file, lease)
 			if got := p.state(asking); got.Status != run.Waiting || got.Asks[0].ID != q.ID {
 				t.Errorf("got %s with %v, want the question as it was", got.Status, got.Asks)
 			}

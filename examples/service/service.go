@@ -71,7 +71,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	if s.store, err = s.openStore(ctx, o); err != nil {
 		return nil, err
 	}
-	model, end, err := openModel()
+	model, end, err := openModel(logger)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *service) equip(ctx context.Context, o *options, model llms.Model, tools
 	}
 	s.agent, err = agent.New(model, &agent.Options{
 		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, AskTTL: askTTL, Approve: decide,
-		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour,
+		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour, ModelRetries: -1, // the model tries again itself
 	})
 	if err != nil {
 		return err

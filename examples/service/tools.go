@@ -163,8 +163,8 @@ func approveDemo(ctx context.Context, a *adapter.Approval) (adapter.Decision, er
 	return agent.AskPerson(ctx, a)
 }
 
-// openModel returns the model of the environment, or the demo model.
-func openModel() (llms.Model, func(), error) {
+// openModel returns the model of the environment, or the demo model. It is asked again after failures that pass.
+func openModel(logger *slog.Logger) (llms.Model, func(), error) {
 	name, base, key := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_API_KEY")
 	end := func() {}
 	if name == "" && (base != "" || key != "") {
@@ -182,7 +182,9 @@ func openModel() (llms.Model, func(), error) {
 	if base != "" {
 		host.BaseURL = base
 	}
-	model, err := openaimodel.New(host, name, nil)
+	model, err := openaimodel.New(host, name, &openaimodel.Options{Retrying: func(err error, wait time.Duration) {
+		logger.Warn("the model is asked again", "after", wait, "error", err)
+	}})
 	if err != nil {
 		end()
 		return nil, nil, err
