@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 )
@@ -23,6 +24,7 @@ func TestCompose(t *testing.T) {
 			Environment map[string]string
 			Build       struct{ Context, Dockerfile string }
 			Secrets     []string
+			Grace       string `yaml:"stop_grace_period"`
 		}
 		Secrets map[string]any
 	}
@@ -30,6 +32,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	roles := map[string]string{"service": front, "worker": worker}
+	graces := map[string]time.Duration{front: shutdown, worker: 30 * time.Second} // as agent/temporal says
 	for name, s := range file.Services {
 		if roles[name] == "" {
 			if s.Image == "" || !strings.Contains(s.Image, ":") {
@@ -41,6 +44,9 @@ func TestCompose(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		if grace, err := time.ParseDuration(s.Grace); err != nil || grace <= graces[o.role] {
+			t.Errorf("%s: got %q before a kill, %v, want more than %v", name, s.Grace, err, graces[o.role])
 		}
 		if _, err := os.Stat("../../" + s.Build.Dockerfile); err != nil || s.Build.Context != "../.." {
 			t.Errorf("%s: built by %+v: %v", name, s.Build, err)
