@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -211,11 +212,13 @@ func TestOlder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range all {
-		if _, err := made.Run(t.Context(), agent.Text("hello"), agent.In(fmt.Sprint("c", i)), agent.ForTenant("Ada")); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) { // all have one time
+		for i := range all {
+			if _, err := made.Run(t.Context(), agent.Text("hello"), agent.In(fmt.Sprint("c", i)), agent.ForTenant("Ada")); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
+	})
 	w := serve(t, site.Limits{}, store, agenttest.PlayOn(agenttest.Say("hello")))
 	w.begin(t, "Grace", "hers")
 	var latest page
