@@ -49,6 +49,7 @@ func TestShow(t *testing.T) {
 	m.enter("you ›\n", "/show 2\r")
 	m.await("44 % of it.  [m]ore  [q]uit")
 	m.goldenEnd("show", 34)
+	m.atTheBottom()
 	m.typed("m")
 	m.await(`line 108\x1b[2J`)
 	m.enter("89 % of it.  [m]ore", "m")
@@ -60,6 +61,31 @@ func TestShow(t *testing.T) {
 	if o.status != 0 || !strings.Contains(o.stdout, `line 119\x1b[2J`+"\n"+`line 120\x1b[2J`+"\n") {
 		t.Errorf("got status %d and %q, want the whole result", o.status, o.stdout)
 	}
+}
+
+// atTheBottom waits until what the person types stands in the last rows of the screen.
+func (m *emulator) atTheBottom() {
+	m.t.Helper()
+	m.until("the last rows are in use", func(screen string) bool {
+		_, rows := m.vt.Size()
+		return strings.Count(screen, "\n") >= rows-2
+	})
+}
+
+// A paragraph that is nearly as long as the screen stands there whole when it is over, with the prompt
+// at the end of the screen.
+func TestLongParagraph(t *testing.T) {
+	m := openScreenSized(t, 80, 40, here(t, nil, []string{"workshop"}, "-yes"))
+	m.enter("you ›", "call lines\r")
+	m.await("bot ›")
+	m.await("you ›\n")
+	m.goldenEnd("paragraph", 33)
+	m.atTheBottom()
+	m.enter("you ›\n", "/show\r")
+	m.await("27 % of it.  [m]ore  [q]uit")
+	m.atTheBottom()
+	m.typed("q")
+	m.leave()
 }
 
 // A picture is saved, and drawn on a terminal that says that it can. Nothing of the server's file

@@ -51,8 +51,13 @@ func openScreenOf(t *testing.T, cmd *exec.Cmd) *emulator {
 
 func openScreenWide(t *testing.T, columns int, cmd *exec.Cmd) *emulator {
 	t.Helper()
-	file, status := onTerminal(t, cmd, "TERM=xterm-256color", uint16(columns), 60)
-	m := watchScreen(t, file, columns, 60)
+	return openScreenSized(t, columns, 60, cmd)
+}
+
+func openScreenSized(t *testing.T, columns, rows int, cmd *exec.Cmd) *emulator {
+	t.Helper()
+	file, status := onTerminal(t, cmd, "TERM=xterm-256color", uint16(columns), uint16(rows))
+	m := watchScreen(t, file, columns, rows)
 	m.status, m.cmd = status, cmd
 	return m
 }

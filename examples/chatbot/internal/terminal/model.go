@@ -23,6 +23,7 @@ type (
 	askMsg    struct{ dialog } // opens a question
 	dropMsg   struct{ dialog } // closes it without an answer
 	windowMsg int64            // tokens that the model takes
+	passMsg   struct{}         // changes nothing
 	tickMsg   time.Time
 )
 
@@ -45,7 +46,6 @@ type model struct {
 	status status
 	dialog dialog // nil: the person edits
 	quiet  quiet
-	frame  height
 	answer answer // of the terminal, so far
 }
 
@@ -58,14 +58,13 @@ func (m *model) Init() tea.Cmd { return m.editor.init() }
 
 // Update implements [tea.Model].
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	frames := m.terminal.output.frames.Load()
 	if _, ok := msg.(settleMsg); ok {
 		lines, _ := m.lines()
-		return m, m.frame.settled(len(lines), frames)
+		return m, m.terminal.frame.settled(len(lines))
 	}
 	cmd := m.update(msg)
 	lines, _ := m.lines()
-	return m, tea.Batch(cmd, m.frame.settle(len(lines), frames))
+	return m, tea.Batch(cmd, m.terminal.frame.settle(len(lines)))
 }
 
 func (m *model) update(msg tea.Msg) tea.Cmd {
@@ -201,7 +200,7 @@ func (m *model) toDialog(msg tea.Msg) tea.Cmd {
 // View implements [tea.Model].
 func (m *model) View() tea.View {
 	lines, cursor := m.lines()
-	for rows := m.frame.of(len(lines)); len(lines) < rows; {
+	for rows := m.terminal.frame.of(len(lines)); len(lines) < rows; {
 		lines = append(lines, "")
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
@@ -223,15 +222,16 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	}
 	lines = append(lines, "") // between the conversation and what is typed
 	below, cursor := m.below()
-	if drop := len(lines) + len(below) - m.height; m.height > 0 && drop > 0 {
+	most := max(1, m.height-1) // a row is for what is printed above
+	if drop := len(lines) + len(below) - most; m.height > 0 && drop > 0 {
 		lines = lines[min(drop, len(lines)):]
 	}
 	if cursor != nil {
 		cursor.Y += len(lines)
 	}
 	lines = append(lines, below...)
-	if m.height > 0 && len(lines) > m.height {
-		lines = lines[:m.height]
+	if m.height > 0 && len(lines) > most {
+		lines = lines[:most]
 	}
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), max(1, m.width), "…")

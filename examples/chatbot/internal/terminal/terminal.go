@@ -46,6 +46,7 @@ type Terminal struct {
 	width    atomic.Int64
 	height   atomic.Int64
 	complete atomic.Pointer[screen.Completer]
+	frame    height
 	canvas   canvas
 	requests *requests
 	done     chan struct{} // closed at the end of the program
@@ -71,6 +72,7 @@ func Open(o Options) *Terminal {
 	}
 	t.canvas.answers = make(chan answer, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
+	t.frame.written = t.output.frames.Load
 	t.program = tea.NewProgram(newModel(t, o), tea.WithInput(o.In), tea.WithOutput(t.output), tea.WithoutSignalHandler())
 	go func() {
 		defer close(t.done)
@@ -223,8 +225,9 @@ func (t *Terminal) sayLocked(text string) {
 	if t.answer == nil {
 		t.answer, t.begun = markdown.New(t.columns()), false
 	}
-	t.answerLocked(t.answer.Add(text))
+	lines := t.answer.Add(text)
 	t.send(restMsg(t.uncoloured(t.answer.Rest())))
+	t.answerLocked(lines)
 }
 
 // endAnswerLocked completes the answer under way.
@@ -271,9 +274,9 @@ func (t *Terminal) noteLocked(style screen.Style, text string) {
 // printLocked puts lines into the scrollback, in portions that fit on the screen.
 func (t *Terminal) printLocked(lines []string) {
 	t.send(noticeMsg(""))
-	portion := max(1, int(t.height.Load())/2)
 	width := t.columns()
 	for len(lines) > 0 {
+		portion := t.room()
 		n, rows := 0, 0
 		for ; n < len(lines) && (n == 0 || rows < portion); n++ {
 			lines[n] = fit(lines[n], width)
