@@ -47,7 +47,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 		return nil, err
 	}
 	cfg := new(Config)
-	places := map[string]place{}
+	places := map[string]first{}
 	for _, s := range all {
 		d.servers(cfg, places, s)
 	}
@@ -55,7 +55,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 }
 
 // checkOnly reports a server that was asked for and is missing.
-func (d *decoder) checkOnly(places map[string]place) error {
+func (d *decoder) checkOnly(places map[string]first) error {
 	for _, name := range d.only {
 		if _, ok := places[name]; !ok {
 			return &Error{File: d.file, Line: 1, Reason: "there is no server " + quoteKey(name)}
@@ -64,12 +64,12 @@ func (d *decoder) checkOnly(places map[string]place) error {
 	return nil
 }
 
-// place is the first place of a server.
-type place struct{ index, line int }
+// first is where a server stands for the first time.
+type first struct{ index, line int }
 
 // servers adds the servers of one object to cfg. A server that is there twice
 // cannot be used, as either entry may be meant.
-func (d *decoder) servers(cfg *Config, places map[string]place, in section) {
+func (d *decoder) servers(cfg *Config, places map[string]first, in section) {
 	for _, s := range in.m.value.members {
 		if d.only != nil && !slices.Contains(d.only, s.key) {
 			continue
@@ -77,10 +77,10 @@ func (d *decoder) servers(cfg *Config, places map[string]place, in section) {
 		key := in.key + "." + keyName(s.key)
 		if first, twice := places[s.key]; twice {
 			err := d.errorf(s.line, key, "this server is on line %d already", first.line)
-			cfg.Servers[first.index] = Server{Name: s.key, Transport: &undialable{err}, Err: err}
+			cfg.Servers[first.index] = Server{Name: s.key, Place: Place{d.file, first.line, key}, Transport: &undialable{err}, Err: err}
 			continue
 		}
-		places[s.key] = place{len(cfg.Servers), s.line}
+		places[s.key] = first{len(cfg.Servers), s.line}
 		cfg.Servers = append(cfg.Servers, d.server(key, s))
 	}
 }
@@ -97,7 +97,7 @@ type settings struct {
 // server reads one server. A mistake goes into its Err and does not affect the
 // others.
 func (d *decoder) server(key string, m member) Server {
-	server := Server{Name: m.key}
+	server := Server{Name: m.key, Place: Place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
 	err := s.check(m)
 	disabled, wrong := s.disabled()
@@ -109,7 +109,7 @@ func (d *decoder) server(key string, m member) Server {
 		}
 	}
 	if err != nil {
-		server = Server{Name: m.key, Err: err}
+		server = Server{Name: m.key, Place: server.Place, Err: err}
 		if !disabled {
 			server.Transport = &undialable{err}
 		}
