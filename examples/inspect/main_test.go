@@ -166,9 +166,9 @@ func TestScreens(t *testing.T) {
 func TestWrongServer(t *testing.T) {
 	_, out, stderr := inspectFile(t, servers(typo, demo, `"line":{"command":"npx -y x"}`))
 	for _, want := range []string{
-		"1 of 3 servers can be used\n\ntypo:\n  cannot be used: ", `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`,
+		"1 of 3 servers can be used\n\ntypo:\n  cannot be used: ", `mcp.json:1: server "typo": comand: unknown key; did you mean "command"?`,
 		"with 1 argument\n  can be used: demo 1.0.0, ",
-		"line:\n  cannot be used: ", `mcp.json:1: mcpServers.line.command: there is no such program; arguments belong in "args"`,
+		"line:\n  cannot be used: ", `mcp.json:1: server "line": command: there is no such program; arguments belong in "args"`,
 	} {
 		if !strings.Contains(out, want) || stderr != "" {
 			t.Errorf("got %s%s\nwant it with %q", stderr, out, want)
@@ -179,7 +179,7 @@ func TestWrongServer(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("got %s: %v", out, err)
 	}
-	if len(r.Servers) != 2 || !strings.Contains(r.Servers[0].Error, "mcpServers.typo.comand") || len(r.Servers[1].Tools) == 0 {
+	if len(r.Servers) != 2 || !strings.Contains(r.Servers[0].Error, `:1: server "typo": comand: `) || len(r.Servers[1].Tools) == 0 {
 		t.Errorf("got %s\nwant the mistake in typo, and the tools of demo", out)
 	}
 }

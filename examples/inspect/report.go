@@ -43,6 +43,8 @@ type serverReport struct {
 	Resources    []string                `json:"resources,omitempty"`
 	Templates    []string                `json:"resourceTemplates,omitempty"`
 	Trouble      []string                `json:"trouble,omitempty"` // lists that failed
+
+	entry *config.Server // in the file
 }
 
 type skippedTool struct {
@@ -83,13 +85,14 @@ const maxListed = 1000
 // connect to.
 func plan(file *config.Config, o *options) (r *report, servers []adapter.Server, err error) {
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
-	for _, s := range file.Servers {
-		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport)}
+	for i := range file.Servers {
+		s := &file.Servers[i]
+		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s}
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
 		switch {
 		case s.Err != nil:
-			about.Error = s.Err.Error()
+			about.Error = s.At(s.Err).Error()
 		case !s.Disabled:
 			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision,
 				IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny})
@@ -159,7 +162,7 @@ func public(raw string) string {
 func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
 	if status.Err != nil {
 		if s.Error == "" { // the failed sign-in is the reason
-			s.Error = signin.Explain(status.Err).Error()
+			s.Error = s.entry.At(signin.Explain(status.Err)).Error()
 		}
 		return
 	}

@@ -27,7 +27,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		t, err := signin.Authorize(s, &signin.Options{Client: "mcpchain inspect", Store: store, Receiver: p.receiver(s, o)})
 		switch {
 		case err != nil && (s.OAuth != nil || o.signIn):
-			r.byName[s.Name].Error = fmt.Sprintf("sign in: %v", err)
+			r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", err)).Error()
 			continue
 		case err != nil || t == nil:
 			continue
@@ -36,7 +36,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		if o.signIn {
 			// It comes before Connect, as Connect does not wait long enough for a person.
 			if err := t.SignIn(ctx); err != nil {
-				r.byName[s.Name].Error = fmt.Sprintf("sign in: %v", signin.Failure(err))
+				r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
 			}
 		}
 	}
