@@ -1,8 +1,7 @@
 // Chatbot talks to a model that uses the tools of MCP servers.
 //
 // Without flags it starts a demo server as a child process and a demo model on
-// the loopback interface, so it runs without a key, a configuration or a
-// network:
+// the loopback interface. It needs no key and no configuration:
 //
 //	printf 'What is 17 plus 25?\n' | go run ./examples/chatbot -yes
 //
