@@ -84,9 +84,10 @@ type form struct {
 
 // input is a field on the screen.
 type input struct {
-	field   *mcp.Field
-	text    string   // what is typed, or the title of an option
-	several []string // values of options
+	field    *mcp.Field
+	text     string       // what is typed, or the title of an option
+	several  []string     // values of options
+	describe func(string) // shows a text beside the field
 }
 
 func newForm(f *screen.Form) *form {
@@ -99,7 +100,7 @@ func newForm(f *screen.Form) *form {
 			d.inputs = append(d.inputs, in)
 			shown = append(shown, in.show(f))
 		}
-		groups = append(groups, huh.NewGroup(shown...).WithShowHelp(false))
+		groups = append(groups, huh.NewGroup(shown...).WithShowHelp(false).WithShowErrors(false))
 	}
 	keys := huh.NewDefaultKeyMap()
 	keys.Quit.SetEnabled(false)
@@ -120,9 +121,12 @@ func (in *input) show(f *screen.Form) huh.Field {
 	switch {
 	case in.field.Kind == mcp.FieldChoices:
 		in.several, _ = f.Value(in.field).([]string)
-		return huh.NewMultiSelect[string]().Title(title).Description(strings.TrimSpace(about + " (Space marks several)")).
+		about = strings.TrimSpace(about + " (Space marks several)")
+		list := huh.NewMultiSelect[string]()
+		in.describe = func(text string) { list.Description(text) }
+		return list.Title(title).Description(about).
 			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.several).
-			Validate(func([]string) error { return in.check() })
+			Validate(func([]string) error { return in.judge(about) })
 	case len(options) > 0:
 		in.text = nothing
 		if value := f.Value(in.field); value != nil {
@@ -131,12 +135,16 @@ func (in *input) show(f *screen.Form) huh.Field {
 				in.text = s
 			}
 		}
-		return huh.NewSelect[string]().Title(title).Description(about).
+		list := huh.NewSelect[string]()
+		in.describe = func(text string) { list.Description(text) }
+		return list.Title(title).Description(about).
 			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.text).
-			Validate(func(string) error { return in.check() })
+			Validate(func(string) error { return in.judge(about) })
 	}
-	text := huh.NewInput().Title(title).Description(about).Prompt("› ").Value(&in.text).
-		Validate(func(string) error { return in.check() })
+	text := huh.NewInput()
+	in.describe = func(about string) { text.Description(about) }
+	text.Title(title).Description(about).Prompt("› ").Value(&in.text).
+		Validate(func(string) error { return in.judge(about) })
 	if value := f.Values[in.field.Name]; value != nil {
 		in.text = fmt.Sprint(value)
 	} else if in.field.Default != nil {
@@ -172,6 +180,16 @@ func (in *input) value() (any, error) {
 		return in.field.Parse("")
 	}
 	return in.field.Parse(screen.Typed(in.text))
+}
+
+// judge checks a field, and says beside it what is wrong. About is what stands there otherwise.
+func (in *input) judge(about string) error {
+	err := in.check()
+	if err != nil {
+		about = strings.TrimSpace(about + " ✗ " + err.Error())
+	}
+	in.describe(about)
+	return err
 }
 
 // check says in a few words what is wrong.
