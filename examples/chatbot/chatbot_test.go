@@ -198,10 +198,10 @@ func TestServersThatAreWrittenWrong(t *testing.T) {
 	path := write(t, "mcp.json", "{\"mcpServers\": {\n"+wrong+",\n\"good\": "+string(good)+"}}")
 	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
 	o.check(t, "The result: 1 + 2 = 3.\n", 0, "connecting to good …", "server good: 7 tools",
-		`left out: server "files": `+path+`:2: mcpServers.files.comand: unknown key; did you mean "command"?`,
-		`left out: server "unset": `+path+`:2: mcpServers.unset.command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
-		`left out: server "line": `+path+`:3: mcpServers.line.command: there is no such program; arguments belong in "args"`,
-		`left out: server "": `+path+`:3: mcpServers."": a server needs a name`)
+		`left out: `+path+`:2: server "files": comand: unknown key; did you mean "command"?`,
+		`left out: `+path+`:2: server "unset": command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
+		`left out: `+path+`:3: server "line": command: there is no such program; arguments belong in "args"`,
+		`left out: `+path+`:3: server "": a server needs a name`)
 	if strings.Contains(o.stderr, "off") {
 		t.Errorf("a disabled server is reported:\n%s", o.stderr)
 	}
@@ -214,17 +214,17 @@ func TestServersThatAreWrittenWrong(t *testing.T) {
 func TestServersThatDoNotStart(t *testing.T) {
 	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
-		"this is a demo model", "server good: 7 tools", `left out: server "broken"`, "exit status 3", "\n  reading the settings\n  no database at /var/db\n")
+		"this is a demo model", "server good: 7 tools", "left out: "+path+`:1: server "broken": connect: `, "exit status 3", "\n  reading the settings\n  no database at /var/db\n")
 
 	path = write(t, "mcp.json", `{"mcpServers": {"gone": {"command": "no-such-program-here"}, "off": {"command": "x", "disabled": true}}}`)
 	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
 	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 1,
-		"connecting to gone …", `left out: server "gone"`, "no-such-program-here", "there are no tools",
+		"connecting to gone …", "left out: "+path+`:1: server "gone": connect: start "no-such-program-here": `, "there are no tools",
 		"\nchatbot: no server could be reached, of 1 server\n")
 
 	path = configure(t, map[string]string{"slow": "mute"})
 	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1,
-		`left out: server "slow": not ready within 10ms; -connect-timeout gives it longer`)
+		"left out: "+path+`:1: server "slow": not ready within 10ms; -connect-timeout gives it longer`)
 }
 
 func TestNoisyServer(t *testing.T) {

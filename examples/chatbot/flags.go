@@ -27,7 +27,7 @@ On a terminal it is a conversation. From a pipe every line is one turn; answers
 go to standard output, everything else to standard error.
 
 Without flags it starts a demo server and a demo model that follows fixed rules,
-so it runs without a key, a configuration or a network. Without -config, a real
+both on this machine: it needs no key and no configuration. Without -config, a real
 model gets the servers of ./mcp.json, if you allow it, or of mcpchain/mcp.json in
 your configuration folder.
 

@@ -14,7 +14,7 @@ func TestWhoseResource(t *testing.T) {
 		"error: several servers have it: evil, my files; say which, as in /read @evil demo://dish/soup\n",
 		"error: no server lists it: say whose it is, as in /read @evil other://x; there are evil, my files\n",
 		"\ndemo://menu of the server my files:\n",
-		"error: no server with such things is called nobody demo://menu\n",
+		"error: no server with resources is called nobody demo://menu\n",
 		"\ndemo://evil of the server evil:\n")
 	if !strings.Contains(o.stdout, "Lemon tart") || strings.Count(o.stdout, "evil word") != 1 {
 		t.Errorf("got %s\nwant the menu of the server that was named, and one answer of the other", o.stdout)

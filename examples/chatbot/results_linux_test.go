@@ -183,6 +183,22 @@ func TestServersAndToolsOnScreen(t *testing.T) {
 	m.leave()
 }
 
+// A tool takes a line of the list, whatever its description.
+func TestToolsOnScreen(t *testing.T) {
+	m := openScreen(t)
+	m.enter("you ›\n", "/tools\r")
+	m.await("weather (demo)")
+	m.await("you ›\n")
+	m.golden("tools")
+	m.leave()
+	p := openPlain(t)
+	resize(t, p.file, 60, 24)
+	p.enter("you › ", "/tools *b*k*\n")
+	p.await("book_table (demo) Books a table at a restaurant. It asks t…\r\n")
+	p.enter("you › ", ctrlD)
+	p.ended(0)
+}
+
 // A paste of several lines stands as one question, with its tabs and without its sequences.
 func TestPasteOnScreen(t *testing.T) {
 	m := openScreen(t)

@@ -107,6 +107,9 @@ var port = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 // saved is the name of a kept file, which has the time.
 var saved = regexp.MustCompile(`\d{8}-\d{6}-[0-9a-f]{6}`)
 
+// date is when a conversation was.
+var date = regexp.MustCompile(`\b20\d\d-\d\d-\d\d \d\d:\d\d\b`)
+
 var clock = regexp.MustCompile(`\b\d+ s\b`)
 
 // screen is what a person sees, without blank rows at the end, and with the time of
@@ -123,7 +126,7 @@ func (m *emulator) screen() string {
 		}
 		b.WriteString(strings.TrimRight(strings.ReplaceAll(line.String(), "\x00", " "), " ") + "\n")
 	}
-	return saved.ReplaceAllString(port.ReplaceAllString(clock.ReplaceAllString(strings.TrimRight(b.String(), "\n")+"\n", "N s"), "127.0.0.1:N"), "TIME")
+	return saved.ReplaceAllString(date.ReplaceAllString(port.ReplaceAllString(clock.ReplaceAllString(strings.TrimRight(b.String(), "\n")+"\n", "N s"), "127.0.0.1:N"), "DATE"), "TIME")
 }
 
 // await returns when the screen has the text.
@@ -338,7 +341,7 @@ func TestContinue(t *testing.T) {
 	m.enter("you ›\n", "/undo\r")
 	m.await("forgotten: What did I ask before?")
 	m.enter("you ›\n", "/conversations\r")
-	m.await(" 1  20")
+	m.await(" 1  DATE")
 	m.enter("you ›\n", ctrlD)
 	m.ended(0)
 }
@@ -478,8 +481,11 @@ func TestFormOnScreen(t *testing.T) {
 	m.golden("summary")
 	m.typed("y")
 	m.await("Booked: a table")
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
+	m.await("you ›\n")
+	if n := strings.Count(m.screen(), "→ demo book_table"); n != 1 {
+		t.Errorf("got %d lines about the begin of one call:\n%s", n, m.screen())
+	}
+	m.leave()
 	for _, r := range readTrace(t, path) {
 		if r["event"] == "elicitation" && r["content"].(map[string]any)["time"] != "19:30" {
 			t.Errorf("got %v, want the time as it was corrected", r["content"])

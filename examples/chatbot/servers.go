@@ -7,18 +7,22 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
 // servers returns the servers, and the prepared answers for their forms.
 func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, answers map[string]person.Answers, err error) {
 	var file *setup.File
+	places := setup.Places{Project: "mcp.json", User: userPlace("mcp.json"), Trust: place("trusted")}
 	switch {
 	case o.config == noConfig:
 		servers = &talk.Servers{}
 	case o.demo || o.config == "" && o.model == "":
+		if path := places.Present(); path != "" && !o.demo {
+			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. The file %s is not used: -base-url and -model name a model that uses it", safetext.Line(path, 400))
+		}
 		servers, err = talk.DemoServer()
 	case o.config == "":
-		places := setup.Places{Project: "mcp.json", User: userPlace("mcp.json"), Trust: place("trusted")}
 		file, err = places.Find(ctx, ui)
 	default:
 		file = &setup.File{Path: o.config}
@@ -33,6 +37,7 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 	if err := o.revisions.Apply(servers.Good); err != nil {
 		return nil, nil, &usageError{err.Error()}
 	}
+	servers.Adjust = o.revisions.Apply
 	if answers, err = o.answers.Of(servers.Names()); err != nil {
 		return nil, nil, &usageError{err.Error()}
 	}
@@ -48,5 +53,5 @@ func readServers(ctx context.Context, file *setup.File, ui screen.Screen) (*talk
 	if err != nil {
 		return nil, err
 	}
-	return talk.NewServers(cfg), nil
+	return talk.NewServers(file, cfg), nil
 }

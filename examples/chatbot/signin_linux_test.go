@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -8,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,12 +26,33 @@ type signing struct {
 	notes  *peer.Protected
 	cmd    *exec.Cmd
 	opened string
+
+	mu      sync.Mutex // guards request
+	request string     // the last one for the model
+}
+
+// asked is what the model was asked last.
+func (s *signing) asked() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.request
 }
 
 func newSigning(t *testing.T, flags ...string) *signing {
 	t.Helper()
 	s := &signing{t: t, notes: peer.StartProtected(t, peer.Notes(), time.Hour)}
-	model := httptest.NewServer(demomodel.Handler())
+	demo := demomodel.Handler()
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		s.request = string(body)
+		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		demo.ServeHTTP(w, r)
+	}))
 	t.Cleanup(model.Close)
 	config := write(t, "mcp.json", `{"mcpServers": {"notes": {"url": "`+s.notes.URL+`"}}}`)
 	s.cmd = command(t, append([]string{"-config", config, "-base-url", model.URL + "/v1", "-model", "m"}, flags...)...)
@@ -119,7 +144,7 @@ func TestLogin(t *testing.T) {
 	s := newSigning(t, "-yes")
 	m := s.start()
 	m.enter("[n]o", "n")
-	m.await(`left out: server "notes": the server wants a sign-in: /login notes`)
+	m.await("wants a sign-in: /login notes")
 	m.enter("you ›\n", "/login other\r")
 	m.await("no server is called other")
 	m.enter("you ›\n", "/login notes\r")
@@ -129,17 +154,26 @@ func TestLogin(t *testing.T) {
 	m.typed("y")
 	s.browse()
 	m.await("you are signed in to notes: 2 tools")
+	m.enter("you ›\n", "hello\r")
+	m.await("I am a demo model")
+	for _, want := range []string{"Keep notes short.", `"name":"list_notes"`, `"name":"add_note"`} {
+		if got := s.asked(); !strings.Contains(got, want) {
+			t.Errorf("the model was asked %s\nwant %q in it", got, want)
+		}
+	}
 	m.enter("you ›\n", "/logout notes\r")
 	m.await("you are signed out of notes")
+	m.enter("you ›\n", "What is your name?\r")
+	m.until("there is another answer", func(string) bool { return strings.Contains(s.asked(), "your name") })
+	if got := s.asked(); strings.Contains(got, "Keep notes short.") || strings.Contains(got, `"name":"list_notes"`) {
+		t.Errorf("the model was asked %s\nwant nothing of a server that was left", got)
+	}
 	m.enter("you ›\n", "/login notes\r")
 	m.enter("[y]es", "y")
 	m.enter("[c]ancel", "c")
 	m.await("sign in to notes: you did not sign in")
 	m.enter("you ›\n", "/login notes\r")
-	m.until("the question is there again", func(screen string) bool {
-		return strings.Count(screen, "wants you to sign in") > 3 && strings.Contains(screen, "[y]es")
-	})
-	m.typed(ctrlC)
+	m.enter("[y]es  [m]yself", ctrlC)
 	m.await("interrupted")
 	m.enter("you ›\n", ctrlD)
 	m.ended(0)
@@ -150,5 +184,5 @@ func TestSignInWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
 	finish(t, again(t, s.cmd), "").check(t, "", 1,
-		`left out: server "notes": the server wants a sign-in: start chatbot on a terminal once, and say /login notes`)
+		`mcp.json:1: server "notes": the server wants a sign-in: start chatbot on a terminal once, and say /login notes`)
 }

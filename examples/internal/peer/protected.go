@@ -70,7 +70,7 @@ func StartProtected(t testing.TB, server *sdk.Server, life time.Duration) *Prote
 // Notes is a server with the tools list_notes and add_note. Its texts try to control a
 // terminal.
 func Notes() *sdk.Server {
-	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, &sdk.ServerOptions{Instructions: "Keep notes short."})
 	type input struct {
 		Text string `json:"text,omitempty"`
 	}

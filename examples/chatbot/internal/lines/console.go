@@ -60,6 +60,9 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 // Attended implements [screen.Screen].
 func (c *Console) Attended() bool { return c.attended }
 
+// Size implements [screen.Sized]. A terminal that cannot move its cursor has no rows to count.
+func (c *Console) Size() (columns, rows int) { return c.width(), 0 }
+
 // Close ends an unfinished line.
 func (c *Console) Close() error {
 	c.End()

@@ -172,7 +172,7 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 		text = strings.ToLower(text)
 		for _, a := range answers {
 			word, _, _ := strings.Cut(a.Label, " ")
-			if text == string(a.Key) || text == strings.TrimRight(word, ",") {
+			if text == string(a.Key) || text == strings.TrimRight(word, ",:") {
 				return a.Key, nil
 			}
 		}

@@ -64,8 +64,8 @@ func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Deci
 // approvals are the answers about a call. The question mark explains the quiet ones.
 var approvals = []screen.Answer{
 	{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}, {Key: 'a', Label: "always"}, {Key: '?', Label: "?"},
-	{Key: 'w', Label: "words, with a no", Quiet: true}, {Key: 'e', Label: "edit", Quiet: true},
-	{Key: 's', Label: "server, always all its tools", Quiet: true}, {Key: 'f', Label: "forbid this tool", Quiet: true},
+	{Key: 'w', Label: "words: no, and why", Quiet: true}, {Key: 'e', Label: "edit: change the arguments", Quiet: true},
+	{Key: 's', Label: "server: always all its tools", Quiet: true}, {Key: 'f', Label: "forbid: never this tool", Quiet: true},
 }
 
 var allApprovals = func() (all []screen.Answer) {
@@ -174,8 +174,8 @@ func explanation(a *adapter.Approval) string {
 	for _, claim := range Claims(a.Definition) {
 		fmt.Fprintf(&b, "    It claims: %s.\n", claim)
 	}
-	b.WriteString("  always allows this tool with its present definition, also tomorrow; server allows all tools of the server.\n" +
-		"  forbid is the contrary of always. words tells the model why not. edit changes the arguments; the model is told.")
+	b.WriteString("  What always, server and forbid say is kept for later, as long as the tool stays as it is; /permissions takes it back.\n" +
+		"  The model is told of the words, and of an edit.")
 	return b.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,35 +17,42 @@ import (
 type content struct {
 	file  []byte
 	other map[string][]byte // the environment files, by the paths that they are read by
+	wrong map[string]error  // why others of them could not be read
 }
 
 // contentOf reads the environment files of a project's file. One that cannot be read is none:
 // its server cannot be used.
 func contentOf(ctx context.Context, path string, file []byte) (*content, error) {
-	c := &content{file, map[string][]byte{}}
+	c := &content{file, map[string][]byte{}, map[string]error{}}
 	l := config.Loader{
 		Filters: true, SignIn: true,
 		Input: func(context.Context, *config.Input) (string, error) { return "x", nil }, // the person is asked later
 		EnvFile: func(path string) ([]byte, error) {
 			data, err := read(path)
-			if err == nil {
-				c.other[path] = data
+			if err != nil {
+				c.wrong[path] = err
+				return nil, err
 			}
-			return data, err
+			c.other[path] = data
+			return data, nil
 		},
 	}
 	_, err := l.LoadData(ctx, path, file)
 	return c, err
 }
 
-// environment is the content of an environment file that the person has allowed.
+// environment is the content of an environment file, read with the file.
 func (c *content) environment(path string) ([]byte, error) {
-	data, ok := c.other[path]
-	if !ok {
-		return nil, fmt.Errorf("%s could not be read when you were asked about it", path)
+	if data, ok := c.other[path]; ok {
+		return data, nil
 	}
-	return data, nil
+	if err := c.wrong[path]; err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s: %w", path, errNotRead)
 }
+
+var errNotRead = errors.New("it was not read with the file that names it")
 
 // fingerprint tells one content from another.
 func (c *content) fingerprint() string {

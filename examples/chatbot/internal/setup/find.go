@@ -30,7 +30,9 @@ func (e *UntrustedError) Error() string {
 // File is a file of servers.
 type File struct {
 	Path    string
-	content *content // what the person has allowed; nil: what the file has when it is read
+	places  *Places           // ask about the file; nil: it is the person's own
+	content *content          // what is used, which the person has allowed; nil: what the file has when it is read
+	used    map[string]string // the fingerprint of the content that each server was read from
 }
 
 // Find returns the first file there is: the project's, if the person trusts it, or the
@@ -44,7 +46,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 		}
 		if content != nil {
 			s.Note(screen.Faint, "servers: by %s", safetext.Line(p.Project, 400))
-			return &File{p.Project, content}, nil
+			return &File{Path: p.Project, places: p, content: content}, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -57,6 +59,16 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	}
 	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, safetext.Line(p.User, 400))
 	return nil, nil
+}
+
+// Present is the file that Find would take, "" if there is none. Nothing of it is read.
+func (p *Places) Present() string {
+	for _, path := range []string{p.Project, p.User} {
+		if info, err := os.Stat(path); path != "" && err == nil && !info.IsDir() {
+			return path
+		}
+	}
+	return ""
 }
 
 // read reads a project's file. A larger one than a program reads is an error later.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/safetext"
@@ -112,8 +114,15 @@ func (s *Session) clear(context.Context, string) error {
 
 func (s *Session) quit(context.Context, string) error { return errQuit }
 
-// item shows one prompt, resource or tool of a server.
+// item shows one prompt, resource or tool of a server. What is said of it is cut at the end of the line.
 func (s *Session) item(name, server, about string) {
-	line := fmt.Sprintf("%s (%s) %s", safetext.Line(name, 200), server, safetext.Line(about, 200))
-	s.Screen.List(screen.Tool, "%s", strings.TrimRight(line, " "))
+	head := fmt.Sprintf("%s (%s)", safetext.Line(name, 200), server)
+	room := 200
+	if sized, ok := s.Screen.(screen.Sized); ok {
+		if columns, _ := sized.Size(); columns > 0 {
+			room = min(room, columns-ansi.StringWidth(head)-2)
+		}
+	}
+	about = ansi.Truncate(safetext.Line(about, 200), max(0, room), "…")
+	s.Screen.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
 }

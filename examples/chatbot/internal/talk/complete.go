@@ -114,7 +114,7 @@ func resourceItems(ctx context.Context, server adapter.ServerStatus, before stri
 // values by the server.
 func (s *Session) promptWords(ctx context.Context, argument string) screen.Completion {
 	servers := s.offering(withPrompts)
-	server, text, err := addressee(servers, argument)
+	server, text, err := addressee(servers, "prompts", argument)
 	if err != nil || !strings.Contains(text, " ") {
 		return screen.Completion{Items: gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
 			before := ""

@@ -105,7 +105,7 @@ func (s *Session) listServers() {
 		reach := s.reach(server.Name)
 		switch down := s.Servers.health.of(server.Name); {
 		case server.Err != nil:
-			style, state = screen.Fail, "left out: "+server.Err.Error()
+			style, state = screen.Fail, "left out: "+s.Servers.explain(&server).Error()
 		case server.Ended != nil:
 			style, state = screen.Fail, "gone: "+server.Ended.Error()
 		case down != nil:
@@ -141,30 +141,6 @@ func (s *Session) reach(server string) string {
 		}
 	}
 	return "not tried"
-}
-
-// restartServer connects to a server anew.
-func (s *Session) restartServer(ctx context.Context, name string) error {
-	i := slices.IndexFunc(s.Servers.Good, func(o adapter.Server) bool { return o.Name == name })
-	if i < 0 {
-		var names []string
-		for _, server := range s.Servers.Good {
-			names = append(names, server.Name)
-		}
-		return fmt.Errorf("no server %s to restart; there are %s", safetext.Line(name, 80), strings.Join(names, ", "))
-	}
-	s.Screen.Progress("connecting to %s …", name)
-	s.Servers.health.set(name, nil)
-	for _, open := range s.tools.Servers() {
-		if open.Name == name {
-			_ = s.tools.Remove(name) // an error tells how the old connection ended
-		}
-	}
-	if err := s.tools.Add(ctx, s.Servers.Good[i]); err != nil {
-		s.Servers.health.set(name, err)
-		return err
-	}
-	return s.joined(ctx, name, "server")
 }
 
 // joined takes a server that was connected in the middle of a conversation: its end is told, and

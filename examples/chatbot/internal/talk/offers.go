@@ -48,7 +48,7 @@ func (s *Session) listResources(ctx context.Context, _ string) error {
 // readResource shows a resource, and its server.
 func (s *Session) readResource(ctx context.Context, argument string) error {
 	servers := s.offering(withResources)
-	server, uri, err := addressee(servers, argument)
+	server, uri, err := addressee(servers, "resources", argument)
 	switch {
 	case err != nil:
 		return err
@@ -106,7 +106,7 @@ func promptUsage(p *mcp.Prompt) string {
 // askPrompt asks the model with a server's prompt.
 func (s *Session) askPrompt(ctx context.Context, argument string) error {
 	servers := s.offering(withPrompts)
-	server, text, err := addressee(servers, argument)
+	server, text, err := addressee(servers, "prompts", argument)
 	if err != nil {
 		return err
 	}
@@ -163,8 +163,8 @@ func promptArguments(words []string) (map[string]string, error) {
 }
 
 // addressee takes the name of a server from the beginning of an argument, as in
-// "@files file:///a". It is nil if none is named.
-func addressee(servers []adapter.ServerStatus, argument string) (server *adapter.ServerStatus, rest string, err error) {
+// "@files file:///a". It is nil if none is named. What is the kind of thing that is looked for.
+func addressee(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
 	named, ok := strings.CutPrefix(argument, "@")
 	if !ok {
 		return nil, argument, nil
@@ -176,7 +176,7 @@ func addressee(servers []adapter.ServerStatus, argument string) (server *adapter
 		}
 	}
 	if server == nil {
-		return nil, "", fmt.Errorf("no server with such things is called %s", safetext.Line(named, 80))
+		return nil, "", fmt.Errorf("no server with %s is called %s", what, safetext.Line(named, 80))
 	}
 	return server, rest, nil
 }
@@ -187,7 +187,7 @@ func addressee(servers []adapter.ServerStatus, argument string) (server *adapter
 func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
 	switch len(servers) {
 	case 0:
-		return nil, errors.New("no server offers such things")
+		return nil, fmt.Errorf("no server offers %s", kinds[command])
 	case 1:
 		return &servers[0], nil // a server may have unlisted names
 	}
@@ -214,6 +214,9 @@ func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name 
 	}
 	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", command, names[0], name, strings.Join(names, ", "))
 }
+
+// kinds are what the commands look for.
+var kinds = map[string]string{"/read": "resources", "/prompt": "prompts"}
 
 func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
 	p, err := findPrompt(ctx, c, name)

@@ -14,10 +14,10 @@ func TestAddressee(t *testing.T) {
 		"@my files file:///a":    "my files|file:///a",
 		"@my files":              "my files|",
 		"@my  evening city=Rome": "my|evening city=Rome",
-		"@myfiles file:///a":     "no server with such things is called myfiles file:///a",
-		"@":                      "no server with such things is called ",
+		"@myfiles file:///a":     "no server with resources is called myfiles file:///a",
+		"@":                      "no server with resources is called ",
 	} {
-		server, rest, err := addressee(servers, argument)
+		server, rest, err := addressee(servers, "resources", argument)
 		got := "|" + rest
 		switch {
 		case err != nil:

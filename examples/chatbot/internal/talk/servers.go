@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -41,9 +42,16 @@ type Servers struct {
 	// "": decisions hold until the end of the program.
 	Decisions string
 
-	file    []config.Server             // that can be used
+	// Adjust is what the command line says of servers, such as their revisions. Nil: nothing.
+	Adjust func([]adapter.Server) error
+
+	source  *setup.File // nil: there is no file
+	file    []config.Server
 	signIns map[string]*oauth.Transport // by server
 	health  health
+
+	authorize func(*config.Server) error  // has the person sign in to a server
+	equip     func(*adapter.Server) error // has the person answer what a server asks
 }
 
 // demoCommand starts this program as the demo server. What a person decides on it holds for every
@@ -65,21 +73,35 @@ func DemoServer() (*Servers, error) {
 	}}}, nil
 }
 
-// NewServers takes the servers of a configuration.
-func NewServers(cfg *config.Config) *Servers {
-	servers := &Servers{file: usable(cfg)}
-	for _, s := range cfg.Servers {
-		switch {
+// NewServers takes the servers of a file, and what was read from it.
+func NewServers(file *setup.File, cfg *config.Config) *Servers {
+	servers := &Servers{source: file, file: cfg.Servers}
+	for i := range cfg.Servers {
+		switch s := &cfg.Servers[i]; {
 		case s.Disabled:
 		case s.Err != nil:
-			servers.Wrong = append(servers.Wrong, adapter.ServerStatus{Name: s.Name, Err: fmt.Errorf("server %q: %w", s.Name, s.Err)})
+			servers.Wrong = append(servers.Wrong, adapter.ServerStatus{Name: s.Name, Err: s.At(s.Err)})
 		default:
-			servers.Good = append(servers.Good, adapter.Server{
-				Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
-			})
+			servers.Good = append(servers.Good, serverOf(s))
 		}
 	}
 	return servers
+}
+
+func serverOf(s *config.Server) adapter.Server {
+	return adapter.Server{
+		Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
+	}
+}
+
+// entry is the entry of a server in the file, nil without one.
+func (l *Servers) entry(name string) *config.Server {
+	for i := range l.file {
+		if l.file[i].Name == name {
+			return &l.file[i]
+		}
+	}
+	return nil
 }
 
 // Names lists the enabled servers.
@@ -97,21 +119,23 @@ func (l *Servers) Names() (names []string) {
 // each call of a server. Servers learn whether views are shown, which takes a screen with links.
 func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, idle, whole time.Duration) error {
 	_, views := s.(screen.Linking)
-	for i := range l.Good {
-		options := &mcpclient.Options{
+	l.equip = func(server *adapter.Server) (err error) {
+		server.Options = &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
-			Logger:      warnings(s, l.Good[i].Name),
-			Restart:     l.restart(l.Good[i].Name, s),
+			Logger:      warnings(s, server.Name),
+			Restart:     l.restart(server.Name, s),
 			Timeouts:    mcpclient.Timeouts{Idle: idle, Call: whole, ElicitationDone: -1}, // the person waits for pages
 		}
 		if views {
-			var err error
-			if options, err = apps.Declare(options); err != nil {
-				return err
-			}
+			server.Options, err = apps.Declare(server.Options)
 		}
-		l.Good[i].Options = options
+		return err
+	}
+	for i := range l.Good {
+		if err := l.equip(&l.Good[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -149,10 +173,10 @@ func (s *Session) reportServers(servers []adapter.ServerStatus, timeout time.Dur
 		s.Trace.write(record{Event: "server", Server: server.Name, Error: errorText(server.Err)})
 		switch {
 		case errors.Is(server.Err, context.DeadlineExceeded):
-			con.Note(screen.Fail, "left out: server %q: not ready within %v; -connect-timeout gives it longer", server.Name, timeout)
+			con.Note(screen.Fail, "left out: %v", s.Servers.at(server.Name, fmt.Errorf("not ready within %v; -connect-timeout gives it longer", timeout)))
 			continue
 		case server.Err != nil:
-			con.Note(screen.Fail, "left out: %v", explain(&server))
+			con.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
 			continue
 		}
 		reached++
@@ -167,12 +191,26 @@ func (s *Session) reportServers(servers []adapter.ServerStatus, timeout time.Dur
 	}
 }
 
-// explain is why a server is left out, in the words of a person.
-func explain(s *adapter.ServerStatus) error {
-	if err := signin.Explain(s.Err); err != s.Err {
-		return fmt.Errorf("server %q: %w", s.Name, err)
+// explain is why a server is left out, in the words of a person, with its place in the file.
+func (l *Servers) explain(s *adapter.ServerStatus) error {
+	if _, placed := errors.AsType[*config.ServerError](s.Err); placed {
+		return s.Err
 	}
-	return s.Err
+	if err := signin.Explain(s.Err); err != s.Err {
+		return l.at(s.Name, err)
+	}
+	if entry := l.entry(s.Name); entry != nil {
+		return entry.At(s.Err)
+	}
+	return s.Err // which names the server
+}
+
+// at names a server and its place in an error.
+func (l *Servers) at(name string, err error) error {
+	if entry := l.entry(name); entry != nil {
+		return entry.At(err)
+	}
+	return fmt.Errorf("server %q: %w", name, err)
 }
 
 // warnings shows a server's breaches of the protocol, at most maxWarnings.

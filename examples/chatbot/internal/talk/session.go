@@ -220,6 +220,7 @@ func (s *Session) take(ctx context.Context, question run.Message) error {
 func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.history), said...)
 	s.turn = run.Spent{}
+	started := map[string]bool{} // calls; one that waited for an answer is sent again, and is the same
 	s.Screen.Begin()
 	defer s.Screen.End()
 	for e, err := range events {
@@ -228,9 +229,12 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 			return s.broken(ctx, messages, err)
 		}
 		s.Trace.event(s.turns, e)
-		s.Screen.Show(e)
+		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
+			s.Screen.Show(e)
+		}
 		switch e := e.(type) {
 		case *agent.ToolStart:
+			started[e.ID] = true
 			s.Lacks.Ran.Add(1)
 		case *agent.ToolEnd:
 			s.remember(resultOf(e))

@@ -24,16 +24,29 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 	if broken != nil {
 		store = oauth.MemoryStore()
 	}
-	for i := range l.file {
-		s := &l.file[i]
+	l.authorize = func(s *config.Server) error {
 		t, err := signin.Authorize(s, &signin.Options{
 			Client: "mcpchain chatbot", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
 		})
+		if before := l.signIns[s.Name]; before != nil {
+			_ = before.Close() // of an earlier entry
+			delete(l.signIns, s.Name)
+		}
 		switch {
 		case err == nil && t != nil:
 			l.signIns[s.Name] = t
 		case err != nil && s.OAuth != nil: // else it is a server that cannot want a sign-in
-			l.Wrong = append(l.Wrong, adapter.ServerStatus{Name: s.Name, Err: fmt.Errorf("server %q: sign in: %w", s.Name, err)})
+			return s.At(fmt.Errorf("sign in: %w", err))
+		}
+		return nil
+	}
+	for i := range l.file {
+		s := &l.file[i]
+		if s.Disabled || s.Err != nil {
+			continue
+		}
+		if err := l.authorize(s); err != nil {
+			l.Wrong = append(l.Wrong, adapter.ServerStatus{Name: s.Name, Err: err})
 			l.Good = slices.DeleteFunc(l.Good, func(good adapter.Server) bool { return good.Name == s.Name })
 		}
 	}
@@ -47,16 +60,6 @@ func (l *Servers) Close() {
 	for _, t := range l.signIns {
 		_ = t.Close()
 	}
-}
-
-// usable are the servers of a file that can be used.
-func usable(cfg *config.Config) (servers []config.Server) {
-	for _, s := range cfg.Servers {
-		if !s.Disabled && s.Err == nil {
-			servers = append(servers, s)
-		}
-	}
-	return servers
 }
 
 // signInAtStart has the person sign in to the servers that could not be reached without it.
@@ -91,7 +94,7 @@ func (s *Session) signIn(ctx context.Context, name string) error {
 	present := slices.ContainsFunc(s.tools.Servers(), func(server adapter.ServerStatus) bool { return server.Name == name })
 	i := slices.IndexFunc(s.Servers.Good, func(server adapter.Server) bool { return server.Name == name })
 	if !present && i >= 0 {
-		return s.tools.Add(ctx, s.Servers.Good[i])
+		return s.add(ctx, s.Servers.Good[i])
 	}
 	return s.tools.Refresh(ctx, name)
 }

@@ -156,6 +156,8 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	s.name, s.first, s.history = head.Key.ID, nil, state.History
 	s.turn, s.sum = run.Spent{}, state.Spent
 	s.recallResults(state.History)
+	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s", head.Updated.Local().Format("2006-01-02 15:04"),
+		screen.Plural(len(state.History), "message"), safetext.Line(firstQuestion(state.History), 60))
 	s.recall(state)
 	if state.Status.Ended() {
 		return nil
