@@ -81,3 +81,36 @@ func TestSearch(t *testing.T) {
 	m.typed(ctrlC + ctrlD)
 	m.ended(0)
 }
+
+// Ctrl-G opens the person's editor with what is typed, and takes what it wrote. An editor that cannot
+// be started is named, and what was typed stays.
+func TestEditor(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "editor")
+	const text = "#!/bin/sh\nsed -e 's/draft/What is 1 plus 2?/' -e 's/$/\033[2J/' \"$2\" > \"$2.new\" && mv \"$2.new\" \"$2\"\nprintf '\\nand why?\\n' >> \"$2\"\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	cmd := command(t, "-yes", "-trace", path)
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+script+" -w")
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "draft\x07")
+	m.await("and why?")
+	m.typed("\r")
+	m.await("The result: 1 + 2 = 3.")
+	m.leave()
+	for _, r := range readTrace(t, path) {
+		if got := r["text"]; r["event"] == "question" && got != "What is 1 plus 2?[2J\nand why?" {
+			t.Errorf("got the question %q", got)
+		}
+	}
+
+	cmd = command(t)
+	cmd.Env = append(cmd.Env, "EDITOR=no-such-editor")
+	m = openScreenOf(t, cmd)
+	m.enter("you ›", "draft\x07")
+	m.await(`nothing was written: exec: "no-such-editor": executable file not found`)
+	m.await("you › draft")
+	m.typed(ctrlC + ctrlD)
+	m.ended(0)
+}

@@ -117,9 +117,7 @@ type writtenMsg struct {
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case writtenMsg:
-		if msg.err == nil {
-			e.area.SetValue(strings.TrimRight(msg.text, "\n"))
-		}
+		e.area.SetValue(strings.TrimRight(msg.text, "\n"))
 		return nil
 	case completedMsg:
 		e.completed(msg)

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
 // The messages of a Terminal to its model.
@@ -111,6 +113,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case quietMsg:
 		m.quiet.over(msg)
+	case writtenMsg:
+		if msg.err != nil {
+			m.notice = safetext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
+			return nil
+		}
+		return m.editor.update(msg)
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
