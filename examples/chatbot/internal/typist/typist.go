@@ -19,7 +19,7 @@ type Screen struct {
 	buffer *buffer
 }
 
-// buffer takes the output. After a text with a space at its end, as in questions, it
+// buffer takes the output. After a text with a space at its end, as in questions but not before answers, it
 // types the next line; after the last line it closes the input.
 type buffer struct {
 	mu     sync.Mutex // guards the fields below
@@ -31,7 +31,7 @@ type buffer struct {
 func (b *buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if bytes.HasSuffix(p, []byte(" ")) {
+	if bytes.HasSuffix(p, []byte(" ")) && !bytes.HasSuffix(p, []byte("bot › ")) {
 		if len(b.script) == 0 {
 			b.typed.Close()
 		} else {
