@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -52,13 +53,19 @@ func talkative(text string, got *heard) mcpclient.Transport {
 	word := quotedJSON(text)
 	answers := map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"instructions":` + word + `}`,
-		"tools/list": `{"tools":[{"name":"ask","description":` + word + `,"inputSchema":{"type":"object"}},{"name":"echo","title":` + word + `,"description":` + word + `,"annotations":{"destructiveHint":true},
+		"tools/list": `{"tools":[{"name":"ask","description":` + word + `,"inputSchema":{"type":"object"}},
+			{"name":"lend","inputSchema":{"type":"object"}},{"name":"page","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}},{"name":"echo","title":` + word + `,"description":` + word + `,"annotations":{"destructiveHint":true},
 			"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":` + word + `,"default":` + word + `}}}}]}`,
 		"tools/call":               `{"content":[{"type":"text","text":` + word + `}]}`,
 		"resources/list":           `{"resources":[{"uri":"x://y","name":` + word + `,"title":` + word + `},{"uri":"x://z","name":` + word + `}]}`,
 		"resources/templates/list": `{"resourceTemplates":[]}`,
-		"resources/read":           `{"contents":[{"uri":"x://y","text":` + word + `}]}`,
+		"resources/read":           `{"contents":[{"uri":"x://y","text":` + quotedJSON("of the resource "+strings.ReplaceAll(text, "\x00", "")) + `}]}`,
 		"prompts/list":             `{"prompts":[{"name":"p","description":` + word + `,"arguments":[{"name":"a","description":` + word + `,"required":true},{"name":"b","description":` + word + `}]}]}`,
+	}
+	questions := map[string]string{ // by the tools that ask them
+		"ask":  `"method":"elicitation/create","params":` + strangeForm(word),
+		"lend": `"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":` + word + `}}],"systemPrompt":` + word + `,"maxTokens":50}`,
+		"page": `"method":"elicitation/create","params":{"mode":"url","message":` + word + `,"elicitationId":"1","url":"https://box.example/\u202e\u200b"}`,
 	}
 	transport, server := mcpclient.Pipe()
 	go func() {
@@ -80,7 +87,7 @@ func talkative(text string, got *heard) mcpclient.Transport {
 			if json.Unmarshal(raw, &m) != nil || m.ID == nil {
 				continue
 			}
-			if m.Method == "prompts/get" {
+			if m.Method == "prompts/get" || m.Params.Name == "fail" {
 				_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":%s}}`, m.ID, word))
 				continue
 			}
@@ -88,8 +95,8 @@ func talkative(text string, got *heard) mcpclient.Transport {
 				_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"message":%s}}`, token, word))
 			}
 			answer := answers[m.Method]
-			if m.Params.Name == "ask" && m.Params.InputResponses == nil {
-				answer = `{"resultType":"input_required","inputRequests":{"1":{"method":"elicitation/create","params":` + strangeForm(word) + `}}}`
+			if question := questions[m.Params.Name]; question != "" && m.Params.InputResponses == nil {
+				answer = `{"resultType":"input_required","inputRequests":{"1":{` + question + `}}}`
 			}
 			if answer == "" {
 				answer = "{}"
@@ -108,8 +115,12 @@ func strangeForm(word string) string {
 		"two":{"type":"string","title":` + after("Second ") + `,"description":` + word + `,"oneOf":[{"const":"a","title":` + word + `},{"const":` + word + `,"title":"B"}]}}}}`
 }
 
-// babbling is a model that calls a tool with a text, and then says it.
-func babbling(tool, text string, got *heard) http.Handler {
+// wanted is the tool that a question wants to be used.
+var wanted = regexp.MustCompile(`use:([a-z]+):`)
+
+// babbling is a model that calls a tool with a text, and then says it. The tool is the one that the question names,
+// or else the first.
+func babbling(first, text string, got *heard) http.Handler {
 	word := quotedJSON(text)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
@@ -118,11 +129,44 @@ func babbling(tool, text string, got *heard) http.Handler {
 		}
 		got.add(raw)
 		message := `{"role":"assistant","content":` + word + `,"reasoning_content":` + word + `}`
-		if !strings.Contains(string(raw), `"tool_call_id"`) {
+		var request struct {
+			Tools    []json.RawMessage
+			Messages []struct {
+				Role    string
+				Content json.RawMessage
+			}
+		}
+		_ = json.Unmarshal(raw, &request) // a list of models has none
+		if n := len(request.Messages); n > 0 && len(request.Tools) > 0 && request.Messages[n-1].Role == "user" {
+			tool := first
+			if name := wanted.FindSubmatch(request.Messages[n-1].Content); name != nil {
+				tool = string(name[1])
+			}
 			message = `{"role":"assistant","content":` + word + `,"tool_calls":[{"id":"1","type":"function","function":{"name":"` + tool + `","arguments":` + quotedJSON(`{"text":`+word+`}`) + `}}]}`
 		}
-		fmt.Fprintf(w, `{"model":%s,"choices":[{"message":%s,"finish_reason":"stop"}]}`, word, message)
+		fmt.Fprintf(w, `{"model":%s,"choices":[{"message":%s,"finish_reason":"stop"}],"data":[{"id":%s},{"id":"fine"}]}`, word, message, word)
 	})
+}
+
+// textsOf are all strings of a JSON value.
+func textsOf(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case []any:
+		var all []string
+		for _, one := range v {
+			all = append(all, textsOf(one))
+		}
+		return strings.Join(all, "\n")
+	case map[string]any:
+		var all []string
+		for _, one := range v {
+			all = append(all, textsOf(one))
+		}
+		return strings.Join(all, "\n")
+	}
+	return ""
 }
 
 // control finds a control character that is no line break and no tab, or -1.
@@ -144,7 +188,8 @@ func FuzzEscapes(f *testing.F) {
 		toServer, toModel := &heard{}, &heard{}
 		endpoint := httptest.NewServer(babbling("echo", ofModel, toModel))
 		defer endpoint.Close()
-		s := typist.New(t, typed, "?", "y", "/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/servers", "/reasoning", "/usage", "/conversations")
+		s := typist.New(t, typed, "?", "y", "use:lend: "+typed, "y", "s", "y", "use:page: "+typed, "y", "y", "", "use:fail: "+typed, "y", "@box:x://y use:echo:", "y",
+			"/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/prompt p a=1", "/servers", "/skills", "/model", "/show", "/reasoning", "/usage", "/conversations", "/permissions")
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
 		model, err := talk.OpenModel(talk.Endpoint{BaseURL: endpoint.URL, Name: "m"}, "", s)
@@ -170,8 +215,13 @@ func FuzzEscapes(f *testing.F) {
 			t.Fatal(err)
 		}
 		session.Close()
-		if !strings.Contains(s.Text(), "The model wants to run echo on the server box:") {
-			t.Errorf("got %q, want a question about the call", s.Text())
+		for _, want := range []string{
+			"The model wants to run echo on the server box:", "The server box wants to put this to the model", "The server box would get this reply", "asks you to open a page of box.example",
+			"waiting for the page of box", "fail: ", "attached: box:x://y", "nothing is decided|decisions end with the program",
+		} {
+			if !regexp.MustCompile(want).MatchString(s.Text()) {
+				t.Errorf("want %s in\n%s", want, s.Text())
+			}
 		}
 		if shown := strings.ReplaceAll(s.Text(), "\r\x1b[K", ""); control(shown) >= 0 {
 			t.Errorf("the screen got %q", shown[control(shown):])
@@ -183,13 +233,20 @@ func FuzzEscapes(f *testing.F) {
 		}
 		for line := range strings.Lines(toModel.String()) {
 			var request struct {
-				Messages []struct{ Role, Content string }
+				Tools    []json.RawMessage
+				Messages []struct {
+					Role    string
+					Content any
+				}
+			}
+			if strings.TrimSpace(line) == "" {
+				continue // a request for the models
 			}
 			if err := json.Unmarshal([]byte(line), &request); err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range request.Messages {
-				if m.Role == "user" && control(m.Content) >= 0 {
+			for _, m := range request.Messages { // without tools they are a server's
+				if m.Role == "user" && len(request.Tools) > 0 && control(textsOf(m.Content)) >= 0 {
 					t.Errorf("the model got %q of what was typed", m.Content)
 				}
 			}

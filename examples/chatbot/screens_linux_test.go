@@ -23,6 +23,7 @@ import (
 // everything has a screen show and ask everything that it can, each time with a text of a peer.
 // The person's answers are returned.
 func everything(ctx context.Context, s screen.Screen, peer string) (typed []string, err error) {
+	const brief = "\u202e\x1b[7777m" // for places where the end of a text is cut
 	call := agent.Call{ID: "1", Name: peer, Server: "box", Tool: "do " + peer, Arguments: `{"a":` + quotedJSON(peer) + `}`}
 	answers := []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}}
 	result := func(text string, err error, isError bool) *adapter.Result {
@@ -65,8 +66,8 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 		return &mcp.Field{Name: name, Title: name + " " + peer, Description: "of " + peer, Kind: kind}
 	}
 	choice, several, text := field("One", mcp.FieldChoice), field("Two", mcp.FieldChoices), field("Three", mcp.FieldString)
-	choice.Options = []mcp.FieldOption{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: peer}}
-	several.Options, text.Default = choice.Options, "default "+peer
+	choice.Options = []mcp.FieldOption{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: brief + " last"}}
+	several.Options, text.Default = choice.Options, brief+" default"
 	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*mcp.Field{choice, several, text, field("Four", mcp.FieldString)}, Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
 	_, failed = s.Fill(ctx, form)
 	keep(fmt.Sprint(form.Values["Four"]), failed)
