@@ -67,7 +67,7 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	}
 	choice, several, text := field("One", mcp.FieldChoice), field("Two", mcp.FieldChoices), field("Three", mcp.FieldString)
 	choice.Options = []mcp.FieldOption{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: brief + " last"}}
-	several.Options, text.Default = choice.Options, brief+" default"
+	choice.Description, several.Options, text.Default = "", choice.Options, brief+" default" // a description takes rows of the options
 	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*mcp.Field{choice, several, text, field("Four", mcp.FieldString)}, Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
 	_, failed = s.Fill(ctx, form)
 	keep(fmt.Sprint(form.Values["Four"]), failed)
