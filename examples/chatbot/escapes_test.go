@@ -118,8 +118,8 @@ func strangeForm(word string) string {
 // wanted is the tool that a question wants to be used.
 var wanted = regexp.MustCompile(`use:([a-z]+):`)
 
-// babbling is a model that calls a tool with a text, and then says it. The tool is the one that the question names,
-// or else the first.
+// babbling is a model that calls a tool with a text, and then says it. The question names the tool; without a
+// name it is the first.
 func babbling(first, text string, got *heard) http.Handler {
 	word := quotedJSON(text)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
