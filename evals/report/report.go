@@ -40,7 +40,8 @@ type view struct {
 	Memory      []chart
 	Loop, Chaos []*check.Check
 	Agent       []section
-	Replaced    int // lines that newer ones have replaced
+	Replaced    int      // lines that newer ones have replaced
+	Missing     []string // commands without results
 }
 
 // section is the suites of one mode and model.
@@ -88,7 +89,24 @@ func Write(out io.Writer, d *Data) error {
 	v.Memory = charts(d.Checks, "bytes_per_session", "KiB of an idle session")
 	trials, replaced := results.Current(d.Trials)
 	v.Agent, v.Replaced = sections(trials), replaced
+	v.Missing = v.missing()
 	return page.Execute(out, v)
+}
+
+// missing are the commands without results.
+func (v *view) missing() (commands []string) {
+	for _, c := range []struct {
+		name    string
+		results int
+	}{
+		{"conformance", len(v.Conformance)}, {"interop", len(v.Interop)}, {"bench", len(v.Speed) + len(v.Memory)}, {"loop", len(v.Loop)},
+		{"chaos", len(v.Chaos)}, {"agent", len(v.Agent)},
+	} {
+		if c.results == 0 {
+			commands = append(commands, c.name)
+		}
+	}
+	return commands
 }
 
 // peers groups the checks of interop by their test.
@@ -138,7 +156,9 @@ func sections(lines []*results.Line) (all []section) {
 			one.Graders = append(one.Graders, grader{name, sum.Graders[name]})
 		}
 		s.Suites = append(s.Suites, one)
-		s.Ranges.add(sum)
+		if sum.Counts() {
+			s.Ranges.add(sum)
+		}
 	}
 	return all
 }

@@ -66,8 +66,29 @@ func TestWrite(t *testing.T) {
 	if err := Write(&page, old); err != nil || strings.Count(page.String(), `<details class="trial"`) != 3 || !strings.Contains(page.String(), "1 lines are left out") {
 		t.Errorf("a line of an older version of the suite is shown, %v", err)
 	}
-	if Write(&page, &Data{}) != nil {
-		t.Error("a page without results is an error")
+	if strings.Contains(page.String(), `id="missing"`) {
+		t.Error("a page of all commands lacks one")
+	}
+}
+
+// A page has sections of what has results, and one line names the other commands.
+func TestSections(t *testing.T) {
+	for _, c := range []struct {
+		data     *Data
+		sections int
+		missing  string
+	}{
+		{&Data{}, 0, "<code>conformance</code>, <code>interop</code>, <code>bench</code>, <code>loop</code>, <code>chaos</code>, <code>agent</code>: "},
+		{&Data{Trials: data().Trials}, 1, "<code>conformance</code>, <code>interop</code>, <code>bench</code>, <code>loop</code>, <code>chaos</code>: "},
+		{&Data{Checks: data().Checks}, 4, "There are no results of <code>agent</code>: "},
+	} {
+		var page bytes.Buffer
+		if err := Write(&page, c.data); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(page.String(), "<h2 "); got != c.sections || !strings.Contains(page.String(), c.missing) {
+			t.Errorf("got %d sections, want %d and the line %s in\n%s", got, c.sections, c.missing, page.String())
+		}
 	}
 }
 

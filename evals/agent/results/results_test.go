@@ -178,6 +178,13 @@ func TestSummaryOfAll(t *testing.T) {
 	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
 		t.Errorf("got %s, %v", out.String(), err)
 	}
+	head := "suite      tasks trials  pass  fail  void   rate     95 % cost (prices of 2026-11-01)   Wilson\n"
+	if _, rest, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(rest, head+"s              2      2     1     1     0  50.0%   0–100%                  0.0000 USD    9–91%\n") {
+		t.Errorf("got %s\nwant %s", rest, head)
+	}
+	if end := "s: suite h, prompts " + s.PromptHash + ", tools –\n"; !strings.HasSuffix(out.String(), end) {
+		t.Errorf("got %s\nwant at the end %s", out.String(), end)
+	}
 	if s.T != nil || s.BCa != nil || s.Interval.Low > 0.1 || s.Interval.High < 0.9 || s.Wilson == nil {
 		t.Errorf("got %+v", s)
 	}

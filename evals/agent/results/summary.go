@@ -130,6 +130,9 @@ func (s *Summary) add(l *Line) {
 	s.Prices = max(s.Prices, l.Prices)
 }
 
+// Counts reports whether a trial counts. Without one there is no rate.
+func (s *Summary) Counts() bool { return s.Passed+s.Failed > 0 }
+
 // hashOf is the hash of what tasks have, whatever the order of their trials.
 func hashOf(lines []*Line, of func(*Line) string) string {
 	has := map[string]bool{}

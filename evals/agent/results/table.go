@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/stats"
@@ -22,42 +23,91 @@ func Table(out io.Writer, all []*Summary) error {
 			return fmt.Errorf("%w: %s (%s) and %s (%s)", ErrMixed, first.Model, first.Mode, s.Model, s.Mode)
 		}
 	}
-	fmt.Fprintf(out, "%s: model %s, config %s, program %s, %s\n", first.Mode, first.Model, first.Config, first.Program, first.Date.Format("2006-01-02"))
-	costs := ""
-	if first.Prices != "" {
-		costs = "cost (prices of " + first.Prices + ")"
-	}
-	fmt.Fprintf(out, "%-10s %-12s %5s %6s %5s %5s %5s %6s  %-9s %-9s %-9s %-9s %8s %s\n",
-		"suite", "hash", "tasks", "trials", "pass", "fail", "void", "rate", "95 %", "t", "BCa", "Wilson", "tokens", costs)
-	for _, s := range all {
-		fmt.Fprintf(out, "%-10s %-12s %5d %6d %5d %5d %5d %6s  %-9s %-9s %-9s %-9s %8s %s\n",
-			s.Suite, s.SuiteHash, s.Tasks, s.Trials, s.Passed, s.Failed, s.Voids, percent(s.Rate), interval(s.Interval), known(s.T), known(s.BCa), known(s.Wilson),
-			s.tokens(), s.cost())
+	fmt.Fprintf(out, "%s: model %s, %s\n", first.Mode, first.Model, first.Date.Format("2006-01-02"))
+	for _, row := range rows(all) {
+		fmt.Fprintln(out, strings.TrimRight(row, " "))
 	}
 	for _, s := range all {
 		s.notes(out)
 	}
+	fmt.Fprintf(out, "versions: model and settings %s, program %s\n", first.Config, first.Program)
+	for _, s := range all {
+		fmt.Fprintf(out, "%s: suite %s, prompts %s, tools %s\n", s.Suite, s.SuiteHash, cmp.Or(s.PromptHash, "–"), cmp.Or(s.ToolsHash, "–"))
+	}
 	return nil
 }
 
-// known is an interval, if there is one: [stats.Regular] says when for t and BCa, and Wilson's is for one
-// trial of each task.
-func known(i *stats.Interval) string {
-	if i == nil {
-		return "–"
+// column is a column of a table. A width below 0 has the text at the left.
+type column struct {
+	name  string
+	width int
+	of    func(*Summary) string
+}
+
+// rows are the head and the lines of a table, what most readers want first. A column that no suite has is left out.
+func rows(all []*Summary) []string {
+	count := func(of func(*Summary) int) func(*Summary) string {
+		return func(s *Summary) string { return strconv.Itoa(of(s)) }
 	}
-	return interval(*i)
+	known := func(of func(*Summary) *stats.Interval) func(*Summary) string {
+		return func(s *Summary) string {
+			if i := of(s); i != nil && s.Counts() {
+				return interval(*i)
+			}
+			return none
+		}
+	}
+	columns := []column{
+		{"suite", -10, func(s *Summary) string { return s.Suite }},
+		{"tasks", 5, count(func(s *Summary) int { return s.Tasks })},
+		{"trials", 6, count(func(s *Summary) int { return s.Trials })},
+		{"pass", 5, count(func(s *Summary) int { return s.Passed })},
+		{"fail", 5, count(func(s *Summary) int { return s.Failed })},
+		{"void", 5, count(func(s *Summary) int { return s.Voids })},
+		{"rate", 6, (*Summary).rate},
+		{"95 %", 8, known(func(s *Summary) *stats.Interval { return &s.Interval })},
+		{"tokens", 8, (*Summary).tokens},
+		{"cost (prices of " + all[0].Prices + ")", 27, (*Summary).cost},
+		{"t", 8, known(func(s *Summary) *stats.Interval { return s.T })},
+		{"BCa", 8, known(func(s *Summary) *stats.Interval { return s.BCa })},
+		{"Wilson", 8, known(func(s *Summary) *stats.Interval { return s.Wilson })},
+	}
+	columns = slices.DeleteFunc(columns, func(c column) bool {
+		return c.width >= 8 && !slices.ContainsFunc(all, func(s *Summary) bool { return c.of(s) != none })
+	})
+	lines := make([]string, 1+len(all))
+	for _, c := range columns {
+		lines[0] += fmt.Sprintf("%*s ", c.width, c.name)
+		for i, s := range all {
+			lines[i+1] += fmt.Sprintf("%*s ", c.width, c.of(s))
+		}
+	}
+	return lines
+}
+
+// none stands for what a suite does not have.
+const none = "–"
+
+// rate is the rate, if a trial counts.
+func (s *Summary) rate() string {
+	if !s.Counts() {
+		return none
+	}
+	return percent(s.Rate)
 }
 
 // tokens are what the model's provider reported, if it did for each trial.
 func (s *Summary) tokens() string {
 	if !s.Reported {
-		return "–"
+		return none
 	}
 	return fmt.Sprint(s.Tokens)
 }
 
 func (s *Summary) cost() string {
+	if s.Prices == "" {
+		return none
+	}
 	var all []string
 	for _, currency := range slices.Sorted(maps.Keys(s.Cost)) {
 		all = append(all, fmt.Sprintf("%.4f %s", float64(s.Cost[currency])/1e6, currency))
@@ -77,7 +127,6 @@ func (s *Summary) causes() string {
 
 // notes are what does not fit in a table.
 func (s *Summary) notes(out io.Writer) {
-	fmt.Fprintf(out, "%s: prompts %s, tools %s\n", s.Suite, cmp.Or(s.PromptHash, "–"), cmp.Or(s.ToolsHash, "–"))
 	if s.Voids > 0 {
 		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))
 		fmt.Fprintf(out, "%s: a void trial says nothing of the agent (%s); mend the reason that was told with it, and run the command again\n", s.Suite, s.causes())
