@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,12 +37,18 @@ type agentSettings struct {
 	least   float64
 	passAt  int
 	listed  bool
+	ran     map[results.Key]bool // by this command
 }
 
 const agentPurpose = `Agent runs the tasks of suites by an agent and checks what came of them: the answer, the state of
 the servers, the effects of calls. Without a file it runs the suites of the repository. Without -model
 each task has a script in place of a model, so nothing leaves this machine: this tests the agent, the
-servers and the checks, and no model. A live model needs -base-url and -name.`
+servers and the checks, and no model. A live model needs -base-url and -name.
+
+The table has, for each suite: tasks and trials; how many trials passed and failed, and how many are
+void because they say nothing of the agent; the rate, a mean over tasks; its interval of 95 %; the
+tokens and costs, if they are known. t, BCa and Wilson are other intervals, which stand there if they
+hold. Below it stand the hashes of what ran: results of different ones are not compared.`
 
 var agentStatuses = []string{
 	"0 if every suite reaches -least",
@@ -50,7 +57,7 @@ var agentStatuses = []string{
 }
 
 func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
-	s := &agentSettings{run: regexp.MustCompile("")}
+	s := &agentSettings{run: regexp.MustCompile(""), ran: map[results.Key]bool{}}
 	flags := newFlags("agent", "[flags] [suite.yaml ...]", agentPurpose, agentStatuses, notes)
 	flags.BoolVar(&s.listed, "list", false, "list the suites and their tasks, and run none")
 	flags.StringVar(&s.Model.Kind, "model", "scripted", "`kind` of the model: "+strings.Join(model.Kinds, ", "))
@@ -110,12 +117,34 @@ func (s *agentSettings) load() (all []*suite.Suite, err error) {
 	}
 	for _, name := range s.files {
 		one, err := suite.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = ofRepository(name, err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// ofRepository says how a suite of the repository is chosen, if its name stands where a file is wanted.
+func ofRepository(name string, err error) error {
+	all, wrong := suites.All()
+	if wrong != nil {
+		return errors.Join(err, wrong)
+	}
+	of, task, _ := strings.Cut(name, "/")
+	for _, one := range all {
+		switch {
+		case one.Name != of:
+		case task == "":
+			return fmt.Errorf("%w; for the suite of the repository: -run '^%s/'", err, of)
+		case one.Task(task) != nil:
+			return fmt.Errorf("%w; for the task of the repository: -run '^%s/%s$'", err, of, task)
+		}
+	}
+	return err
 }
 
 // agentCommand runs suites.
@@ -127,6 +156,9 @@ func agentCommand(ctx context.Context, args []string, out, notes io.Writer) erro
 	all, err := s.load()
 	if err != nil {
 		return err
+	}
+	if all = s.with(all); len(all) == 0 {
+		return &usageError{fmt.Errorf("no suite/id matches %q; see -list", s.run)}
 	}
 	if s.listed {
 		return s.list(all, out)
@@ -148,20 +180,19 @@ func agentCommand(ctx context.Context, args []string, out, notes io.Writer) erro
 	defer s.Results.Close()
 	began := time.Now()
 	s.OnLine = func(l *results.Line, done, all int) {
-		if l.Outcome != results.Pass {
-			fmt.Fprintf(notes, "%s %s/%s %d: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, l.Reason)
-		}
+		s.ran[l.Key()] = true
+		tell(notes, l, "")
 		if done%20 == 0 || done == all {
 			fmt.Fprintf(notes, "%d of %d trials, %s\n", done, all, time.Since(began).Round(100*time.Millisecond))
 		}
 	}
-	if s.Model, err = s.Model.Open(s.with(all)); err != nil {
+	if s.Model, err = s.Model.Open(all); err != nil {
 		return err
 	}
-	if err := agenteval.Run(ctx, s.with(all), &s.Options); err != nil {
+	if err := agenteval.Run(ctx, all, &s.Options); err != nil {
 		return err
 	}
-	return s.conclude(all, out)
+	return s.conclude(all, out, notes)
 }
 
 // with are the suites that have a task to run.
@@ -194,11 +225,12 @@ func (s *agentSettings) lines(all []*suite.Suite) ([]*results.Line, error) {
 }
 
 // conclude prints what came of the suites, and fails below the threshold.
-func (s *agentSettings) conclude(suites []*suite.Suite, out io.Writer) error {
+func (s *agentSettings) conclude(suites []*suite.Suite, out, notes io.Writer) error {
 	lines, err := s.lines(suites)
 	if err != nil {
 		return err
 	}
+	s.kept(lines, notes)
 	var all []*results.Summary
 	var wrong []error
 	for _, of := range results.BySuite(lines) {
@@ -208,7 +240,7 @@ func (s *agentSettings) conclude(suites []*suite.Suite, out io.Writer) error {
 			continue
 		}
 		all = append(all, sum)
-		if sum.Rate < s.least {
+		if sum.Counts() && sum.Rate < s.least {
 			wrong = append(wrong, fmt.Errorf("%s: %d of %d trials failed", sum.Suite, sum.Failed, sum.Trials))
 		}
 		if s.passAt > 0 {

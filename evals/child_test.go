@@ -208,8 +208,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{[]string{"nothing"}, "there is no command"},
 		{[]string{"agent", "-model", "nothing"}, "there is no model"},
-		{[]string{"agent", "-run", "^nothing$"}, "there are no trials"},
-		{[]string{"agent", "-json", "-run", "^nothing$"}, "there are no trials"},
+		{[]string{"agent", "-run", "^nothing$"}, `no suite/id matches "^nothing$"; see -list`},
+		{[]string{"agent", "-json", "-run", "^nothing$"}, `no suite/id matches "^nothing$"; see -list`},
 		{[]string{"agent", "-json", "-against", "x"}, "leave out -json"},
 		{[]string{"agent", "-run", "^files/read$", "-pass-at", "2"}, "files: pass@2: a task has 1 trials that count, and k is 2"},
 		{[]string{"agent", "-record", "-cassettes", "x"}, "a live model"},
