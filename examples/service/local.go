@@ -65,9 +65,7 @@ func (l *local) work(ctx context.Context) error {
 	defer listening.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if l.wishes != nil {
-		listening.Go(func() { l.wishes.listen(ctx, l.interrupt, l.logger) })
-	}
+	listening.Go(func() { l.wishes.listen(ctx, l.interrupt, l.logger) })
 	return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{
 		Parallel: l.parallel, Share: l.share, Wake: l.wake, Context: l.begin, OnEvent: l.feed.Publish, Logger: l.logger,
 		OnEnd: func(key run.Key, _ *agent.Result, _ error) { l.feed.Leave(key) },
@@ -167,11 +165,9 @@ func (l *local) end(ctx context.Context, key run.Key) error {
 			l.feed.Leave(key)
 			return err
 		}
-		if l.wishes != nil {
-			wished = true
-			if err := l.wishes.add(ctx, key); err != nil {
-				return err
-			}
+		wished = true
+		if err := l.wishes.add(ctx, key); err != nil {
+			return err
 		}
 		select {
 		case <-time.After(try):

@@ -35,6 +35,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -68,8 +69,13 @@ type options struct {
 	rate                        float64
 }
 
-// shared reports whether other processes may drive runs of the store.
-func (o *options) shared() bool { return o.temporal != "" || o.postgres != "" }
+// dialect says which database has the runs.
+func (o *options) dialect() sqlstore.Dialect {
+	if o.postgres == "" {
+		return sqlstore.SQLite
+	}
+	return sqlstore.Postgres
+}
 
 // The roles of a process.
 const (

@@ -106,11 +106,9 @@ func (s *service) equip(ctx context.Context, o *options, model llms.Model, tools
 	}
 	s.closing, s.silence = context.WithCancel(context.Background())
 	s.ends = append(s.ends, s.silence)
-	events := &feed.Options{Replay: s.agent.Replay, Head: s.head, Readers: o.max, TotalBytes: o.memory, Fail: s.fail}
-	if o.shared() {
-		events.Poll = poll
-	}
-	s.feed = feed.New(events)
+	s.feed = feed.New(&feed.Options{
+		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.max, TotalBytes: o.memory, Fail: s.fail,
+	})
 	if o.temporal == "" {
 		return s.alone(ctx, o)
 	}
@@ -138,11 +136,8 @@ func (s *service) alone(ctx context.Context, o *options) error {
 		wake: make(chan struct{}, 1), working: map[run.Key]*visit{}, stopping: map[run.Key]*stopping{},
 	}
 	s.engine = l
-	if !o.shared() {
-		return nil
-	}
 	var err error
-	l.wishes, err = newWishes(ctx, s.db)
+	l.wishes, err = newWishes(ctx, s.db, o.dialect())
 	return err
 }
 
@@ -159,9 +154,9 @@ const connections = 20
 
 // openStore opens the database of runs.
 func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, error) {
-	driver, source, dialect := "pgx", o.postgres, sqlstore.Postgres
-	if o.postgres == "" {
-		driver, source, dialect = "sqlite", o.sqlite, sqlstore.SQLite
+	driver, source := "pgx", o.postgres
+	if o.dialect() == sqlstore.SQLite {
+		driver, source = "sqlite", o.sqlite+"?_pragma=busy_timeout(10000)" // ms: other processes may write
 		if err := os.MkdirAll(filepath.Dir(o.sqlite), 0o700); err != nil {
 			return nil, err
 		}
@@ -173,7 +168,7 @@ func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, e
 	s.ends = append(s.ends, func() { _ = db.Close() })
 	db.SetMaxOpenConns(connections)
 	s.db = db
-	return sqlstore.New(ctx, db, dialect)
+	return sqlstore.New(ctx, db, o.dialect())
 }
 
 // work drives runs and deletes old ones until the context ends.

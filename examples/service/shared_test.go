@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -30,12 +31,23 @@ func database(t testing.TB) (dsn string) {
 // TestTwoServices has two services share a database. Each shows the events of runs that the other one works on, takes
 // answers for them, and stops them.
 func TestTwoServices(t *testing.T) {
-	dsn := database(t)
+	t.Run("SQLite", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "shared.db")
+		twoServices(t, func(o *options) { o.sqlite = file })
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		dsn := database(t)
+		twoServices(t, func(o *options) { o.sqlite, o.postgres = "", dsn })
+	})
+}
+
+func twoServices(t *testing.T, share func(*options)) {
 	var services [2]*service
 	var people [2]person
 	for i := range services {
 		o := settings(t)
-		o.sqlite, o.postgres, o.rate = "", dsn, 1000
+		o.temporal, o.rate = "", 1000
+		share(o)
 		url := start(t, o, func(s *service) { services[i] = s })
 		people[i] = person{t, url, "demo-ada"}
 	}

@@ -8,19 +8,32 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// wishes tell the processes that share a Postgres database which runs are to stop. A process ends its work on
+// wishes tell the processes that share a database which runs are to stop. A process ends its work on
 // such a run, and then the process with the request can end the run. They go by the clock of the database.
-type wishes struct{ db *sql.DB }
+type wishes struct {
+	db    *sql.DB
+	clock string // the time of the database, in seconds
+}
+
+// The clocks of databases.
+const (
+	postgresClock = `extract(epoch FROM clock_timestamp())::bigint`
+	sqliteClock   = `CAST(strftime('%s', 'now') AS INTEGER)`
+)
 
 // stopsLock is any number, the same for all processes.
 const stopsLock = 7021865414269
 
 // newWishes makes the table, unless it is there. Processes that start at the same time make it one after the other:
-// IF NOT EXISTS alone fails if another one makes it meanwhile.
-func newWishes(ctx context.Context, db *sql.DB) (*wishes, error) {
-	w := &wishes{db}
+// in Postgres, IF NOT EXISTS alone fails if another one makes it meanwhile.
+func newWishes(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect) (*wishes, error) {
+	w := &wishes{db, sqliteClock}
+	if dialect == sqlstore.Postgres {
+		w.clock = postgresClock
+	}
 	if _, err := w.all(ctx); err == nil {
 		return w, nil
 	}
@@ -29,7 +42,9 @@ func newWishes(ctx context.Context, db *sql.DB) (*wishes, error) {
 		return nil, fmt.Errorf("make the table of stops: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, stopsLock)
+	if dialect == sqlstore.Postgres {
+		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, stopsLock)
+	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS service_stops (tenant TEXT, run TEXT, until BIGINT NOT NULL, PRIMARY KEY (tenant, run))`)
 	}
@@ -42,25 +57,22 @@ func newWishes(ctx context.Context, db *sql.DB) (*wishes, error) {
 	return w, nil
 }
 
-// clock is the time of the database, in seconds.
-const clock = `extract(epoch FROM clock_timestamp())::bigint`
-
 // add wishes that a run stops. If no drop comes, because this process has ended, the wish ends by itself.
 func (w *wishes) add(ctx context.Context, key run.Key) error {
-	_, err := w.db.ExecContext(ctx, `INSERT INTO service_stops (tenant, run, until) VALUES ($1, $2, `+clock+` + $3)
+	_, err := w.db.ExecContext(ctx, `INSERT INTO service_stops (tenant, run, until) VALUES ($1, $2, `+w.clock+` + $3)
 		ON CONFLICT (tenant, run) DO UPDATE SET until = excluded.until`, key.Tenant, key.ID, int(stopWait.Seconds()))
 	return err
 }
 
 // drop takes a wish back.
 func (w *wishes) drop(ctx context.Context, key run.Key) error {
-	_, err := w.db.ExecContext(ctx, `DELETE FROM service_stops WHERE tenant = $1 AND run = $2 OR until < `+clock, key.Tenant, key.ID)
+	_, err := w.db.ExecContext(ctx, `DELETE FROM service_stops WHERE tenant = $1 AND run = $2 OR until < `+w.clock, key.Tenant, key.ID)
 	return err
 }
 
 // all are the runs that are to stop.
 func (w *wishes) all(ctx context.Context) (keys []run.Key, err error) {
-	rows, err := w.db.QueryContext(ctx, `SELECT tenant, run FROM service_stops WHERE until >= `+clock)
+	rows, err := w.db.QueryContext(ctx, `SELECT tenant, run FROM service_stops WHERE until >= `+w.clock)
 	if err != nil {
 		return nil, err
 	}

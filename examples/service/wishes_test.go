@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
 // opened is a pool of connections to a database.
@@ -36,16 +38,38 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 
 // TestManyFirstStarts has processes start at the same time, with a database that has no tables.
 func TestManyFirstStarts(t *testing.T) {
-	dsn := database(t)
-	admin := opened(t, dsn)
+	t.Run("SQLite", func(t *testing.T) {
+		manyFirstStarts(t, func(round int) func(*options) { // one process alone can make the file
+			file := filepath.Join(t.TempDir(), fmt.Sprint(round))
+			s, o := &service{}, settings(t)
+			defer s.close()
+			o.sqlite = file
+			if _, err := s.openStore(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			return func(o *options) { o.sqlite = file }
+		})
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		dsn := database(t)
+		admin := opened(t, dsn)
+		manyFirstStarts(t, func(round int) func(*options) {
+			schema := fmt.Sprintf("s%d", round)
+			execute(t, admin, "CREATE SCHEMA "+schema)
+			return func(o *options) { o.sqlite, o.postgres = "", dsn+" search_path="+schema }
+		})
+	})
+}
+
+func manyFirstStarts(t *testing.T, next func(round int) func(*options)) {
 	for round := range 10 {
-		schema := fmt.Sprintf("s%d", round)
-		execute(t, admin, "CREATE SCHEMA "+schema)
+		share := next(round)
 		var all sync.WaitGroup
 		begin := make(chan struct{})
 		for range 8 {
 			o := settings(t)
-			o.sqlite, o.postgres, o.temporal = "", dsn+" search_path="+schema, ""
+			o.temporal = ""
+			share(o)
 			all.Go(func() {
 				<-begin
 				s := &service{logger: slog.New(slog.DiscardHandler)}
@@ -68,12 +92,12 @@ func TestManyFirstStarts(t *testing.T) {
 func TestStartsWithoutRights(t *testing.T) {
 	dsn := database(t)
 	admin := opened(t, dsn)
-	if _, err := newWishes(t.Context(), admin); err != nil {
+	if _, err := newWishes(t.Context(), admin, sqlstore.Postgres); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, admin, `CREATE USER reader; GRANT ALL ON service_stops TO reader; REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
 	conn := opened(t, dsn+" user=reader")
-	if _, err := newWishes(t.Context(), conn); err != nil {
+	if _, err := newWishes(t.Context(), conn, sqlstore.Postgres); err != nil {
 		t.Errorf("got %v, want that the table is there", err)
 	}
 }
@@ -88,7 +112,7 @@ func TestWishesByTheClockOfTheDatabase(t *testing.T) {
 			execute(t, admin, "CREATE FUNCTION "+schema+`.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
 				$$ SELECT pg_catalog.clock_timestamp() + interval '`+other+`' $$`)
 			db := opened(t, dsn+" search_path="+schema+",pg_catalog")
-			w, err := newWishes(t.Context(), db)
+			w, err := newWishes(t.Context(), db, sqlstore.Postgres)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +124,10 @@ func TestWishesByTheClockOfTheDatabase(t *testing.T) {
 				t.Errorf("got %v, %v, want the wish", keys, err)
 			}
 			var left int
-			if err := db.QueryRowContext(t.Context(), `SELECT until - `+clock+` FROM service_stops`).Scan(&left); err != nil || left < 0 || left > int(stopWait.Seconds()) {
+			if err := db.QueryRowContext(t.Context(), `SELECT until - `+w.clock+` FROM service_stops`).Scan(&left); err != nil || left < 0 || left > int(stopWait.Seconds()) {
 				t.Errorf("got %d s, %v, want that the wish ends within %v", left, err, stopWait)
 			}
-			execute(t, db, `UPDATE service_stops SET until = `+clock+` - 1`)
+			execute(t, db, `UPDATE service_stops SET until = `+w.clock+` - 1`)
 			if keys, err := w.all(t.Context()); err != nil || len(keys) != 0 {
 				t.Errorf("got %v, %v, want that the wish has ended", keys, err)
 			}
