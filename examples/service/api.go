@@ -89,27 +89,6 @@ const (
 	maxAnswer  = 1 << 20
 )
 
-// listed bounds the runs of a list.
-const listed = 100
-
-// list lists the last runs of a user.
-func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
-	type row struct {
-		Run     string     `json:"run"`
-		Status  run.Status `json:"status"`
-		Asks    int        `json:"asks"`
-		Updated time.Time  `json:"updated"`
-	}
-	rows := []row{}
-	for head, err := range s.store.List(r.Context(), run.Query{Tenant: c.name, Limit: listed}) {
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row{head.Key.ID, head.Status, len(head.Asks), head.Updated})
-	}
-	return write(w, http.StatusOK, map[string]any{"runs": rows})
-}
-
 // view is what a user sees of a run. The rest of the state stays here: it has what servers keep
 // between rounds, and is never taken from a client.
 type view struct {
