@@ -13,16 +13,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
-	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -36,7 +33,7 @@ import (
 // compiler reads, and the examples of package agent, which run: each block is there, line by
 // line.
 func TestDocs(t *testing.T) {
-	program := lines(read(t, "docs_test.go")) + lines(read(t, "docs_apps_test.go"))
+	program := lines(read(t, "docs_test.go")) + lines(read(t, "docs_apps_test.go")) + lines(read(t, "docs_cookbook_test.go"))
 	examples, err := filepath.Glob("agent/example*_test.go")
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("got %v, %v", examples, err)
@@ -342,72 +339,6 @@ var _ = func(ctx context.Context) error {
 	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
 	_ = store
 	return err
-}
-
-// docs/cookbook.md
-
-type userKey struct{}
-
-func user(ctx context.Context) string {
-	name, _ := ctx.Value(userKey{}).(string)
-	return name
-}
-
-func openForUsers(ctx context.Context, url string, token func(user string) string) (*adapter.Toolset, error) {
-	headers := &adapter.ContextHeaders{Headers: func(ctx context.Context) http.Header {
-		return http.Header{"Authorization": {"Bearer " + token(user(ctx))}}
-	}}
-	server := adapter.Server{Name: "crm", Transport: &mcpclient.HTTP{URL: url, Client: &http.Client{Transport: headers}}}
-	return adapter.Open(ctx, []adapter.Server{server}, &adapter.Options{User: user})
-}
-
-func ask(ctx context.Context, a *agent.Agent, name, question string) (*agent.Result, error) {
-	ctx = context.WithValue(ctx, userKey{}, name)
-	return a.Run(ctx, agent.Text(question), agent.ForTenant(name), agent.In("main"))
-}
-
-var _, _ = openForUsers, ask
-
-var _ = func(ctx context.Context, model llms.Model, tools []adapter.Source) error {
-	store := must(filestore.Open("runs", nil))
-	a := must(agent.New(model, &agent.Options{Name: "clerk", Tools: tools, Approve: agent.AskPerson, Store: store}))
-	err := agent.Recover(ctx, store, []*agent.Agent{a}, nil)
-	return err
-}
-
-var _ = func(model llms.Model, tools []adapter.Source) *agent.Agent {
-	prices := &agent.Prices{Models: []agent.Price{{Model: "gpt-5*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}}}
-	a := must(agent.New(model, &agent.Options{
-		Tools:  tools,
-		Prices: prices,
-		Limits: run.Limits{Turns: 10, Active: 5 * time.Minute, Cost: map[string]int64{"USD": 200_000}}, // 20 cents
-	}))
-	return a
-}
-
-var _ = func() adapter.Server {
-	server := adapter.Server{
-		Name: "files", Transport: &mcpclient.Command{Path: "file-server"},
-		Deny:  []string{"delete_*"},
-		Trust: adapter.TrustHints, // tools that say that they only read run without a question
-	}
-	return server
-}
-
-var _ = func(model llms.Model) *agent.Agent {
-	today := adapter.Func("today", "Tells the date.", func(context.Context, struct{}) (string, error) {
-		return time.Now().Format(time.DateOnly), nil
-	}, &adapter.FuncOptions{ReadOnly: true})
-	reader := must(agent.New(model, &agent.Options{System: "Say in one line what a letter wants."}))
-	letters := must(agent.Sub(reader, "reader", "Reads one letter."))
-	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{today, letters}}))
-	return a
-}
-
-var _ = func(ctx context.Context, host openai.ClientConfig, servers []adapter.Server) *adapter.Toolset {
-	sampler := must(sampling.New(host, "gpt-5-mini", &sampling.Options{Limits: sampling.Limits{Requests: 20, Tokens: 100_000}}))
-	tools := must(adapter.Open(ctx, servers, &adapter.Options{Client: &mcpclient.Options{Sampling: sampler}}))
-	return tools
 }
 
 // docs/mcp-json.md

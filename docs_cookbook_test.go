@@ -1,0 +1,229 @@
+package mcpchain
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sashabaranov/go-openai"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// The recipes of docs/cookbook.md, each with a test that runs it.
+
+type userKey struct{}
+
+func user(ctx context.Context) string {
+	name, _ := ctx.Value(userKey{}).(string)
+	return name
+}
+
+func openForUsers(ctx context.Context, url string, token func(user string) string) (*adapter.Toolset, error) {
+	headers := &adapter.ContextHeaders{Headers: func(ctx context.Context) http.Header {
+		return http.Header{"Authorization": {"Bearer " + token(user(ctx))}}
+	}}
+	server := adapter.Server{Name: "crm", Transport: &mcpclient.HTTP{URL: url, Client: &http.Client{Transport: headers}}}
+	return adapter.Open(ctx, []adapter.Server{server}, &adapter.Options{User: user})
+}
+
+func ask(ctx context.Context, a *agent.Agent, name, question string) (*agent.Result, error) {
+	ctx = context.WithValue(ctx, userKey{}, name)
+	return a.Run(ctx, agent.Text(question), agent.ForTenant(name), agent.In("main"))
+}
+
+// Each user's calls carry the user's token, and two users have a run of one name each.
+func TestCookbookManyUsers(t *testing.T) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "crm", Version: "1"}, nil)
+	var mu sync.Mutex
+	var tokens []string
+	sdk.AddTool(server, &sdk.Tool{Name: "look_up"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		tokens = append(tokens, r.Extra.Header.Get("Authorization"))
+		return &sdk.CallToolResult{}, nil, nil
+	})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	defer web.Close()
+	tools := must(openForUsers(t.Context(), web.URL, func(user string) string { return "of-" + user }))
+	defer tools.Close()
+	looksUp, says := agenttest.Use(agenttest.Wanted{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
+	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Store: run.NewMemory()}))
+	for _, name := range []string{"ann", "bob"} {
+		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Answer != "Done." || got.Spent.Turns != 2 {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	if want := []string{"Bearer of-ann", "Bearer of-bob"}; !slices.Equal(tokens, want) {
+		t.Errorf("the server got %q, want %q", tokens, want)
+	}
+}
+
+func durable(ctx context.Context, model llms.Model, tools []adapter.Source) error {
+	store := must(filestore.Open("runs", nil))
+	a := must(agent.New(model, &agent.Options{Name: "clerk", Tools: tools, Approve: agent.AskPerson, Store: store}))
+	err := agent.Recover(ctx, store, []*agent.Agent{a}, nil)
+	return err
+}
+
+// Recover goes on with a run that another process has begun.
+func TestCookbookDurable(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store := must(filestore.Open("runs", nil))
+	model := agenttest.Play(agenttest.Say("Done."))
+	before := must(agent.New(model, &agent.Options{Name: "clerk", Store: store}))
+	key := must(before.Begin(t.Context(), agent.Text("Go on."), agent.In("begun")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- durable(ctx, model, nil) }()
+	for !must(store.Load(t.Context(), key)).Head.Status.Ended() {
+		select {
+		case err := <-ended:
+			t.Fatalf("Recover has ended: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if got := must(store.Load(t.Context(), key)).Head.Status; got != run.Finished {
+		t.Errorf("the run is %s, want %s", got, run.Finished)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the context", err)
+	}
+}
+
+func budget(model llms.Model, tools []adapter.Source) *agent.Agent {
+	prices := &agent.Prices{
+		Date:   "2026-11-22", // when they were looked up
+		Models: []agent.Price{{Model: "gpt-5*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}},
+	}
+	a := must(agent.New(model, &agent.Options{
+		Tools:       tools,
+		CallOptions: []llms.CallOption{llms.WithModel("gpt-5")},
+		Prices:      prices,
+		Limits:      run.Limits{Turns: 10, Active: 5 * time.Minute, Cost: map[string]int64{"USD": 200_000}}, // 20 cents
+	}))
+	return a
+}
+
+// What a reply costs counts, and the budget leaves no room for another call of that size.
+func TestCookbookBudget(t *testing.T) {
+	spends := func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+		step := agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`})
+		if p.Options.ToolChoice == "none" {
+			step = agenttest.Say("Out of money.")
+		}
+		response, err := step(ctx, p)
+		bound := min(p.Options.MaxTokens, 4000)
+		response.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 1000, "CompletionTokens": bound}
+		return response, err
+	}
+	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
+	got, err := budget(agenttest.PlayOn(spends), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
+	if err != nil || got.Answer != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func someTools() adapter.Server {
+	server := adapter.Server{
+		Name: "files", Transport: &mcpclient.Command{Path: "file-server"},
+		Deny:  []string{"delete_*"},
+		Trust: adapter.TrustHints, // tools that say that they only read run without a question
+	}
+	return server
+}
+
+// One tool is left out, one runs without a question, and one with a question.
+func TestCookbookSomeTools(t *testing.T) {
+	answers := func(context.Context, *agenttest.Call) (string, error) { return "ok", nil }
+	server := someTools()
+	server.Transport = &agenttest.Server{Tools: []agenttest.Tool{
+		{Name: "read_file", ReadOnly: true, Run: answers}, {Name: "write_file", Run: answers}, {Name: "delete_file", Run: answers},
+	}}
+	tools := must(adapter.Open(t.Context(), []adapter.Server{server}, nil))
+	defer tools.Close()
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "read_file"}, agenttest.Wanted{Tool: "write_file"}))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Approve: agent.AskPerson}))
+	got, err := a.Run(t.Context(), agent.Text("Change the file."))
+	if err != nil || len(got.Asks) != 1 || got.Asks[0].Tool != "write_file" {
+		t.Errorf("got %+v, %v, want a question about write_file", got, err)
+	}
+	prompt := model.Prompts()[0]
+	if want := []string{"read_file", "write_file"}; !slices.Equal(prompt.Tools(), want) {
+		t.Errorf("the model has %q, want %q", prompt.Tools(), want)
+	}
+}
+
+func ownTools(model llms.Model) *agent.Agent {
+	today := adapter.Func("today", "Tells the date.", func(context.Context, struct{}) (string, error) {
+		return time.Now().Format(time.DateOnly), nil
+	}, &adapter.FuncOptions{ReadOnly: true})
+	reader := must(agent.New(model, &agent.Options{System: "Say in one line what a letter wants."}))
+	letters := must(agent.Sub(reader, "reader", "Reads one letter."))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{today, letters}}))
+	return a
+}
+
+// The agent and its sub-agent share a model: the second step is the reader's.
+func TestCookbookOwnTools(t *testing.T) {
+	model := agenttest.Play(
+		agenttest.Use(agenttest.Wanted{Tool: "reader", Arguments: `{"task":"Read the letter."}`}),
+		agenttest.Say("It wants money."),
+		agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`}),
+		agenttest.Say("Pay today."),
+	)
+	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
+	if err != nil || got.Answer != "Pay today." || got.Spent.Turns != 4 || got.Spent.Calls != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if third := model.Prompts()[2]; !slices.Equal(third.Results(), []string{"It wants money."}) {
+		t.Errorf("the model was told %q", third.Results())
+	}
+}
+
+func lends(ctx context.Context, host openai.ClientConfig, servers []adapter.Server) *adapter.Toolset {
+	sampler := must(sampling.New(host, "gpt-5-mini", &sampling.Options{Limits: sampling.Limits{Requests: 20, Tokens: 100_000}}))
+	tools := must(adapter.Open(ctx, servers, &adapter.Options{Client: &mcpclient.Options{Sampling: sampler}}))
+	return tools
+}
+
+// The server gets the completion of the host's model.
+func TestCookbookSampling(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"model":"gpt-5-mini","choices":[{"message":{"role":"assistant","content":"In short."},"finish_reason":"stop"}],` +
+			`"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`))
+	}))
+	defer web.Close()
+	host := openai.DefaultConfig("key")
+	host.BaseURL = web.URL
+	notes := &agenttest.Server{Tools: []agenttest.Tool{{Name: "sum_up", Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
+		return c.Sample(ctx, "Sum this up: …", 100)
+	}}}}
+	tools := lends(t.Context(), host, []adapter.Server{{Name: "notes", Transport: notes}})
+	defer tools.Close()
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "sum_up"}), agenttest.Say("Done."))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
+	if _, err := a.Run(t.Context(), agent.Text("Sum up my notes.")); err != nil {
+		t.Fatal(err)
+	}
+	if last := model.Prompts()[1]; !strings.Contains(strings.Join(last.Results(), " "), "In short.") {
+		t.Errorf("the model was told %q", last.Results())
+	}
+}
