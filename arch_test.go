@@ -49,6 +49,7 @@ var layers = []struct {
 	{"internal/uritemplate", nil},
 	{"internal/pattern", nil},
 	{"internal/spelling", nil},
+	{"internal/reminder", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/pattern", "github.com/kaptinlin/jsonschema"}},
 	{"internal/toolschema", []string{"internal/jsonrpc", "internal/schema"}},
 	{"internal/chat", []string{"internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
@@ -69,8 +70,8 @@ var layers = []struct {
 
 	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
-	{"agent", []string{"internal/excerpt", "internal/backoff", "internal/guard", "internal/parallel", "internal/price", "internal/schema/gotype", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
-	{"agent/agenttest", []string{"mcpclient", "github.com/tmc/langchaingo"}},
+	{"agent", []string{"internal/excerpt", "internal/backoff", "internal/guard", "internal/parallel", "internal/price", "internal/reminder", "internal/schema/gotype", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"agent/agenttest", []string{"internal/reminder", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/compact", []string{"internal/price", "agent/convert", "agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/lc", []string{"agent", "github.com/tmc/langchaingo"}},

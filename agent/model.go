@@ -15,10 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/reminder"
 )
-
-// lastCall asks for an answer without tools. It is not part of the history.
-const lastCall = "No more tool calls are possible. Answer now with what you have, and say what is missing."
 
 // ErrNoAnswer is the error of a run whose model gave neither text nor tool calls, or asked
 // for tools where it had to answer. The run's messages are still good: asking again may help.
@@ -214,7 +212,7 @@ func (d *dialog) lastTurn(c *ModelCall, final bool) {
 	case tool != nil && (final || d.state.Repairs > 0):
 		last = d.asksForOutput(tool)
 	case final:
-		last = lastCall
+		last = reminder.Last
 	}
 	if a.format != nil {
 		last = strings.TrimSpace(last + "\n" + d.complaint())

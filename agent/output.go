@@ -13,19 +13,13 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/reminder"
 	"github.com/mcpchain/mcpchain/internal/schema/gotype"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // answerTool is the tool by which a model gives a structured answer.
 const answerTool = "final_answer"
-
-// The words that have a model give its answer by the tool of that name. They are not part
-// of the history.
-const (
-	askForOutput  = "Give your answer now, by calling the tool %s."
-	askForNoWords = "Your last message was text, which is not read, also if it has JSON in it. "
-)
 
 // maxRepairs bounds how often a model is asked again for a structured answer.
 const maxRepairs = 2
@@ -239,11 +233,8 @@ func (e *engine) answerTool() *adapter.Tool {
 // asksForOutput has the model give its answer by the tool, whose name is another one if a
 // tool of the host has the name final_answer.
 func (d *dialog) asksForOutput(tool *adapter.Tool) string {
-	text := fmt.Sprintf(askForOutput, tool.Name())
-	if h := d.state.History; len(h) > 0 && h[len(h)-1].Role == run.Assistant {
-		return askForNoWords + text
-	}
-	return text
+	h := d.state.History
+	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.Assistant)
 }
 
 // answers reports whether a call gives the structured answer.
@@ -276,7 +267,7 @@ func (d *dialog) complaint() string {
 		return ""
 	}
 	if _, err := d.written(h[len(h)-1].Text()); err != nil {
-		return fmt.Sprintf("Your answer does not fit its schema: %v. Give it again.", err)
+		return reminder.Misfit(err)
 	}
 	return ""
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/reminder"
 )
 
 // Model is an [llms.Model] that plays a script. Goroutines may share it: they take its
@@ -71,21 +73,60 @@ func (m *Model) Prompts() []Prompt {
 }
 
 // Results are the texts of the tool results that end the messages: what the tools answered
-// to the last step.
+// to the last step that called some. Media of these results, a reminder of the agent, which asks for an answer
+// at a limit or in another form, and the texts that the reminder is about do not count as messages.
 func (p *Prompt) Results() []string {
 	var results []string
+	reminded := false
 	for _, m := range slices.Backward(p.Messages) {
-		if m.Role != llms.ChatMessageTypeTool {
-			break
-		}
-		for _, part := range slices.Backward(m.Parts) {
-			if r, ok := part.(llms.ToolCallResponse); ok {
-				results = append(results, r.Content)
-			}
+		switch {
+		case m.Role == llms.ChatMessageTypeTool:
+			results = appendResults(results, m.Parts)
+		case results == nil && isReminder(m):
+			reminded = true
+		case results == nil && (isMedia(m) || reminded && isSaid(m)):
+		default:
+			slices.Reverse(results)
+			return results
 		}
 	}
 	slices.Reverse(results)
 	return results
+}
+
+// appendResults appends the texts of tool results, the last one first.
+func appendResults(results []string, parts []llms.ContentPart) []string {
+	for _, part := range slices.Backward(parts) {
+		if r, ok := part.(llms.ToolCallResponse); ok {
+			results = append(results, r.Content)
+		}
+	}
+	return results
+}
+
+// isReminder reports whether the agent itself asks for an answer.
+func isReminder(m llms.MessageContent) bool {
+	if m.Role != llms.ChatMessageTypeHuman || len(m.Parts) != 1 {
+		return false
+	}
+	text, ok := m.Parts[0].(llms.TextContent)
+	return ok && reminder.Is(text.Text)
+}
+
+// isMedia reports whether a message has the media of tool results.
+func isMedia(m llms.MessageContent) bool {
+	return m.Role == llms.ChatMessageTypeHuman && !slices.ContainsFunc(m.Parts, func(part llms.ContentPart) bool {
+		_, isText := part.(llms.TextContent)
+		return isText
+	})
+}
+
+// isSaid reports whether the model said something and called no tool.
+func isSaid(m llms.MessageContent) bool {
+	return m.Role == llms.ChatMessageTypeAI && !slices.ContainsFunc(m.Parts, func(part llms.ContentPart) bool {
+		_, isCall := part.(llms.ToolCall)
+		return isCall
+	})
 }
 
 // Tools are the names of the tools that the model was offered.
