@@ -28,8 +28,33 @@ func (s *service) routes() http.Handler {
 	mux.Handle("GET /runs/{run}/events", s.as(s.events))
 	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
 	mux.Handle("DELETE /runs/{run}", s.as(s.stop))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, pattern := mux.Handler(r); pattern == "" {
+			v := verdict{header: http.Header{}}
+			h.ServeHTTP(&v, r)
+			if v.code == http.StatusNotFound || v.code == http.StatusMethodNotAllowed {
+				if allow := v.header["Allow"]; allow != nil {
+					w.Header()["Allow"] = allow
+				}
+				s.fail(w, r, refusal{v.code, map[int]string{
+					http.StatusNotFound: "there is no such path", http.StatusMethodNotAllowed: "the path has no such method",
+				}[v.code]})
+				return
+			}
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
+
+// verdict is a response whose body is left out.
+type verdict struct {
+	header http.Header
+	code   int
+}
+
+func (v *verdict) Header() http.Header         { return v.header }
+func (v *verdict) Write(p []byte) (int, error) { return len(p), nil }
+func (v *verdict) WriteHeader(code int)        { v.code = code }
 
 // health is the state of the service: it can do its work if the store answers.
 func (s *service) health(w http.ResponseWriter, r *http.Request) {
@@ -276,10 +301,22 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
 	if code == http.StatusUnprocessableEntity {
-		text = fmt.Sprintf("%.1000s", err) // it names the field
+		text = fmt.Sprintf("%.1000s", unfit(err)) // it names the field
 	}
 	if code == http.StatusInternalServerError && r.Context().Err() == nil {
 		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	_ = write(w, code, map[string]string{"error": text})
+}
+
+// unfit is the reason of an error that matches [run.ErrUnfit], which stands behind it. Others stay as they are.
+func unfit(err error) error {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if all, ok := e.(interface{ Unwrap() []error }); ok {
+			if list := all.Unwrap(); len(list) == 2 && list[0] == run.ErrUnfit {
+				return fmt.Errorf("%w: the answer does not fit the question", list[1])
+			}
+		}
+	}
+	return err
 }

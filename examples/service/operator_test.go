@@ -53,7 +53,10 @@ func TestUnusableServers(t *testing.T) {
 					t.Errorf("got the log %s and %v\nwant them with %s", log.String(), err, reasons[i])
 				}
 			}
-			if strings.Contains(log.String(), "server=off") || strings.Contains(log.String(), "server=fine") {
+			if want := `msg="a server can be used" server=fine tools=8`; tt.starts && !strings.Contains(log.String(), want) {
+				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+			}
+			if strings.Contains(log.String(), "server=off") || strings.Contains(log.String(), `cannot be used" server=fine`) {
 				t.Errorf("got the log %s\nwant nothing of other servers", log.String())
 			}
 		})
@@ -146,6 +149,33 @@ func TestWrongBody(t *testing.T) {
 		var got struct{ Error string }
 		if code, _ := p.do("POST", tt.path, tt.body, &got); code != http.StatusBadRequest || got.Error != tt.want {
 			t.Errorf("%s: got %d %s, want %s", tt.body, code, got.Error, tt.want)
+		}
+	}
+}
+
+// TestRefusals has errors of several kinds: each is JSON, and says first what is wrong.
+func TestRefusals(t *testing.T) {
+	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	id := p.run("Book a table for 4 at Luigi")
+	ask := p.settled(id).Asks[0].ID
+	for _, tt := range []struct {
+		method, path, body string
+		code               int
+		want, allow        string
+	}{
+		{"GET", "/", "", 404, "there is no such path", ""},
+		{"GET", "/runs/a/b/c", "", 404, "there is no such path", ""},
+		{"PUT", "/runs", "", 405, "the path has no such method", "GET, HEAD, POST"},
+		{"POST", "/healthz", "", 405, "the path has no such method", "GET, HEAD"},
+		{"GET", "/runs/none", "", 404, "there is no such run", ""},
+		{"POST", "/runs/" + id + "/answers", fmt.Sprintf(`[{"ask":%q,"action":"accept"}]`, ask), 422,
+			`a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit the question`, ""},
+	} {
+		var got struct{ Error string }
+		code, head := p.do(tt.method, tt.path, tt.body, &got)
+		if code != tt.code || got.Error != tt.want || head.Get("Allow") != tt.allow || head.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: got %d %q, Allow %q, %s, want %d %q, Allow %q, JSON", tt.method, tt.path, code, got.Error, head.Get("Allow"),
+				head.Get("Content-Type"), tt.code, tt.want, tt.allow)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -82,7 +83,7 @@ type unusable struct {
 	err  error
 }
 
-// reportUnusable logs the servers that cannot be used and the tools that are left out. It returns the reasons if no server
+// reportUnusable logs the servers that can be used, the servers that cannot, and the tools that are left out. It returns the reasons if no server
 // can be used.
 func reportUnusable(opened []adapter.ServerStatus, wrong []unusable, logger *slog.Logger) error {
 	usable := 0
@@ -92,6 +93,7 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []unusable, logger *slo
 			continue
 		}
 		usable++
+		logger.Info("a server can be used", "server", s.Name, "tools", len(s.Tools))
 		for _, t := range s.Skipped {
 			logger.Warn("a tool cannot be used", "server", s.Name, "tool", t.Name, "reason", t.Err)
 		}
@@ -171,12 +173,15 @@ func openModel(logger *slog.Logger) (llms.Model, func(), error) {
 		return nil, nil, errors.New("OPENAI_MODEL is not set: it names the model")
 	}
 	if name == "" {
+		logger.Warn("the model is a demo: set OPENAI_MODEL")
 		demo, err := demomodel.Start()
 		if err != nil {
 			return nil, nil, err
 		}
 		name, base, key = demomodel.Name, demo.BaseURL, "none"
 		end = func() { _ = demo.Close() }
+	} else {
+		logger.Info("the model", "name", name, "host", hostOf(base))
 	}
 	host := openai.DefaultConfig(key)
 	if base != "" {
@@ -190,4 +195,16 @@ func openModel(logger *slog.Logger) (llms.Model, func(), error) {
 		return nil, nil, err
 	}
 	return model, end, nil
+}
+
+// hostOf is the host of a base URL, without what may be secret.
+func hostOf(base string) string {
+	if base == "" {
+		base = openai.DefaultConfig("").BaseURL
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return "unknown"
+	}
+	return u.Host
 }
