@@ -51,7 +51,7 @@ type RecoverOptions struct {
 	// Default: none.
 	OnEnd func(key run.Key, result *Result, err error)
 
-	// Logger gets what fails. Default: [slog.Default].
+	// Logger gets what fails, and at level Debug the runs whose context has been cancelled. Default: [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -202,12 +202,17 @@ func (r *recovery) take(key run.Key) bool {
 	return true
 }
 
-func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
+func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if r.opts.Context != nil {
 		ctx = r.opts.Context(ctx, key)
 	}
+	defer func() {
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled) {
+			err = &interruptedError{err}
+		}
+	}()
 	var l *loaded
 	d := a.resume(key, nil)
 	load := d.load
@@ -215,7 +220,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
 		l, err = load(ctx)
 		return l, err
 	}
-	err := func() error {
+	err = func() error {
 		for e, err := range d.events(ctx) {
 			if err != nil {
 				return err
@@ -234,6 +239,12 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) error {
 	return err
 }
 
+// interruptedError says that the host has ended the work on a run.
+type interruptedError struct{ err error }
+
+func (e *interruptedError) Error() string { return e.err.Error() }
+func (e *interruptedError) Unwrap() error { return e.err }
+
 // settle frees a run, and leaves it alone for a while if it could not be driven.
 func (r *recovery) settle(key run.Key, err error) {
 	if errors.Is(err, ErrFailed) {
@@ -250,7 +261,11 @@ func (r *recovery) settle(key run.Key, err error) {
 	last := r.retry[key].last
 	next := min(max(2*last, firstRetry), lastRetry)
 	r.retry[key] = wait{time.Now().Add(next), next}
-	r.opts.Logger.Warn("a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
+	level := slog.LevelWarn
+	if _, ended := errors.AsType[*interruptedError](err); ended {
+		level = slog.LevelDebug
+	}
+	r.opts.Logger.Log(context.Background(), level, "a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
 }
 
 // leaveLocked counts the end of a run, and has the next one of its tenant looked for if one waits.

@@ -10,15 +10,17 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/examples/internal/feed"
 )
 
 // local drives the runs in this process.
 type local struct {
 	agent           *agent.Agent
-	store           run.Store
+	store           *sqlstore.Store
 	feed            *feed.Feed
-	parallel, share int // runs at the same time, and of one user
+	parallel, share int           // runs at the same time, and of one user
+	grace           time.Duration // of calls when the process stops
 	wishes          *wishes
 	logger          *slog.Logger
 	wake            chan struct{} // has room for one
@@ -26,12 +28,7 @@ type local struct {
 	mu       sync.Mutex // guards the fields below
 	working  map[run.Key]*visit
 	stopping map[run.Key]*stopping
-}
-
-// visit is the work on a run in this process.
-type visit struct {
-	cancel context.CancelFunc
-	over   chan struct{}
+	draining bool // no run is to go on here
 }
 
 // stopping is the end of a run, for all requests that want it.
@@ -61,24 +58,47 @@ func (l *local) due() {
 }
 
 func (l *local) work(ctx context.Context) error {
+	l.count(ctx)
 	var listening sync.WaitGroup
 	defer listening.Wait()
-	ctx, cancel := context.WithCancel(ctx)
+	stop, cancelStop := context.WithCancel(ctx)
+	defer cancelStop()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	listening.Go(func() {
+		defer cancel()
+		<-stop.Done()
+		l.drain()
+	})
 	listening.Go(func() { l.wishes.listen(ctx, l.interrupt, l.logger) })
 	return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{
-		Parallel: l.parallel, Share: l.share, Wake: l.wake, Context: l.begin, OnEvent: l.feed.Publish, Logger: l.logger,
+		Parallel: l.parallel, Share: l.share, Wake: l.wake, Context: l.begin, OnEvent: l.event, Logger: l.logger,
 		OnEnd: func(key run.Key, _ *agent.Result, _ error) { l.feed.Leave(key) },
 	})
+}
+
+// manyRuns bounds what is counted at the start.
+const manyRuns = 10_000
+
+// count logs which runs there are to go on with.
+func (l *local) count(ctx context.Context) {
+	due, err := l.store.Count(ctx, run.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
+	if err != nil {
+		return // who lists them says why
+	}
+	waiting, err := l.store.Count(ctx, run.Query{AllTenants: true, Status: run.Waiting, Limit: manyRuns})
+	if err == nil {
+		l.logger.Info("the service drives runs", "due", due, "waiting", waiting)
+	}
 }
 
 // begin makes the context of the work on a run, which stop ends. The given one ends with the work.
 func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 	work, cancel := context.WithCancel(withUser(ctx, key.Tenant))
-	v := &visit{cancel, make(chan struct{})}
+	v := &visit{cancel, make(chan struct{}), map[string]bool{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopping[key] != nil {
+	if l.stopping[key] != nil || l.draining {
 		cancel()
 	}
 	l.working[key] = v

@@ -32,6 +32,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,19 +42,41 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	o, err := parse(os.Args[1:], os.Stderr)
+	o, err := parse(os.Args[1:], os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
-	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		err = o.run(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	}
 	if err != nil {
+		log.Printf("service: %v\nservice -help lists the flags", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := o.run(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		log.Fatal("service: ", err)
 	}
 }
+
+// about is what -help says before and after the flags.
+const (
+	about = `Service runs agents for many users over HTTP. Runs and their questions stay in a database.
+
+	service [flags]
+
+Flags:
+`
+	further = `
+Environment:
+  OPENAI_MODEL      name of the model (default a demo model)
+  OPENAI_API_KEY    key for its host
+  OPENAI_BASE_URL   its host, if it is not OpenAI
+  PGPASSWORD, PGPASSFILE
+        password of -postgres
+
+Endpoints: POST and GET /runs, GET and DELETE /runs/ID, GET /runs/ID/events, POST /runs/ID/answers, GET /healthz.
+The guide: https://github.com/mcpchain/mcpchain/blob/main/docs/service.md
+`
+)
 
 // options are the flags.
 type options struct {
@@ -63,7 +86,7 @@ type options struct {
 	role                        string
 	users, servers              string
 	parallel                    int
-	lease, kept                 time.Duration
+	lease, kept, grace          time.Duration
 	running, open, streams, max int
 	stored, memory              int
 	rate                        float64
@@ -86,7 +109,8 @@ const (
 
 func parse(args []string, out io.Writer) (*options, error) {
 	f := flag.NewFlagSet("service", flag.ContinueOnError)
-	f.SetOutput(out)
+	f.SetOutput(io.Discard) // main says what is wrong
+	f.Usage = func() {}
 	o := new(options)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the HTTP service")
 	f.StringVar(&o.sqlite, "sqlite", "", "`file` of runs (default service.db in the user's folder of settings)")
@@ -100,6 +124,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	f.StringVar(&o.servers, "servers", "", "`file` of MCP servers, such as mcp.json (default a demo server)")
 	f.IntVar(&o.parallel, "parallel", 128, "runs that this process drives at the same time")
 	f.DurationVar(&o.lease, "lease", 15*time.Second, "how long a killed process keeps others from its runs")
+	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long tool calls under way may take to end when the process stops, 5m at most; at Temporal it is 20s")
 	f.IntVar(&o.running, "running", 4, "runs of a user that go on at the same time, in each process")
 	f.IntVar(&o.open, "open", 100, "runs of a user that wait for the user")
 	f.IntVar(&o.stored, "stored", 10_000, "runs of a user that are kept")
@@ -109,6 +134,12 @@ func parse(args []string, out io.Writer) (*options, error) {
 	f.IntVar(&o.max, "connections", 5000, "connections at the same time")
 	f.Float64Var(&o.rate, "rate", 10, "requests of a user in a second, on average")
 	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(out)
+			fmt.Fprint(out, about)
+			f.PrintDefaults()
+			fmt.Fprint(out, further)
+		}
 		return nil, err
 	}
 	if f.NArg() > 0 {
@@ -117,13 +148,23 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, o.check()
 }
 
+// maxGrace bounds -grace: who stops a process waits for it.
+const maxGrace = 5 * time.Minute
+
 // check refuses flags that do not go together.
 func (o *options) check() error {
 	if o.role != both && o.role != front && o.role != worker {
 		return fmt.Errorf("-role %q: want both, front or worker", o.role)
 	}
-	if o.role != both && (o.temporal == "" || o.postgres == "") {
-		return fmt.Errorf("-role %s needs -temporal and -postgres: without them one process does all", o.role)
+	var missing []string
+	if o.temporal == "" {
+		missing = append(missing, "-temporal")
+	}
+	if o.postgres == "" {
+		missing = append(missing, "-postgres")
+	}
+	if o.role != both && missing != nil {
+		return fmt.Errorf("-role %s needs %s: without -role one process does all", o.role, strings.Join(missing, " and "))
 	}
 	if o.sqlite != "" && o.postgres != "" {
 		return errors.New("-sqlite and -postgres: give one of both")
@@ -133,6 +174,9 @@ func (o *options) check() error {
 	}
 	if min(o.lease, o.kept) <= 0 || o.rate <= 0 || min(o.parallel, o.running, o.open, o.stored, o.streams, o.memory, o.max) <= 0 {
 		return errors.New("a limit is not above 0")
+	}
+	if o.grace < 0 || o.grace > maxGrace {
+		return fmt.Errorf("-grace %v: want 0 to %v", o.grace, maxGrace)
 	}
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
@@ -166,7 +210,11 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	}
 	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", cmp.Or(o.sqlite, "Postgres"))
 	if o.users == "" {
-		logger.Warn("the users are a demo: everybody knows their tokens", "tokens", demoTokens())
+		about := []any{"tokens", demoTokens()}
+		if o.servers != "" {
+			about = append(about, "they may call the servers of", o.servers)
+		}
+		logger.Warn("the users are a demo: everybody knows their tokens", about...)
 	}
 	return s.serve(ctx, listener, o.max)
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func settings(t testing.TB, flags ...string) *options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "runs.db")
-	flags = slices.Concat([]string{"-sqlite", file, "-lease", "1m"}, byTemporal(file), flags)
+	flags = slices.Concat([]string{"-sqlite", file, "-lease", "1m", "-grace", "1ms"}, byTemporal(file), flags)
 	o, err := parse(flags, io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -22,15 +22,16 @@ import (
 type process struct {
 	cmd  *exec.Cmd
 	over chan error
+	log  strings.Builder // complete when it is over
 }
 
 var listens = regexp.MustCompile(`url=(\S+)`)
 
 // launch starts the program, and returns its address.
-func launch(t *testing.T, file string, lease time.Duration) (*process, string) {
+func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -sqlite %s ", lease, file)+strings.Join(byTemporal(file), " "))
+	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -sqlite %s ", lease, file)+strings.Join(append(byTemporal(file), flags...), " "))
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -38,7 +39,7 @@ func launch(t *testing.T, file string, lease time.Duration) (*process, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd, make(chan error, 1)}
+	p := &process{cmd: cmd, over: make(chan error, 1)}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-p.over // its files are closed
@@ -47,6 +48,7 @@ func launch(t *testing.T, file string, lease time.Duration) (*process, string) {
 	go func() {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
+			p.log.WriteString(lines.Text() + "\n")
 			if m := listens.FindStringSubmatch(lines.Text()); m != nil && len(url) == 0 {
 				url <- m[1]
 			}
@@ -172,7 +174,13 @@ func TestFlags(t *testing.T) {
 		"-listen 8080":                           "-listen",
 		"-listen :1 -users tokens":               "",
 		"-role queen":                            "-role",
-		"-role worker":                           "-temporal",
+		"-role worker":                           "needs -temporal and -postgres:",
+		"-role front -postgres p":                "needs -temporal:",
+		"-role front -temporal t:1":              "needs -postgres:",
+		"-listen :8080 -servers mcp.json":        "-users",
+		"-grace -1s":                             "-grace",
+		"-grace 6m":                              "-grace",
+		"-grace 0":                               "",
 		"-role worker -temporal t:1 -postgres p": "",
 		"-role front -temporal t:1 -sqlite f":    "-postgres",
 		"-sqlite f -postgres p":                  "one of both",
@@ -185,6 +193,41 @@ func TestFlags(t *testing.T) {
 		_, err := parse(strings.Fields(flags), new(strings.Builder))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want an error with %q", flags, err, want)
+		}
+	}
+}
+
+// TestHelp asks for help, and gives a wrong flag.
+func TestHelp(t *testing.T) {
+	for flags, tt := range map[string]struct {
+		code        int
+		out, err    []string
+		first, none string
+	}{
+		"-help":       {0, []string{"OPENAI_MODEL", "OPENAI_BASE_URL", "-postgres", "POST and GET /runs", "docs/service.md"}, nil, "Service runs agents", ""},
+		"-wrong":      {2, nil, []string{"-wrong", "service -help"}, "", "OPENAI_MODEL"},
+		"-role queen": {2, nil, []string{"-role", "service -help"}, "", "OPENAI_MODEL"},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), proctest.Role("service"), "SERVICE_FLAGS="+flags)
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run() // the code says how it ended
+		if got := cmd.ProcessState.ExitCode(); got != tt.code {
+			t.Errorf("%s: got the exit code %d, want %d", flags, got, tt.code)
+		}
+		for _, want := range tt.out {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("%s: got %s, want it with %s", flags, stdout.String(), want)
+			}
+		}
+		for _, want := range tt.err {
+			if strings.Count(stderr.String(), want) != 1 {
+				t.Errorf("%s: got %s, want it with %s once", flags, stderr.String(), want)
+			}
+		}
+		if !strings.HasPrefix(stdout.String(), tt.first) || tt.none != "" && strings.Contains(stderr.String(), tt.none) {
+			t.Errorf("%s: got %s%s, want %s first", flags, stdout.String(), stderr.String(), tt.first)
 		}
 	}
 }

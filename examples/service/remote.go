@@ -66,6 +66,7 @@ func (r *remote) work(ctx context.Context) error {
 	defer sweeping.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer r.logger.Info("the process stops, and others go on with its runs")
 	if r.worker == nil {
 		<-ctx.Done()
 		return ctx.Err()

@@ -132,7 +132,7 @@ const poll = time.Second
 // alone has this process drive runs, beside others that share the database.
 func (s *service) alone(ctx context.Context, o *options) error {
 	l := &local{
-		agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, logger: s.logger,
+		agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, grace: o.grace, logger: s.logger,
 		wake: make(chan struct{}, 1), working: map[run.Key]*visit{}, stopping: map[run.Key]*stopping{},
 	}
 	s.engine = l
@@ -206,13 +206,13 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 		cancel(s.work(work))
 	}()
 	<-ctx.Done()
+	rest()
 	late, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
 	defer done()
 	if server.Shutdown(late) != nil {
 		_ = server.Close()
 	}
 	<-served
-	rest()
 	<-worked
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, http.ErrServerClosed) {
 		return err
