@@ -29,7 +29,7 @@ func database(t testing.TB) (dsn string) {
 }
 
 // TestTwoServices has two services share a database. Each shows the events of runs that the other one works on, takes
-// answers for them, and stops them.
+// answers for them, and stops them. A client may change from one to the other within a stream.
 func TestTwoServices(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "shared.db")
@@ -71,7 +71,15 @@ func twoServices(t *testing.T, share func(*options)) {
 	id := people[0].run("Book a table for 4 at Luigi")
 	q := people[1].settled(id).Asks[0]
 	people[1].do("POST", "/runs/"+id+"/answers", `[{"ask":"`+q.ID+`","action":"deny"}]`, nil)
-	people[0].follow(id, "", is("answer"))
+	all := people[0].follow(id, "", is("answer"))
+	for i, e := range all[:len(all)-1] { // the client goes on at the other service
+		if e.id == "" {
+			continue
+		}
+		if got, want := ids(people[1].follow(id, e.id, is("answer"))), ids(all[i+1:]); got != want {
+			t.Errorf("after %s at the other service: got %q, want %q", e.id, got, want)
+		}
+	}
 	if got := people[0].state(id); got.Status != run.Finished {
 		t.Errorf("got %s, want a run that goes on", got.Status)
 	}
