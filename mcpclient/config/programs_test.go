@@ -236,8 +236,18 @@ func TestOnly(t *testing.T) {
 		t.Errorf("got %+v, %v, want b alone", cfg, err)
 	}
 	l.Only = []string{"c"}
-	if _, err := l.Parse(t.Context(), "mcp.json", text, nil); err == nil || !strings.Contains(err.Error(), `there is no server "c"`) {
+	if _, err := l.Parse(t.Context(), "mcp.json", text, nil); err == nil || !strings.HasSuffix(err.Error(), `there is no server "c"; did you mean "a"? the file has "a", "b"`) {
 		t.Errorf("got %v, want c missing", err)
+	}
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf(`"server%02d": {}`, i))
+	}
+	l.Only = []string{"unlike"}
+	text = []byte(`{"servers": {` + strings.Join(many, ",") + `}}`)
+	if _, err := l.Parse(t.Context(), "mcp.json", text, nil); err == nil || !strings.HasSuffix(err.Error(), `there is no server "unlike"; the file has `+
+		strings.Join(strings.Split(strings.ReplaceAll(strings.Join(many[:20], ","), ": {}", ""), ","), ", ")+`, 10 more`) {
+		t.Errorf("got %v, want 20 names", err)
 	}
 }
 

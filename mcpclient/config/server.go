@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
@@ -24,6 +25,7 @@ type decoder struct {
 	inputs   *inputs
 	preview  bool     // leave variables as they are, and read no environment file
 	only     []string // the servers to read; nil: all
+	names    []string // of the servers of the file, if only is set
 	filters  bool     // whether the caller uses Allow and Deny
 	signIn   bool     // whether the caller uses OAuth
 
@@ -58,10 +60,33 @@ func (d *decoder) config(root *node) (*Config, error) {
 func (d *decoder) checkOnly(places map[string]first) error {
 	for _, name := range d.only {
 		if _, ok := places[name]; !ok {
-			return &Error{File: d.file, Line: 1, Reason: "there is no server " + quoteKey(name)}
+			return &Error{File: d.file, Line: 1, Reason: "there is no server " + quoteKey(name) + d.others(name)}
 		}
 	}
 	return nil
+}
+
+// maxOthers bounds the servers that an error names.
+const maxOthers = 20
+
+// others says which servers there are in place of a missing one.
+func (d *decoder) others(name string) string {
+	names := slices.Compact(slices.Sorted(slices.Values(d.names)))
+	if len(names) == 0 {
+		return ""
+	}
+	hint := "; "
+	if near := spelling.Nearest(name, names); near != "" {
+		hint += "did you mean " + quoteKey(near) + "? "
+	}
+	var some []string
+	for _, n := range names[:min(len(names), maxOthers)] {
+		some = append(some, quoteKey(n))
+	}
+	if more := len(names) - len(some); more > 0 {
+		some = append(some, fmt.Sprintf("%d more", more))
+	}
+	return hint + "the file has " + strings.Join(some, ", ")
 }
 
 // first is where a server stands for the first time.
@@ -71,6 +96,9 @@ type first struct{ index, line int }
 // cannot be used, as either entry may be meant.
 func (d *decoder) servers(cfg *Config, places map[string]first, in section) {
 	for _, s := range in.m.value.members {
+		if d.only != nil {
+			d.names = append(d.names, s.key)
+		}
 		if d.only != nil && !slices.Contains(d.only, s.key) {
 			continue
 		}
