@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
@@ -104,7 +104,7 @@ type options struct {
 	json                   bool
 	yes                    bool
 	resume                 bool
-	answers                person.Answers
+	answers                answers.Answers
 	trace                  string
 	connectTimeout         time.Duration
 	idleTimeout            time.Duration
@@ -165,7 +165,7 @@ func (o *options) readPrices(path string) error {
 // parseFlags reads the command line. Its error is flag.ErrHelp, with the help
 // written to help, or a *usageError.
 func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
-	o := &options{answers: person.Answers{}, revisions: revisions.Flag{}}
+	o := &options{answers: answers.Answers{}, revisions: revisions.Flag{}}
 	flags := o.declare(getenv)
 	err := flags.Parse(args)
 	given := map[string]bool{}

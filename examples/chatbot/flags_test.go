@@ -14,8 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 )
 
@@ -42,7 +42,7 @@ func TestFlags(t *testing.T) {
 				"-revision", "a=2025-11-25", "-no-instructions"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{baseURL: "http://h/v1", model: "m", apiKey: "k", config: "c", prompt: "p", oneShot: true, yes: true,
-				answers: person.Answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute, idleTimeout: 2 * time.Minute, callTimeout: 3 * time.Minute,
+				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute, idleTimeout: 2 * time.Minute, callTimeout: 3 * time.Minute,
 				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
 		},
 		"environment": {

@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 
-	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
 // servers returns the servers, and the prepared answers for their forms.
-func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, answers map[string]person.Answers, err error) {
+func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, given map[string]answers.Answers, err error) {
 	var file *setup.File
 	places := setup.Places{Project: "mcp.json", User: userPlace("mcp.json"), Trust: place("trusted")}
 	switch {
@@ -38,10 +38,10 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 		return nil, nil, &usageError{err.Error()}
 	}
 	servers.Adjust = o.revisions.Apply
-	if answers, err = o.answers.Of(servers.Names()); err != nil {
+	if given, err = o.answers.Of(servers.Names()); err != nil {
 		return nil, nil, &usageError{err.Error()}
 	}
-	return servers, answers, nil
+	return servers, given, nil
 }
 
 // readServers reads a file, if there is one.

@@ -11,16 +11,18 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // act asks one server to do something, and shows its answer.
-func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, o *options) int {
+func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
 	s, err := r.theServer(tools)
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
+	before := asked.declined()
 	status := statusFine
 	var answer any
 	var text string
@@ -50,11 +52,21 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, o 
 	if err == nil {
 		err = show(p.out, answer, text, o.json)
 	}
-	if err != nil {
-		return p.fail(statusMissing, err)
+	_, refused := errors.AsType[*mcp.RPCError](err)
+	declined := asked.declined() > before
+	switch {
+	case err == nil && status == statusFailed:
+		err = errors.New("the tool ran and failed")
+	case refused:
+		status, err = statusFailed, fmt.Errorf("the server refused: %w", err)
+	case err != nil:
+		status = statusMissing
 	}
-	if status == statusFailed {
-		return p.fail(status, errors.New("the tool ran and failed"))
+	if declined {
+		status = statusAsked
+	}
+	if err != nil {
+		return p.fail(status, err)
 	}
 	return status
 }
@@ -87,7 +99,10 @@ func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err 
 		return s, errors.New(about.Error)
 	}
 	s = tools.Servers()[0]
-	return s, s.Err
+	if s.Err != nil {
+		return s, r.byName[s.Name].why(s.Err)
+	}
+	return s, nil
 }
 
 func callTool(ctx context.Context, s adapter.ServerStatus, o *options) (*mcp.CallToolResult, error) {
@@ -103,7 +118,11 @@ func callTool(ctx context.Context, s adapter.ServerStatus, o *options) (*mcp.Cal
 			return nil, fmt.Errorf("tool %q cannot be used: %w", o.call, t.Err)
 		}
 	}
-	return nil, fmt.Errorf("there is no tool %q to use; there are %s", o.call, quoted(names))
+	hint := ""
+	if near := spelling.Nearest(o.call, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return nil, fmt.Errorf("there is no tool %q to use; %sthere are %s", o.call, hint, quoted(names))
 }
 
 // quoted lists names of servers and tools.
@@ -172,8 +191,8 @@ func messages(r *mcp.GetPromptResult) string {
 }
 
 // connect connects to the servers and lists their tools.
-func (p *program) connect(ctx context.Context, servers []adapter.Server, o *options) (*adapter.Toolset, error) {
-	client, err := apps.Declare(declining(p.err)) // servers show their views to hosts of views
+func connect(ctx context.Context, servers []adapter.Server, asked *questions, o *options) (*adapter.Toolset, error) {
+	client, err := apps.Declare(asked.options()) // servers show their views to hosts of views
 	if err != nil {
 		return nil, err
 	}

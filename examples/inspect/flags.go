@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 )
 
@@ -31,6 +32,7 @@ type options struct {
 	call, read, prompt string
 	arguments          map[string]any    // of the tool
 	blanks             map[string]string // of the prompt
+	answers            answers.Answers   // for forms
 }
 
 // action reports whether a server is asked to do something.
@@ -40,7 +42,7 @@ func (o *options) action() bool { return o.call != "" || o.read != "" || o.promp
 func (o *options) detailed() bool { return o.server != "" || len(o.profiles) > 0 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{revisions: revisions.Flag{}}
+	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
 	var profile, baseURL, model string
 	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -53,6 +55,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.call, "call", "", "call this `tool` by the server's name for it; its arguments follow as a JSON object")
 	flags.StringVar(&o.read, "read", "", "read the resource with this `URI`")
 	flags.StringVar(&o.prompt, "prompt", "", "fill in this `prompt`; its arguments follow as name=value")
+	flags.Var(o.answers, "answer", "`key=value` for a field of a form that the server asks for; may be repeated")
 	flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that want it, in a browser")
 	flags.BoolVar(&o.paste, "paste", false, "sign in with a browser on another device")
 	flags.StringVar(&o.store, "store", "", "the `folder` to keep tokens in (default: mcpchain/tokens in the user's configuration)")
@@ -72,6 +75,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o.file = words[0]
 	if err := o.readArguments(words[1:]); err != nil {
 		return nil, err
+	}
+	if len(o.answers) > 0 && !o.action() {
+		return nil, errors.New("-answer goes with -call, -read or -prompt")
 	}
 	if err := endpoint(&profile, baseURL, model); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@
 // profile.
 //
 // A mistake in a server's entry is reported with its line and key, and does not
-// affect the others. Inspect shows what a server asks, such as a form, and
-// declines it. It asks for the inputs of VS Code's files itself. It keeps the
+// affect the others. Inspect shows what a server asks. It answers a form that
+// -answer completes, and declines other questions. It asks for the inputs of VS Code's files itself. It keeps the
 // tokens of sign-ins in a folder of the user's configuration, as examples/oauth
 // does.
 package main
@@ -37,9 +37,10 @@ import (
 )
 
 // statuses explains the exit statuses in -help.
-const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used, or did not do what
-was asked of it; 2 if the command line or the whole file is wrong; 3 if all servers
-can be used, but not all of their tools; 4 if a tool was called and failed.
+const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used, or has no such tool;
+2 if the command line or the whole file is wrong; 3 if all servers can be used, but
+not all of their tools; 4 if a tool was called and failed, or the server refused what
+was asked of it; 5 if something that the server asked was declined, see -answer.
 `
 
 // The exit statuses.
@@ -49,6 +50,7 @@ const (
 	statusUsage   = 2
 	statusSkipped = 3
 	statusFailed  = 4
+	statusAsked   = 5
 )
 
 func main() {
@@ -82,8 +84,12 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(statusUsage, err)
 	}
+	asked := &questions{w: p.err}
 	if o.action() {
 		if err := r.oneServer(); err != nil {
+			return p.fail(statusUsage, err)
+		}
+		if asked.given, err = o.answers.Of(r.enabled()); err != nil {
 			return p.fail(statusUsage, err)
 		}
 	}
@@ -92,13 +98,13 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
-	tools, err := p.connect(ctx, servers, o)
+	tools, err := connect(ctx, servers, asked, o)
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
 	defer func() { _ = tools.Close() }()
 	if o.action() {
-		return p.act(ctx, r, tools, o)
+		return p.act(ctx, r, tools, asked, o)
 	}
 	if err := r.inspect(ctx, tools, o); err != nil {
 		return p.fail(statusMissing, err)

@@ -1,32 +1,41 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What a server asks in the middle of a call is shown beside the answer, and
-// declined.
+// What a server asks in the middle of a call is shown beside the answer. A form is
+// answered if -answer completes it, and other questions are declined, by a status of their own.
 func TestQuestions(t *testing.T) {
-	const declined = "\n  declined, since inspect answers no questions; examples/chatbot does\n"
-	const form = `inspect: the server "demo" asks for a form (date, time, people, seating, children, note): When should the table at Chez Démo be booked?` + declined
+	const asks = `inspect: the server "demo" asks for a form (date, time, people, seating, children, note): When should the table at Chez Démo be booked?` + "\n  "
+	const unfilled = "No table was booked: the guest did not fill in the form (decline).\n"
+	const declined = "declined; give -answer key=value for the fields, as in -answer date=…\n"
+	day, hour := []string{"-answer", "date=2030-05-01"}, []string{"-answer", "demo/time=19:30", "-answer", "people=4", "-answer", "seating=On the terrace"}
 	for name, tt := range map[string]struct {
 		args        []string
 		status      int
 		out, stderr string
 	}{
-		"form":        {[]string{"-call", "book_table"}, statusFine, "No table was booked: the guest did not fill in the form (decline).\n", form},
-		"form, older": {[]string{"-revision", "2025-06-18", "-call", "book_table"}, statusFine, "No table was booked: the guest did not fill in the form (decline).\n", form},
-		"model": {[]string{"FILE", "-call", "summarize", `{"text":"a\u001b[2J"}`}, statusMissing, "",
-			`inspect: the server "demo" asks for an answer of your model: Summarize the text of the user in one short sentence. a\x1b[2J` + declined +
-				"inspect: call tool \"summarize\": sampling/createMessage of the server: inspect has no model\n"},
+		"form":        {[]string{"-call", "book_table"}, statusAsked, unfilled, asks + declined},
+		"form, older": {[]string{"-revision", "2025-06-18", "-call", "book_table"}, statusAsked, unfilled, asks + declined},
+		"answered": {slices.Concat([]string{"-call", "book_table"}, day, hour), statusFine,
+			"Booked: a table for 4 on the terrace at Chez Démo on 2030-05-01 at 19:30.\n", asks + "accepted, with date=2030-05-01, time=19:30, people=4, seating=terrace, children=false\n"},
+		"mistyped": {slices.Concat([]string{"-call", "book_table", "-answer", "dat=2030-05-01", "-answer", "other=x"}, hour), statusAsked, unfilled,
+			asks + `declined: -answer: no field "dat"; did you mean "date"?; -answer: no field "other"; the fields are date, time, people, seating, children, note` + "\n"},
+		"model": {[]string{"FILE", "-call", "summarize", `{"text":"a\u001b[2J"}`}, statusAsked, "",
+			`inspect: the server "demo" asks for an answer of your model: Summarize the text of the user in one short sentence. a\x1b[2J` + "\n  " + noAnswer +
+				"\ninspect: call tool \"summarize\": sampling/createMessage of the server: inspect has no model\n"},
+		"for nothing":   {day, statusUsage, "", "inspect: -answer goes with -call, -read or -prompt\n"},
+		"not an answer": {[]string{"-call", "add", "-answer", "x"}, statusUsage, "", `invalid value "x" for flag -answer: want key=value`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, out, stderr := inspectFile(t, servers(demo), tt.args...)
-			if status != tt.status || out != tt.out || stderr != tt.stderr {
+			if status != tt.status || out != tt.out || !strings.HasPrefix(stderr, tt.stderr) || status != statusUsage && stderr != tt.stderr {
 				t.Errorf("got %d, %q and %q, want %d, %q and %q", status, out, stderr, tt.status, tt.out, tt.stderr)
 			}
 		})
@@ -46,7 +55,7 @@ func TestManyQuestions(t *testing.T) {
 	}
 	text := shown.String()
 	if n := strings.Count(text, `asks you to visit https://example.com/a: two lines\x1b[2J\u009b31m\u202e`); n != maxQuestions ||
-		strings.Contains(text, "secret") || !strings.HasSuffix(text, "inspect: further questions are declined, too, and not shown\n") {
+		strings.Contains(text, "secret") || !strings.HasSuffix(text, "inspect: further questions are not shown\n") || q.declined() != 2*maxQuestions {
 		t.Errorf("got %d times in %s, want %d and then the end", n, text, maxQuestions)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/internal/templates"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -162,7 +161,7 @@ func public(raw string) string {
 func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
 	if status.Err != nil {
 		if s.Error == "" { // the failed sign-in is the reason
-			s.Error = s.entry.At(signin.Explain(status.Err)).Error()
+			s.Error = s.why(status.Err).Error()
 		}
 		return
 	}

@@ -48,7 +48,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}
 		start := time.Now()
 		o := &options{timeout: 7 * time.Second}
-		tools, err := (&program{err: io.Discard}).connect(t.Context(), servers, o)
+		tools, err := connect(t.Context(), servers, &questions{w: io.Discard}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

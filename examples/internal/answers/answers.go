@@ -1,4 +1,6 @@
-package person
+// Package answers has values for the fields of forms that a person has prepared on
+// the command line.
+package answers
 
 import (
 	"errors"
@@ -85,4 +87,80 @@ func (a Answers) mistakes(fields []*mcp.Field) (near map[string]string, others [
 		near[key] = best
 	}
 	return near, others
+}
+
+// Filled is a form with prepared answers.
+type Filled struct {
+	Fields   []*mcp.Field
+	Values   map[string]any  // by field
+	Answered int             // number of fields that have an answer
+	Mistakes []error         // answers that do not fit
+	Faulty   map[string]bool // the fields of Mistakes
+	Others   []string        // keys that may be for another form
+}
+
+// Fill takes the answers into a form. A key that is almost a field's name is a
+// mistake: to ignore it would send a wrong form.
+func (a Answers) Fill(fields []*mcp.Field) *Filled {
+	f := &Filled{Fields: fields, Values: map[string]any{}, Faulty: map[string]bool{}}
+	near, others := a.mistakes(fields)
+	for _, key := range slices.Sorted(maps.Keys(near)) {
+		f.Mistakes = append(f.Mistakes, fmt.Errorf("-answer: no field %q; did you mean %q?", key, near[key]))
+		f.Faulty[near[key]] = true
+	}
+	f.Others = others
+	for _, field := range fields {
+		text, ok := a[field.Name]
+		if !ok {
+			continue
+		}
+		value, err := field.Parse(text)
+		if err != nil {
+			f.Mistakes = append(f.Mistakes, fmt.Errorf("-answer: %w", err))
+			f.Faulty[field.Name] = true
+			continue
+		}
+		f.Answered++
+		if value != nil {
+			f.Values[field.Name] = value
+		}
+	}
+	return f
+}
+
+// Complete takes the server's defaults, and reports whether the form can be sent. It
+// invents nothing: a form without any prepared answer is not sent. The errors are
+// the reasons.
+func (f *Filled) Complete() (whole bool, errs []error) {
+	errs = slices.Clone(f.Mistakes)
+	for _, field := range f.Fields {
+		if f.Values[field.Name] != nil || f.Faulty[field.Name] {
+			continue
+		}
+		value, err := field.Parse("")
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case value != nil:
+			f.Values[field.Name] = value
+		}
+	}
+	return f.Answered > 0 && len(errs) == 0, errs
+}
+
+// Unmet are the keys that no field of this form has.
+func (f *Filled) Unmet() (errs []error) {
+	for _, key := range f.Others {
+		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, f.Names()))
+	}
+	return errs
+}
+
+// Names lists the fields.
+func (f *Filled) Names() string {
+	var names []string
+	for _, field := range f.Fields {
+		names = append(names, safetext.Line(field.Name, 60))
+	}
+	return strings.Join(names, ", ")
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -122,64 +120,21 @@ func (p *Person) awaitPage(ctx context.Context, server string) error {
 type form struct {
 	*screen.Form
 	person *Person
-
-	answered int             // number of fields that -answer filled in
-	faulty   map[string]bool // the fields of Mistakes
-	others   []string        // keys of -answer that may be for another form
+	given  *answers.Filled // by -answer
 }
 
 // newForm takes the prepared answers into a form.
 func newForm(p *Person, server, message string, fields []*mcp.Field) *form {
-	f := &form{person: p, Form: &screen.Form{Server: server, Message: message, Fields: fields, Values: map[string]any{}}}
-	f.fillIn(p.answers[server])
-	return f
-}
-
-// fillIn takes the prepared answers. A key that is almost a field's name is a
-// mistake: to ignore it would send a wrong form.
-func (f *form) fillIn(given Answers) {
-	f.faulty = map[string]bool{}
-	near, others := given.mistakes(f.Fields)
-	for _, key := range slices.Sorted(maps.Keys(near)) {
-		f.Mistakes = append(f.Mistakes, fmt.Errorf("-answer: no field %q; did you mean %q?", key, near[key]))
-		f.faulty[near[key]] = true
-	}
-	f.others = others
-	for _, field := range f.Fields {
-		text, ok := given[field.Name]
-		if !ok {
-			continue
-		}
-		value, err := field.Parse(text)
-		if err != nil {
-			f.Mistakes = append(f.Mistakes, fmt.Errorf("-answer: %w", err))
-			f.faulty[field.Name] = true
-			continue
-		}
-		f.answered++
-		if value != nil {
-			f.Values[field.Name] = value
-		}
-	}
+	given := p.answers[server].Fill(fields)
+	return &form{person: p, given: given, Form: &screen.Form{
+		Server: server, Message: message, Fields: fields, Values: given.Values, Mistakes: given.Mistakes,
+	}}
 }
 
 // unattended answers without a person. It invents nothing: a form is accepted
 // if the prepared answers and the server's defaults complete it.
 func (f *form) unattended() *mcp.ElicitResult {
-	errs := f.Mistakes
-	for _, field := range f.Fields {
-		if f.Values[field.Name] != nil || f.faulty[field.Name] {
-			continue
-		}
-		value, err := field.Parse("")
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case value != nil:
-			f.Values[field.Name] = value
-		}
-	}
-	if f.answered == 0 || len(errs) > 0 {
+	if whole, errs := f.given.Complete(); !whole {
 		f.refuse(errs)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	}
@@ -191,19 +146,11 @@ func (f *form) unattended() *mcp.ElicitResult {
 // waited for an answer and got none.
 func (f *form) refuse(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, safetext.Line(f.Message, 200))
-	var names []string
-	for _, field := range f.Fields {
-		names = append(names, safetext.Line(field.Name, 60))
-	}
-	fields := strings.Join(names, ", ")
 	f.person.lacks.Declined.Add(1)
 	if len(f.person.answers[f.Server]) == 0 {
-		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, fields)
+		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
 	}
-	for _, key := range f.others {
-		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, fields))
-	}
-	for _, err := range errs {
+	for _, err := range append(errs, f.given.Unmet()...) {
 		f.person.screen.Note(screen.Warn, "  %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/typist"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -24,14 +25,14 @@ const tableForm = `{
 	"required": ["date", "people"]
 }`
 
-func tableOf(t *testing.T, s *typist.Screen, given Answers) *form {
+func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	t.Helper()
 	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
 	fields, err := params.Fields()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newForm(New(s, false, map[string]Answers{"demo": given}, &Lacks{}), "demo", "When?", fields)
+	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Lacks{}), "demo", "When?", fields)
 }
 
 // fill has the person fill in the form.
@@ -42,7 +43,7 @@ func fill(t *testing.T, f *form) (*mcp.ElicitResult, error) {
 
 func TestForm(t *testing.T) {
 	for name, tt := range map[string]struct {
-		given Answers
+		given answers.Answers
 		typed []string
 		want  *mcp.ElicitResult
 	}{
@@ -67,7 +68,7 @@ func TestForm(t *testing.T) {
 				"date": "2030-05-01", "people": int64(5), "seating": "in", "child": false}},
 		},
 		"given": {
-			Answers{"date": "2030-05-01", "people": "4"}, []string{"", "", "", "", "", "", "y"},
+			answers.Answers{"date": "2030-05-01", "people": "4"}, []string{"", "", "", "", "", "", "y"},
 			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
 		},
@@ -113,12 +114,12 @@ Send this to demo? [y]es, [e]dit, [n]o, [c]ancel: `)
 
 func TestUnattendedForm(t *testing.T) {
 	for name, tt := range map[string]struct {
-		given Answers
+		given answers.Answers
 		want  *mcp.ElicitResult
 		shown string
 	}{
 		"complete": {
-			Answers{"date": "2030-05-01", "people": "4", "other": "x"},
+			answers.Answers{"date": "2030-05-01", "people": "4", "other": "x"},
 			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
 			"demo asks: When?\n  Date: 2030-05-01\n  People: 4\n  Seating: Inside\n  Child: no\n",
@@ -130,16 +131,16 @@ func TestUnattendedForm(t *testing.T) {
 				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
 		},
 		"wrong": {
-			Answers{"date": "2030-05-01", "people": "many"}, &mcp.ElicitResult{Action: "decline"},
+			answers.Answers{"date": "2030-05-01", "people": "many"}, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  -answer: field \"people\": want a whole number, at least 1, at most 12\n",
 		},
 		"mistyped": {
-			Answers{"date": "2030-05-01", "poeple": "4", "other": "x"}, &mcp.ElicitResult{Action: "decline"},
+			answers.Answers{"date": "2030-05-01", "poeple": "4", "other": "x"}, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  -answer: no field \"poeple\"; did you mean \"people\"?\n" +
 				"  -answer: no field \"other\"; the fields are date, people, seating, wishes, child, note\n",
 		},
 		"mistyped though optional": {
-			Answers{"date": "2030-05-01", "people": "4", "seatng": "out"}, &mcp.ElicitResult{Action: "decline"},
+			answers.Answers{"date": "2030-05-01", "people": "4", "seatng": "out"}, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  -answer: no field \"seatng\"; did you mean \"seating\"?\n",
 		},
 	} {

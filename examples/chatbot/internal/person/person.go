@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -16,8 +17,8 @@ import (
 // values go into a form.
 type Person struct {
 	screen  screen.Screen
-	yes     bool               // allow tool calls and sampling
-	answers map[string]Answers // by server
+	yes     bool                       // allow tool calls and sampling
+	answers map[string]answers.Answers // by server
 	lacks   *Lacks
 
 	mu    sync.Mutex        // guards the fields below
@@ -27,7 +28,7 @@ type Person struct {
 
 // New returns the person at a screen. Yes allows all tool calls and all use of the
 // model; answers are for forms, by server.
-func New(s screen.Screen, yes bool, answers map[string]Answers, lacks *Lacks) *Person {
+func New(s screen.Screen, yes bool, answers map[string]answers.Answers, lacks *Lacks) *Person {
 	return &Person{screen: s, yes: yes, answers: answers, lacks: lacks, tools: map[toolOf]string{}, lends: map[string]bool{}}
 }
 
