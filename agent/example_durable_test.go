@@ -63,6 +63,28 @@ func ExampleAgent_Resume() {
 	// Bill 17 is paid.
 }
 
+// Who needs no events gets the outcome.
+func ExampleAgent_ResumeRun() {
+	dir := must(os.MkdirTemp("", "runs"))
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	first, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
+	must(first.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
+	second, _ := clerk(dir, play(says("Bill 17 is paid.")))
+
+	key := run.Key{ID: "bills"}
+	var answers []run.Answer
+	for _, q := range must(second.Asks(ctx, key)) {
+		fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
+		answers = append(answers, q.Allow())
+	}
+	result := must(second.ResumeRun(ctx, key, answers...))
+	fmt.Println(result.Status, result.Answer)
+	// Output:
+	// May pay run with {"number":17}?
+	// done Bill 17 is paid.
+}
+
 // A run for a structured answer may wait for a person, too. Another process goes on with it.
 func ExampleResumeAs() {
 	dir := must(os.MkdirTemp("", "runs"))

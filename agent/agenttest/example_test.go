@@ -62,6 +62,21 @@ func ExampleStep() {
 	// Output: It is Sunday.
 }
 
+// At a limit the model is called without a choice of tools.
+func ExamplePrompt() {
+	eager := func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+		if p.Options.ToolChoice == "none" {
+			return agenttest.Say("I got no further.")(ctx, p)
+		}
+		return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
+	}
+	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
+	a := must(agent.New(agenttest.PlayOn(eager), &agent.Options{Tools: []adapter.Source{today}, Limits: run.Limits{Turns: 2}}))
+	result := must(a.Run(context.Background(), agent.Text("Which day is it?")))
+	fmt.Println(result.StopReason, result.Answer)
+	// Output: max_turns I got no further.
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
