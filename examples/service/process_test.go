@@ -197,6 +197,27 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestWarningOfDemoUsers has servers of a file without users of a file.
+func TestWarningOfDemoUsers(t *testing.T) {
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"real":{"url":%q}}}`, urlOf(servers[0])), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-servers", file)
+	if err := process.end(t, syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	want := `level=WARN msg="the users are a demo: everybody knows their tokens" tokens="[demo-ada demo-bob]" "they may call the servers of"=` + file
+	if log := process.log.String(); !strings.Contains(log, want) {
+		t.Errorf("got the log %s\nwant it with %s", log, want)
+	}
+}
+
 // TestHelp asks for help, and gives a wrong flag.
 func TestHelp(t *testing.T) {
 	for flags, tt := range map[string]struct {

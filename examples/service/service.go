@@ -184,8 +184,8 @@ func (s *service) work(ctx context.Context) error {
 // shutdown is how long requests may take to end.
 const shutdown = 10 * time.Second
 
-// serve serves HTTP and drives runs until the context ends. Runs under way are left as they are
-// kept: they go on when a process comes for them.
+// serve serves HTTP and drives runs until the context ends. Runs under way go on when a process comes for them; calls
+// that have not ended after -grace are cut, and are in doubt then.
 func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
