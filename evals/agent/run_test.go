@@ -71,6 +71,43 @@ func TestVoid(t *testing.T) {
 	}
 }
 
+// A task without a script says so.
+func TestNoScript(t *testing.T) {
+	l := run(t, "name: v\ntasks: [{id: t, prompt: p, expect: {}}]", model.Spec{Kind: "scripted"})["t"]
+	if l.Outcome != results.Fail || !strings.Contains(l.Reason, "the task has no script: write one, or -model live") {
+		t.Errorf("got %s: %s", l.Outcome, l.Reason)
+	}
+}
+
+// If a server does not start whose argument names a file beside the suite, the reason says how to reach that file.
+func TestFileBesideTheSuite(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"notes.js", "seed.json"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"notes.js":   "; write ./notes.js for the file beside the suite",
+		"./notes.js": "", "other.js": "", "seed.json": "",
+	} {
+		s, err := suite.Parse([]byte("name: v\nservers: {s: {command: ['" + self + "', -nonexistent, " + args + "], seed: {seed.json: x}}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Folder = folder
+		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Kind: "scripted"}, Dir: t.TempDir(), Patience: patience}
+		l := one.Run(t.Context())
+		if l.Outcome != results.Void || want == "" && strings.Contains(l.Reason, "beside") || !strings.HasSuffix(l.Reason, want) {
+			t.Errorf("%s: got %s: %s, want %q at the end", args, l.Outcome, l.Reason, want)
+		}
+	}
+}
+
 // A call that hangs fails the trial at its limit. It is no failure of a tool that the model could get over.
 func TestHang(t *testing.T) {
 	const hanging = `

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,6 +33,9 @@ func (s *script) Call(ctx context.Context, prompt string, options ...llms.CallOp
 // GenerateContent implements [llms.Model].
 func (s *script) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
 	at, seen := s.position(messages)
+	if len(s.steps) == 0 {
+		return nil, errors.New("the task has no script: write one, or -model live")
+	}
 	if at >= len(s.steps) {
 		return nil, fmt.Errorf("the script has %d steps, and another one is wanted after %q", len(s.steps), seen)
 	}

@@ -36,6 +36,40 @@ func checkKeys(data []byte) error {
 	return nil
 }
 
+// lineOfTask is the line where a task begins; 0 if it is not known.
+func lineOfTask(data []byte, index int) int {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil || len(file.Docs) == 0 {
+		return 0
+	}
+	m, ok := file.Docs[0].Body.(ast.MapNode)
+	if !ok {
+		return 0
+	}
+	for all := m.MapRange(); all.Next(); {
+		tasks, ok := all.Value().(ast.ArrayNode)
+		if !ok || keyOf(all.Key()) != "tasks" {
+			continue
+		}
+		for i, each := 0, tasks.ArrayRange(); each.Next(); i++ {
+			if i == index {
+				return startOf(each.Value())
+			}
+		}
+	}
+	return 0
+}
+
+// startOf is the line where a value begins.
+func startOf(n ast.Node) int {
+	if m, ok := n.(ast.MapNode); ok {
+		if all := m.MapRange(); all.Next() {
+			return all.Key().GetToken().Position.Line
+		}
+	}
+	return n.GetToken().Position.Line
+}
+
 // checkNode compares a value with the type that it is for. The value of an alias is compared where its
 // anchor stands.
 func checkNode(n ast.Node, of reflect.Type, at string) error {

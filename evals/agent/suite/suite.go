@@ -189,17 +189,28 @@ func (s *Suite) Check() error {
 		}
 	}
 	seen := map[string]bool{}
-	for _, t := range s.Tasks {
-		if t.ID == "" || seen[t.ID] {
-			return fmt.Errorf("task %q: each task has an id of its own", t.ID)
+	for i, t := range s.Tasks {
+		switch {
+		case t.ID == "":
+			return &taskError{i, fmt.Errorf("tasks[%d] has no id", i)}
+		case seen[t.ID]:
+			return &taskError{i, fmt.Errorf("task %q: the id is used twice; each task has one of its own", t.ID)}
 		}
 		seen[t.ID] = true
 		if err := s.checkTask(t); err != nil {
-			return fmt.Errorf("task %q: %w", t.ID, err)
+			return &taskError{i, fmt.Errorf("task %q: %w", t.ID, err)}
 		}
 	}
 	return nil
 }
+
+// taskError is a mistake in the task of this index.
+type taskError struct {
+	index int
+	error
+}
+
+func (e *taskError) Unwrap() error { return e.error }
 
 func (s *Server) ways() (n int) {
 	for _, has := range []bool{s.InProcess != "", len(s.Command) > 0, s.NPM != "", s.URL != "", s.Dial != nil} {
@@ -252,12 +263,12 @@ func (s *Suite) checkLedger(e *Expect, labels []string) error {
 			continue
 		}
 		if e.Effects != nil {
-			return fmt.Errorf("effects: they are seen at servers in process, and %q is none", label)
+			return fmt.Errorf("effects: only servers in process count them, and %q is another one: use state or calls", label)
 		}
 		for _, pattern := range e.Forbidden {
 			of, _, _ := strings.Cut(pattern, ".")
 			if reaches, err := path.Match(of, label); reaches || err != nil {
-				return fmt.Errorf("forbidden %q: it is seen at servers in process, and %q is none", pattern, label)
+				return fmt.Errorf("forbidden %q: only servers in process count what is reached, and %q is another one: use deny of the task", pattern, label)
 			}
 		}
 	}

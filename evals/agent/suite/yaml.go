@@ -37,7 +37,13 @@ func Parse(data []byte) (*Suite, error) {
 	if err := d.Decode(&s); err != nil {
 		return nil, err
 	}
-	return &s, s.Check()
+	err = s.Check()
+	if wrong, ok := errors.AsType[*taskError](err); ok {
+		if line := lineOfTask(data, wrong.index); line > 0 {
+			err = &lineError{line, wrong.Error()}
+		}
+	}
+	return &s, err
 }
 
 // Load reads the suite in a file.

@@ -58,6 +58,9 @@ func (p *player) command(s *server) (mcpclient.Transport, error) {
 	c := &mcpclient.Command{Path: in(p.fromFolder(argv[0])), Dir: p.Dir}
 	for _, arg := range argv[1:] {
 		c.Args = append(c.Args, in(p.fromFolder(arg)))
+		if _, seeded := s.Seed[arg]; s.NPM == "" && !seeded && p.beside(arg) {
+			p.hints = append(p.hints, "write ./"+arg+" for the file beside the suite")
+		}
 	}
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+in(value))
@@ -81,6 +84,15 @@ func (p *player) fromFolder(word string) string {
 		return word
 	}
 	return filepath.Join(p.folder, filepath.FromSlash(word))
+}
+
+// beside reports whether a word that is a path in the directory of the trial names a file beside the suite.
+func (p *player) beside(word string) bool {
+	if p.folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(p.folder, word))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // seed writes a file below a directory.

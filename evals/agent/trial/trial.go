@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -189,6 +190,7 @@ type player struct {
 	npm    func(string) (node, path string, err error)
 	line   *results.Line
 	closes []func() error
+	hints  []string // what may be wrong if a server does not start
 }
 
 func (p *player) close() {
@@ -226,6 +228,9 @@ func (p *player) here(ctx context.Context, servers map[string]*suite.Server) err
 	p.tape = models.Tape
 	d := &driver{job: &p.job, store: p.store, models: models, dial: p.dial, atHand: true, seen: func(tools string) { p.line.ToolsHash = tools }}
 	err = d.drive(ctx)
+	if errors.Is(err, errHarness) && len(p.hints) > 0 {
+		err = fmt.Errorf("%w; %s", err, strings.Join(p.hints, "; "))
+	}
 	return errors.Join(models.Err(), err, d.close(), p.keepFiles())
 }
 
