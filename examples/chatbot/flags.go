@@ -144,7 +144,7 @@ func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags.Var(o.revisions, "revision", revisions.Usage)
 	flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not give the servers' instructions to the model")
 	flags.Func("prices", "`file` with what models cost, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of it for a million tokens, \"output\": …}]}", o.readPrices)
-	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs")
+	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs: it knows the tools of the demo server, calls others by 'call TOOL {…}', and gives no structured answers")
 	flags.BoolVar(&o.demoServer, talk.DemoServerFlag, false, "only be the demo server, on standard input and output")
 	return flags
 }

@@ -47,6 +47,7 @@ func main() {
 	if len(answers) == 0 {
 		log.Fatal("no question is open")
 	}
+	// ResumeRun gives the outcome alone.
 	for event, err := range second.Resume(ctx, key, answers...) {
 		if err != nil {
 			log.Fatal(err)
