@@ -29,8 +29,10 @@ const (
 var ErrLimit = errors.New("agent: the run has not enough left for an answer")
 
 // ErrUncounted is the error of a run with Limits.Cost whose model does not report the tokens
-// of its replies.
-var ErrUncounted = errors.New("agent: the model does not report the tokens of its replies, so Limits.Cost cannot hold")
+// of its replies. A model reports them in GenerationInfo, as InputTokens and OutputTokens or by the names of
+// its provider; a scripted one by agenttest.Step.Using.
+var ErrUncounted = errors.New("agent: the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
+	"have it report InputTokens and OutputTokens in GenerationInfo (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
 
 // limitError is an [ErrLimit] at a limit.
 type limitError struct {

@@ -86,7 +86,7 @@ func New(model llms.Model, opts *Options) (*Agent, error) {
 		set(&asked)
 	}
 	a.asked, a.maxTokens = asked.Model, asked.MaxTokens
-	if opts.Prices != nil { // without prices a sub-agent has the prices of the agent that it works for
+	if opts.Prices != nil || a.modelName() == "" { // a sub-agent without prices has the prices of the agent that it works for
 		if err := a.priced(opts.Limits.Cost); err != nil {
 			return nil, fmt.Errorf("new agent: options: %w", err)
 		}

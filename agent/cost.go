@@ -23,6 +23,8 @@ func (r *recipe) priced(limits map[string]int64) error {
 	switch {
 	case err == nil:
 		return nil
+	case r.modelName() == "" && r.opts.Prices == nil:
+		return fmt.Errorf("Limits.Cost: %w: set llms.WithModel in Options.CallOptions, and the model's price in Options.Prices, which is nil", err)
 	case r.modelName() == "":
 		return fmt.Errorf("Limits.Cost: %w: set llms.WithModel in Options.CallOptions", err)
 	case r.opts.Prices == nil:

@@ -82,6 +82,7 @@ func TestUnpricedModel(t *testing.T) {
 	}{
 		"no price":            {prices, "other", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model "other" has no price in the table of 2026-11-22`},
 		"no name":             {prices, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: set llms.WithModel in Options.CallOptions`},
+		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: set llms.WithModel in Options.CallOptions, and the model's price in Options.Prices, which is nil`},
 		"no prices":           {nil, "m-1", limits.Cost, true, `Limits.Cost: the cost is limited, but the model "m-1" has no price: Options.Prices is nil`},
 		"a limit of the run":  {prices, "other", nil, true, `the model "other" has no price in the table of 2026-11-22`},
 		"in another currency": {prices, "m-1", map[string]int64{"EUR": 1}, false, `not in USD, the currency of the model "m-1"`},
@@ -132,7 +133,7 @@ func TestSamplingIsCharged(t *testing.T) {
 // The limits of a sub-agent hold as if it ran alone.
 func TestUnpricedSubAgent(t *testing.T) {
 	model := play(says("x"))
-	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}})
+	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}, CallOptions: []llms.CallOption{llms.WithModel("other")}})
 	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), agent.Options{Prices: prices})
 	got := mustRun(t, a, human("go"))
 	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {

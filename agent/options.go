@@ -51,8 +51,8 @@ type Options struct {
 	// ([adapter.Tool.ReadOnly]) and of sub-agents run beside them, up to Limits.Parallel.
 	ParallelWrites bool
 
-	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them: a model
-	// without a price is refused then. Default: unknown.
+	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the
+	// name of the model: a model without a price is refused then. Their Date is required. Default: unknown.
 	Prices *Prices
 
 	// MaxDuration bounds the time of a run in this process. A run that takes longer fails

@@ -3,7 +3,8 @@ package agent
 import "github.com/mcpchain/mcpchain/internal/price"
 
 // Prices is a table of prices: its Date, the day when they were looked up, and a [Price] for each of
-// its Models. It is the type of package sampling: share one table.
+// its Models. Date is required, such as "2026-11-22": [New] refuses a table with prices and without a day. It is the
+// type of package sampling: share one table.
 type Prices = price.Table
 
 // Price is what a million tokens of a model cost, in millionths of a currency's unit:
@@ -15,5 +16,5 @@ type Price = price.Price
 
 // UnpricedError says that [run.Limits].Cost cannot hold: the Model is not named, has no price in the table
 // of Date, or has a price in a Currency that is not limited. [New] returns it if the options have
-// Prices, and a run before the first call of the model.
+// Prices or the model is not named, and a run before the first call of the model.
 type UnpricedError = price.UnpricedError

@@ -77,6 +77,25 @@ func ExamplePrompt() {
 	// Output: max_turns I got no further.
 }
 
+// A limit of the cost needs a name of the model, its price, and the tokens of each reply.
+func ExampleStep_Using() {
+	model := agenttest.PlayOn(
+		agenttest.Use(agenttest.Wanted{Tool: "today"}).Using(400, 20),
+		agenttest.Say("It is Sunday.").Using(450, 10),
+	)
+	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
+	a := must(agent.New(model, &agent.Options{
+		Tools:       []adapter.Source{today},
+		CallOptions: []llms.CallOption{llms.WithModel("scripted")},
+		Prices:      &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}},
+		Limits:      run.Limits{Cost: map[string]int64{"USD": 100_000}}, // 10 cents
+	}))
+
+	result := must(a.Run(context.Background(), agent.Text("Which day is it?")))
+	fmt.Println(result.Spent.Input, result.Spent.Output, result.Spent.Cost["USD"])
+	// Output: 850 30 910
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -165,6 +166,26 @@ func Use(calls ...Wanted) Step {
 			})
 		}
 		return choice(c), nil
+	}
+}
+
+// Using is the step with a report of the tokens that its reply took, as limits of tokens and costs
+// need it: without one, Limits.Cost fails with agent.ErrUncounted. The output has the reasoning, too. A step that fails reports none.
+func (s Step) Using(input, output int) Step {
+	return func(ctx context.Context, p Prompt) (*llms.ContentResponse, error) {
+		response, err := s(ctx, p)
+		if err != nil || response == nil || len(response.Choices) == 0 {
+			return response, err
+		}
+		reported := *response.Choices[0]
+		reported.GenerationInfo = maps.Clone(reported.GenerationInfo)
+		if reported.GenerationInfo == nil {
+			reported.GenerationInfo = map[string]any{}
+		}
+		reported.GenerationInfo["InputTokens"], reported.GenerationInfo["OutputTokens"] = input, output
+		with := *response
+		with.Choices = append([]*llms.ContentChoice{&reported}, response.Choices[1:]...)
+		return &with, nil
 	}
 }
 

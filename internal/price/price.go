@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Table has the prices of models. There are no built-in prices: they change, and hosts
+// Table has the prices of models. Date is required if there are prices. There are no built-in prices: they change, and hosts
 // differ.
 type Table struct {
 	Date   string  `json:"date"` // when they were looked up, such as "2026-11-22"
