@@ -191,6 +191,19 @@ func (e *engine) closeAsk(q *run.Ask, a run.Answer) error {
 	return e.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
 }
 
+// warnOfUnused shows which answers came too late: a question that a server asked in an open call
+// ends with the process of the call.
+func (e *engine) warnOfUnused(answers []run.Answer) {
+	for _, q := range run.Open(e.state) {
+		if !q.Survives && slices.ContainsFunc(answers, func(a run.Answer) bool { return a.Ask == q.ID }) {
+			e.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
+		}
+	}
+}
+
+// unused is the warning that an answer reached no server.
+const unused = "the answer to the question %s about %s was not used: the call that asked ended with its process"
+
 // answeredBelow records an answer to a question of a sub-agent, which goes on then.
 func (e *engine) answeredBelow(a run.Answer) error {
 	call, sub := e.asksBelow(a.Ask)
@@ -311,13 +324,21 @@ func (e *engine) suspend() error {
 			wake = q.Expires
 		}
 	}
+	if e.parent == nil && e.ledger.journal == nil && e.atHandFunc() == nil {
+		e.show(&Warning{Text: notKept})
+	}
 	return e.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &run.Suspended{Wake: wake})
 }
+
+// notKept is the warning that only the caller can go on with a run that waits.
+const notKept = "the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; " +
+	"set one of them, or go on with Result.State by Agent.ResumeState"
 
 // wake takes answers and the end of questions into a waiting run, which goes on if
 // there are any.
 func (e *engine) wake(answers []run.Answer) error {
 	now, goes := time.Now(), len(answers) > 0
+	e.warnOfUnused(answers)
 	for _, a := range refusalsFirst(answers) {
 		for _, a := range append([]run.Answer{a}, e.forTree(a)...) {
 			if err := e.answered(a); err != nil {

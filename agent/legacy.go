@@ -23,7 +23,8 @@ type LegacyQuestions struct {
 	// process, if the person at hand gives none. The question is one of the run meanwhile
 	// (run.Ask.Survives is false). After that time, or that of AskTTL if it is shorter, the
 	// server is told that the person cancelled. Default 5 min; negative: it is told at once
-	// that the person declined. A run that is not kept is never held.
+	// that the person declined. A run that is not kept is never held:
+	// without Options.Answer the server is told that the person declined, and a [Warning] says so.
 	Hold time.Duration
 
 	// Park reports whether a tool asks before it does anything, so that a call of it can be
@@ -58,11 +59,18 @@ func (w *work) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, 
 		put = w.holdQuestion
 	}
 	answer, err := put(ctx, ask)
+	if err == nil && answer == nil && w.ledger.journal == nil && w.atHandFunc() == nil {
+		w.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
+	}
 	if err != nil || answer == nil {
 		return nil, err
 	}
 	return ask.Elicited(*answer)
 }
+
+// notAsked is the warning that a question reached no person.
+const notAsked = "server %q asked the user in a call of %s, and was told that the user declined: Options.Answer is nil, " +
+	"and the run is not kept; set Options.Answer, or Options.Store for an answer from elsewhere"
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.
 func (w *work) countQuestion(server string) error {

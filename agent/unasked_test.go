@@ -1,0 +1,97 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// An answer that comes while another process holds the question is not lost without a word if that
+// process is killed.
+func TestWarningOfAnUnusedAnswer(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := run.NewMemory()
+			ctx, kill := context.WithTimeout(t.Context(), time.Second)
+			defer kill()
+			first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
+			if got := <-begin(ctx, first); !errors.Is(got.err, context.DeadlineExceeded) {
+				t.Fatalf("got %v, want the end of the process", got.err)
+			}
+			second, _ := legacyProcess(t, store, play(says("done")), agent.Options{})
+			asks, err := second.Asks(t.Context(), theRun)
+			if err != nil || len(asks) != 1 {
+				t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
+			}
+			var want []string
+			if answered {
+				if err := second.Answer(t.Context(), theRun, signs("Ann")(asks[0])); err != nil {
+					t.Fatal(err)
+				}
+				want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
+			}
+			got, err := second.ResumeRun(t.Context(), theRun)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "warnings", warningsOf(got), want)
+		})
+	}
+}
+
+func warningsOf(r *agent.Result) (texts []string) {
+	for _, w := range r.Warnings {
+		texts = append(texts, w.Text)
+	}
+	return texts
+}
+
+// The host is warned if a question reaches no person because nothing is there to answer it.
+func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
+	notAsked := `server "box" asked the user in a call of quiz, and was told that the user declined: Options.Answer is nil, and the run is not kept; ` +
+		"set Options.Answer, or Options.Store for an answer from elsewhere"
+	for name, tt := range map[string]struct {
+		opts  agent.Options
+		store run.Store
+		want  []string
+	}{
+		"neither":                   {agent.Options{}, nil, []string{notAsked}},
+		"a host that answers later": {agent.Options{Answer: notNow}, nil, nil},
+		"a host that never holds":   {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, run.NewMemory(), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)
+			got := mustRun(t, a, human("go"))
+			diff(t, "result of the call", lines(history(got))[2], `tool: 1/quiz→"decline <nil>"`)
+			diff(t, "warnings", warningsOf(got), tt.want)
+		})
+	}
+}
+
+// The host is warned if a run waits, and only the caller's result can go on.
+func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
+	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+	for name, tt := range map[string]struct {
+		opts agent.Options
+		want []string
+	}{
+		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
+		"a store":                   {agent.Options{Store: run.NewMemory()}, nil},
+		"a host that answers later": {agent.Options{Answer: notNow}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.opts.Tools, tt.opts.Approve = []adapter.Source{pay}, agent.AskPerson
+			got, err := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &tt.opts).Run(t.Context(), human("go"))
+			if err != nil || got.Status != run.Waiting {
+				t.Fatalf("got %s, %v, want a run that waits", got.Status, err)
+			}
+			diff(t, "warnings", warningsOf(got), tt.want)
+		})
+	}
+}
