@@ -20,8 +20,9 @@ const (
 	tabStop  = 8
 )
 
-// fit puts stand-ins for tabs into a line. It avoids lines of exactly several widths, for
-// which the renderer counts a row too many.
+// fit puts stand-ins for tabs into a line. It avoids lines that fill their last row: the renderer
+// counts a row too many for them, and then clears the rest of the row, with which a terminal clears
+// the last column.
 func fit(line string, width int) string {
 	if strings.Contains(line, "\t") {
 		var b strings.Builder
@@ -41,7 +42,7 @@ func fit(line string, width int) string {
 		}
 		line = b.String()
 	}
-	if w := ansi.StringWidth(line); w > width && w%width == 0 {
+	if w := ansi.StringWidth(line); w > 0 && w%width == 0 {
 		line += " "
 	}
 	return line

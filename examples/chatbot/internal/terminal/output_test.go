@@ -20,7 +20,7 @@ func TestTabs(t *testing.T) {
 		"größe\tx":                      {9, "größe\tx"},
 		strings.Repeat("x", 35) + "\ty": {41, strings.Repeat("x", 35) + "     y"}, // no tab leaves its row
 		strings.Repeat("x", 80):         {81, strings.Repeat("x", 80) + " "},
-		strings.Repeat("x", 40):         {40, strings.Repeat("x", 40)},
+		strings.Repeat("x", 40):         {41, strings.Repeat("x", 40) + " "},
 	} {
 		fitted := fit(line, 40)
 		if got := ansi.StringWidth(fitted); got != want.columns {

@@ -223,7 +223,7 @@ func (t *Terminal) Show(e agent.Event) {
 // sayLocked shows a piece of an answer.
 func (t *Terminal) sayLocked(text string) {
 	if t.answer == nil {
-		t.answer, t.begun = markdown.New(t.columns()), false
+		t.answer, t.begun = markdown.New(max(1, t.columns()-1)), false // see fit
 	}
 	lines := t.answer.Add(text)
 	t.send(restMsg(t.uncoloured(t.answer.Rest())))
