@@ -126,7 +126,7 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *mcp.Field
 		}
 		value, err := field.Parse(text)
 		if err != nil {
-			c.noteLocked(screen.Warn, "  %v", err)
+			c.noteLocked(screen.Warn, "  field %q: %s", safetext.Line(field.Name, 80), screen.Wrong(field, err))
 			continue
 		}
 		if value != nil {

@@ -94,7 +94,7 @@ func (p *Person) decide(ctx context.Context, a *adapter.Approval, key byte) (d a
 	case 's':
 		return adapter.Decision{Allow: true, Remember: adapter.SameServer}, true, nil
 	case 'f':
-		return adapter.Decision{Reason: "the user has forbidden this tool", Remember: adapter.SameTool}, true, nil
+		return adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, true, nil
 	}
 	return adapter.Decision{}, false, nil
 }

@@ -93,7 +93,7 @@ func TestApproveOtherwise(t *testing.T) {
 		shown string
 	}{
 		"server":    {[]string{"s"}, adapter.Decision{Allow: true, Remember: adapter.SameServer}, ""},
-		"forbid":    {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool", Remember: adapter.SameTool}, ""},
+		"forbid":    {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, ""},
 		"words":     {[]string{"w", "use 2 instead"}, adapter.Decision{Reason: "use 2 instead"}, "No, because: "},
 		"edit":      {[]string{"e", `{"a": 2}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
 		"misfit":    {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)}, "want a JSON object"},

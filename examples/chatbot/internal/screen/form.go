@@ -60,6 +60,15 @@ func (f *Form) Summary() string {
 	return strings.Join(lines, "\n")
 }
 
+// Wrong says what a field wants if an answer does not fit. The server's description says it
+// better than a pattern.
+func Wrong(field *mcp.Field, err error) string {
+	if field.Pattern != "" && field.Description != "" {
+		return "want " + safetext.Line(field.Description, 200)
+	}
+	return safetext.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("field %q: ", field.Name)), 200)
+}
+
 // Display shows a value in the person's words.
 func Display(field *mcp.Field, value any) string {
 	switch v := value.(type) {

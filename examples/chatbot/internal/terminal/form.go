@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,18 +35,15 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	for _, mistake := range f.Mistakes {
 		t.Note(screen.Warn, "  %v", mistake)
 	}
+	var d *form
 	for {
-		key := byte('e')
 		if len(f.Fields) > 0 {
-			d := newForm(f)
+			d = d.again(f)
 			if err := t.ask(ctx, d, d.done); err != nil {
 				return "", err
 			}
-			if d.left {
-				key = 0
-			}
 		}
-		key, err = t.choose(ctx, closing(f, key != 0))
+		key, err := t.choose(ctx, closing(f, d == nil || !d.left))
 		switch {
 		case err != nil:
 			return "", err
@@ -85,20 +83,41 @@ type form struct {
 // input is a field on the screen.
 type input struct {
 	field    *mcp.Field
+	shown    huh.Field
 	text     string       // what is typed, or the title of an option
 	several  []string     // values of options
 	describe func(string) // shows a text beside the field
 }
 
-func newForm(f *screen.Form) *form {
+// again asks once more: a form that was left goes on where it was, and a whole one begins with the
+// first field, with all that was typed. Nil is the first time.
+func (d *form) again(f *screen.Form) *form {
+	switch {
+	case d == nil:
+		return newForm(f, nil)
+	case !d.left:
+		return newForm(f, d.inputs)
+	}
+	d.left, d.over, d.done = false, false, make(chan struct{})
+	return d
+}
+
+// newForm begins with what was typed before, nil the first time.
+func newForm(f *screen.Form, before []*input) *form {
 	d := &form{form: f, done: make(chan struct{})}
 	var groups []*huh.Group
 	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
 		var shown []huh.Field
 		for _, field := range fields {
 			in := &input{field: field}
+			in.begin(f)
+			if before != nil {
+				old := before[len(d.inputs)]
+				in.text, in.several = old.text, old.several
+			}
+			in.shown = in.show()
 			d.inputs = append(d.inputs, in)
-			shown = append(shown, in.show(f))
+			shown = append(shown, in.shown)
 		}
 		groups = append(groups, huh.NewGroup(shown...).WithShowHelp(false).WithShowErrors(false))
 	}
@@ -111,8 +130,28 @@ func newForm(f *screen.Form) *form {
 // nothing is the value of an option that leaves a field without an answer.
 const nothing = "\x00nothing"
 
+// begin takes the value so far, or the default: the person can change both.
+func (in *input) begin(f *screen.Form) {
+	value := f.Value(in.field)
+	switch v := value.(type) {
+	case []string:
+		in.several = v
+		return
+	case string:
+		in.text = v
+	case float64:
+		in.text = strconv.FormatFloat(v, 'f', -1, 64)
+	case nil:
+		if len(optionsOf(in.field)) > 0 {
+			in.text = nothing
+		}
+	default:
+		in.text = screen.Display(in.field, value)
+	}
+}
+
 // show makes the field of the screen.
-func (in *input) show(f *screen.Form) huh.Field {
+func (in *input) show() huh.Field {
 	title, about := safetext.Line(in.field.Title, 80), safetext.Line(in.field.Description, 200)
 	if !in.field.Required {
 		title += " (optional)"
@@ -120,7 +159,6 @@ func (in *input) show(f *screen.Form) huh.Field {
 	options := optionsOf(in.field)
 	switch {
 	case in.field.Kind == mcp.FieldChoices:
-		in.several, _ = f.Value(in.field).([]string)
 		about = strings.TrimSpace(about + " (Space marks several)")
 		list := huh.NewMultiSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
@@ -128,13 +166,6 @@ func (in *input) show(f *screen.Form) huh.Field {
 			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.several).
 			Validate(func([]string) error { return in.judge(about) })
 	case len(options) > 0:
-		in.text = nothing
-		if value := f.Value(in.field); value != nil {
-			in.text = screen.Display(in.field, value)
-			if s, ok := value.(string); ok {
-				in.text = s
-			}
-		}
 		list := huh.NewSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
 		return list.Title(title).Description(about).
@@ -143,14 +174,8 @@ func (in *input) show(f *screen.Form) huh.Field {
 	}
 	text := huh.NewInput()
 	in.describe = func(about string) { text.Description(about) }
-	text.Title(title).Description(about).Prompt("› ").Value(&in.text).
+	return text.Title(title).Description(about).Prompt("› ").Value(&in.text).
 		Validate(func(string) error { return in.judge(about) })
-	if value := f.Values[in.field.Name]; value != nil {
-		in.text = fmt.Sprint(value)
-	} else if in.field.Default != nil {
-		text.Placeholder(screen.Display(in.field, in.field.Default))
-	}
-	return text
 }
 
 // optionsOf are the options of a field, yes and no among them.
@@ -178,6 +203,8 @@ func (in *input) value() (any, error) {
 		return in.text, in.field.Check(in.text)
 	case in.text == nothing:
 		return in.field.Parse("")
+	case strings.TrimSpace(in.text) == "" && !in.field.Required:
+		return nil, nil // Parse would take the default, which the person has cleared
 	}
 	return in.field.Parse(screen.Typed(in.text))
 }
@@ -198,8 +225,7 @@ func (in *input) check() error {
 	if err == nil {
 		return nil
 	}
-	text := strings.TrimPrefix(err.Error(), fmt.Sprintf("field %q: ", in.field.Name))
-	return errors.New(safetext.Line(text, 200))
+	return errors.New(screen.Wrong(in.field, err))
 }
 
 func (d *form) init(width, height int) tea.Cmd {
@@ -232,11 +258,34 @@ func (d *form) update(msg tea.Msg) tea.Cmd {
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		msg = tea.WindowSizeMsg{Width: min(size.Width, 100), Height: max(size.Height-6, 8)}
 	}
-	next, cmd := d.huh.Update(msg)
-	d.huh = next.(*huh.Form)
+	cmd := d.pass(msg)
 	if d.huh.State == huh.StateCompleted {
 		d.keep()
 		d.end()
+	}
+	return cmd
+}
+
+// pass gives a message to the library. Its keys that leave a field do so by a later message; here
+// they do it at once, so that the next key goes to the next field.
+func (d *form) pass(msg tea.Msg) tea.Cmd {
+	field := d.huh.GetFocusedField()
+	filter, ok := field.(interface{ GetFiltering() bool })
+	filtering := ok && filter.GetFiltering()
+	_, cmd := d.huh.Update(msg)
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok || filtering {
+		return cmd
+	}
+	switch name := k.String(); {
+	case name == "shift+tab" && field != d.inputs[0].shown:
+		if cmd = d.huh.PrevField(); d.huh.GetFocusedField() == field {
+			cmd = d.huh.PrevGroup()
+		}
+	case (name == "enter" || name == "tab" && field != d.inputs[len(d.inputs)-1].shown) && field.Error() == nil:
+		if cmd = d.huh.NextField(); d.huh.GetFocusedField() == field {
+			cmd = d.huh.NextGroup()
+		}
 	}
 	return cmd
 }
