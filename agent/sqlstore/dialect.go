@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // Dialect says which database a [Store] is in.
@@ -113,11 +115,22 @@ func (d *dialect) now(ctx context.Context, q querier) (time.Time, error) {
 	return time.Unix(0, ns), nil
 }
 
+// modeTries is how often the journal mode is set while another process does so, 10 ms apart:
+// busy_timeout does not hold for this switch.
+const modeTries = 1000
+
 // durableSQLite has the file keep a write-ahead log, in which a commit is one write and
 // one sync, and readers need not wait for a writer.
 func durableSQLite(ctx context.Context, q querier) error {
 	var mode string
-	if err := one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+	err := one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode)
+	for try := 1; err != nil && strings.Contains(err.Error(), "database is locked") && try < modeTries; try++ {
+		if err := backoff.Sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+		err = one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode)
+	}
+	if err != nil {
 		return fmt.Errorf("set the journal mode: %w", err)
 	}
 	if mode != "wal" {
