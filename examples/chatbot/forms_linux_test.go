@@ -3,8 +3,7 @@ package main
 import "testing"
 
 // What was typed into a form stays there: after Esc at the same place, and after "edit" from the
-// first field. A default is a text that can be cleared, and a key right after Enter is for the next
-// field.
+// first field. A default is a text in its field, and a key right after Enter is for the next field.
 func TestFormKeepsWhatWasTyped(t *testing.T) {
 	m := openScreen(t)
 	m.enter("you ›", "Book a table for 4\r")

@@ -130,7 +130,8 @@ func newForm(f *screen.Form, before []*input) *form {
 // nothing is the value of an option that leaves a field without an answer.
 const nothing = "\x00nothing"
 
-// begin takes the value so far, or the default: the person can change both.
+// begin takes the value so far, or the default: the person can change both. Invisible characters of
+// a default are escaped, and sent as they are shown.
 func (in *input) begin(f *screen.Form) {
 	value := f.Value(in.field)
 	switch v := value.(type) {
@@ -139,6 +140,9 @@ func (in *input) begin(f *screen.Form) {
 		return
 	case string:
 		in.text = v
+		if len(optionsOf(in.field)) == 0 {
+			in.text = safetext.Exact(v)
+		}
 	case float64:
 		in.text = strconv.FormatFloat(v, 'f', -1, 64)
 	case nil:
