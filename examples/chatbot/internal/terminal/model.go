@@ -115,8 +115,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.quiet.over(msg)
 	case writtenMsg:
 		if msg.err != nil {
-			m.notice = safetext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
-			return nil
+			text := safetext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
+			return tea.Println(strings.Join(m.terminal.note(screen.Fail, text), "\n"))
 		}
 		return m.editor.update(msg)
 	case tea.KeyPressMsg:

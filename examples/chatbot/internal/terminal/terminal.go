@@ -264,11 +264,16 @@ func (t *Terminal) uncoloured(lines []string) []string {
 }
 
 func (t *Terminal) noteLocked(style screen.Style, text string) {
+	t.printLocked(t.note(style, text))
+}
+
+// note is a note as lines of the scrollback.
+func (t *Terminal) note(style screen.Style, text string) []string {
 	lines := wrap.Note(text, t.columns())
 	for i := range lines {
 		lines[i] = t.paint.Text(style, lines[i])
 	}
-	t.printLocked(lines)
+	return lines
 }
 
 // printLocked puts lines into the scrollback, in portions that fit on the screen.
