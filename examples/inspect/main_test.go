@@ -37,6 +37,15 @@ func TestMain(m *testing.M) {
 		}
 	case "silent":
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "exit":
+		fmt.Println("usage: server stdio")
+		fmt.Fprintln(os.Stderr, "API_KEY is not set")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(3)
+	case "chatty":
+		fmt.Println("listening")
+		fmt.Fprintln(os.Stderr, "waiting for the database")
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "odd":
 		if err := oddServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
@@ -223,7 +232,7 @@ func TestAllProfiles(t *testing.T) {
 // A server that does not get ready is told with the flag that gives it more time.
 func TestSilentServer(t *testing.T) {
 	status, out, _ := inspectFile(t, servers(`"silent":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`), "-timeout", "50ms")
-	if status != statusMissing || !strings.Contains(out, "not ready within 50ms (-timeout)") {
+	if status != statusMissing || !strings.Contains(out, "gave no answer within 50ms (-timeout)") {
 		t.Errorf("got %d and %s\nwant the flag named", status, out)
 	}
 }

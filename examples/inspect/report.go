@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -43,7 +44,8 @@ type serverReport struct {
 	Templates    []string                `json:"resourceTemplates,omitempty"`
 	Trouble      []string                `json:"trouble,omitempty"` // lists that failed
 
-	entry *config.Server // in the file
+	entry   *config.Server // in the file
+	timeout time.Duration  // for getting ready
 }
 
 type skippedTool struct {
@@ -86,7 +88,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for i := range file.Servers {
 		s := &file.Servers[i]
-		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s}
+		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeout}
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
 		switch {

@@ -69,7 +69,7 @@ func (s *serverReport) write(p *printer, detailed bool) {
 		p.line("  disabled")
 	}
 	if s.Error != "" {
-		p.line("  cannot be used: %s", reason(s.Error))
+		p.line("  cannot be used: %s", block(s.Error))
 	}
 	if s.Disabled || s.Error != "" {
 		return
@@ -85,7 +85,7 @@ func (s *serverReport) write(p *printer, detailed bool) {
 		p.line("  tool %s cannot be used: %s", line(t.Name), line(t.Error))
 	}
 	for _, trouble := range s.Trouble {
-		p.line("  trouble: %s", reason(trouble))
+		p.line("  trouble: %s", block(trouble))
 	}
 }
 
@@ -223,9 +223,9 @@ const (
 // line puts a server's text on one line.
 func line(text string) string { return safetext.Line(text, maxShown) }
 
-// reason is an error with its line breaks, the later lines indented. It names the
+// block is an error with its line breaks, the later lines indented. It names the
 // flag instead of the option behind it.
-func reason(text string) string {
+func block(text string) string {
 	text = strings.ReplaceAll(text, "(Options.ConnectTimeout)", "(-timeout)")
 	return strings.TrimLeft(safetext.Indent(safetext.Block(text, maxReason)), " ")
 }

@@ -95,7 +95,7 @@ func (s *serverReport) writeViews(p *printer) {
 	for _, v := range s.Views {
 		p.line("  view %s of %s", line(v.URI), line(strings.Join(v.Tools, ", ")))
 		if v.Error != "" {
-			p.line("    cannot be shown: %s", reason(v.Error))
+			p.line("    cannot be shown: %s", block(v.Error))
 			continue
 		}
 		for _, about := range []struct {

@@ -2,7 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +25,7 @@ func TestFirstStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, hint := range map[string]string{
-		"npx": "; the first start by npx installs the server: try -timeout 3m", "uvx": "; the first start by uvx installs the server: try -timeout 3m", "node": "",
+		"npx": "; the first start by npx installs the server: try -timeout 3m", "uvx": "; the first start by uvx installs the server: try -timeout 3m", "node": "; is it an MCP server, and one that speaks over standard input and output?",
 	} {
 		program := filepath.Join(t.TempDir(), name)
 		if err := os.Symlink(self, program); err != nil {
@@ -31,15 +35,16 @@ func TestFirstStart(t *testing.T) {
 		_, out, _ := inspectFile(t, file, "-timeout", "50ms")
 		_, _, stderr := inspectFile(t, file, "-timeout", "50ms", "-call", "x")
 		for _, got := range []string{out, stderr} {
-			if !strings.Contains(got, "not ready within 50ms (-timeout)") || !strings.HasSuffix(strings.TrimSpace(got), "gave no answer)"+hint) {
+			if !strings.HasSuffix(strings.TrimSpace(got), " runs, but gave no answer within 50ms (-timeout)"+hint) {
 				t.Errorf("%s: got %s, want it with %q at the end", name, got, hint)
 			}
 		}
 	}
 }
 
-// A URL where no server listens is told with what to do.
-func TestNobodyListens(t *testing.T) {
+// Of eight servers five are broken, each in its way. The summary says of each what is wrong and what helps, and
+// so does a call.
+func TestReasons(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +52,41 @@ func TestNobodyListens(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	status, out, _ := inspectFile(t, servers(fmt.Sprintf(`"web":{"url":"http://%s/mcp"}`, l.Addr())))
-	if status != statusMissing || !strings.Contains(out, "; is the server running? check the URL\n") {
-		t.Errorf("got %d, %s", status, out)
+	answer := func(status int) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(secure.Close)
+	child := func(name, role string) string {
+		return fmt.Sprintf(`%q:{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":%q}}`, name, role)
+	}
+	remote := func(name, url string) string { return fmt.Sprintf(`%q:{"url":%q}`, name, url) }
+	file := servers(demo, child("demo2", "demo"), child("demo3", "demo"), gone, child("ends", "exit"), child("chatty", "chatty"),
+		remote("nobody", "http://"+l.Addr().String()+"/mcp"), remote("path", answer(404)+"/mcp"), remote("key", answer(401)),
+		remote("certificate", secure.URL))
+	_, out, _ := inspectFile(t, file, "-timeout", "3s")
+	if !strings.HasPrefix(out, "3 of 10 servers can be used\n") {
+		t.Errorf("got %s", out)
+	}
+	for name, want := range map[string][]string{
+		"gone":        {`server "gone": start "/does/not/exist": `},
+		"ends":        {`inspect.test`, `" came to its end: exit status 3; what it wrote to standard output is no message of a server: "usage: server stdio"; it wrote to stderr:`, "\n    API_KEY is not set\n"},
+		"chatty":      {`" runs, but gave no answer within 3s (-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`, "\n    waiting for the database"},
+		"nobody":      {`server "nobody": the server cannot be reached: is the server running? check the URL (dial tcp `},
+		"path":        {`server "path": there is no MCP server at this URL: check its path, which often ends with /mcp or /sse (HTTP status 404 of `},
+		"key":         {`server "key": the server wants a sign-in: add the flags -sign-in -server "key", or a token in its "headers"`},
+		"certificate": {`server "certificate": this machine does not trust the certificate of the server: check the URL; for a server of your own, SSL_CERT_FILE`},
+	} {
+		_, about, _ := strings.Cut(out, "\n\n"+name+": ")
+		about, _, _ = strings.Cut(about, "\n\n")
+		_, _, called := inspectFile(t, file, "-timeout", "3s", "-server", name, "-call", "x")
+		for _, w := range want {
+			if !strings.Contains(about+"\n", w) || !strings.Contains(called, strings.ReplaceAll(w, "\n    ", "\n")) {
+				t.Errorf("%s: got\n%s\nand for a call\n%s\nwant %q", name, about, called, w)
+			}
+		}
 	}
 }

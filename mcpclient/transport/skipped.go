@@ -44,22 +44,24 @@ func (s *skippedLines) explain(err error) error {
 	if s.count == 0 {
 		return err
 	}
-	return &skippedError{err, s.count, s.latest}
+	return &SkippedError{err, s.count, s.latest}
 }
 
-// skippedError is the error of a connection on which lines were skipped.
-type skippedError struct {
-	error
-	count  int
-	latest string
+// SkippedError is the error of a connection on which the server wrote lines that are no
+// messages. A program that is no server, or writes its log there, is often the reason.
+type SkippedError struct {
+	Err    error
+	Count  int    // of the lines
+	Latest string // the last of them, at most 1 KiB
 }
 
-func (e *skippedError) Error() string {
-	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.count, e.latest)
-	if ended, ok := e.error.(*ProcessError); ok { // its text ends with what the server wrote
-		return ended.with(skipped)
+func (e *SkippedError) Error() string {
+	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.Count, e.Latest)
+	if longer, ok := e.Err.(interface{ with(more string) string }); ok { // its text ends with what the server wrote
+		return longer.with(skipped)
 	}
-	return e.error.Error() + skipped
+	return e.Err.Error() + skipped
 }
 
-func (e *skippedError) Unwrap() error { return e.error }
+// Unwrap returns Err.
+func (e *SkippedError) Unwrap() error { return e.Err }

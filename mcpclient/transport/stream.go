@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -118,15 +117,10 @@ func (s *stream) Explain(err error) error {
 	if s.Err() != nil {
 		return err
 	}
-	if name := s.name(); name != "" {
-		err = fmt.Errorf("%w (%s gave no answer)", err, name)
-	}
+	silence := &SilenceError{Err: err, Server: s.name()}
 	if _, told := errors.AsType[*ProcessError](err); told {
-		return err
+		return silence
 	}
-	err = s.lines.skipped.explain(err)
-	if said := s.stderr(); said != "" {
-		err = fmt.Errorf("%w; the server%s", err, onStderr(said))
-	}
-	return err
+	silence.Stderr = s.stderr()
+	return s.lines.skipped.explain(silence)
 }

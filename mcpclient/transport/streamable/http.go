@@ -118,7 +118,7 @@ func (t *HTTP) Identity() string { return "http " + t.URL }
 
 // Explain implements [transport.Explainer].
 func (c *conn) Explain(err error) error {
-	return fmt.Errorf("%w (%s gave no answer)", err, c.shown())
+	return &transport.SilenceError{Err: err, Server: c.shown()}
 }
 
 // shown is the URL without secrets.

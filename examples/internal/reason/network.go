@@ -1,0 +1,88 @@
+package reason
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+)
+
+const (
+	checkURL = "is the server running? check the URL"
+	hangsUp  = "the server hangs up: check the URL, also http:// or https://"
+)
+
+// refused is why a server over HTTP did not take a request.
+func refused(e *streamable.HTTPError) string {
+	text := ""
+	switch e.Status {
+	case http.StatusForbidden:
+		text = "the server does not let you in: its operator can allow your key or account"
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		text = "there is no MCP server at this URL: check its path, which often ends with /mcp or /sse"
+	case http.StatusTooManyRequests:
+		text = "the server has too much to do: try again later"
+	default:
+		switch {
+		case e.Status >= 500:
+			text = "the server is out of order: try again later, or tell its operator"
+		case e.Status >= 300 && e.Status < 400:
+			text = "the server has another address: write that in the file"
+		default:
+			text = "the server does not take the request: check the URL and the headers"
+		}
+	}
+	text += fmt.Sprintf(" (HTTP status %d of %s)", e.Status, e.URL)
+	if said := strings.TrimSpace(e.Body); said != "" && !strings.HasPrefix(said, "<") { // a page is for browsers
+		text += "; it says: " + safetext.Line(said, 300)
+	}
+	return text
+}
+
+// network is why a server could not be reached, "" if it is not the network.
+func network(err error) string {
+	text, of := "", err
+	op, isOp := errors.AsType[*net.OpError](err)
+	name, isName := errors.AsType[*net.DNSError](err)
+	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isRecord := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case isCertificate:
+		text, of = certificateOf(certificate.Err)
+	case isRecord || errors.Is(err, http.ErrSchemeMismatch):
+		return "the server does not speak https: does its URL begin with http://?"
+	case isName && name.IsNotFound:
+		return fmt.Sprintf("there is no host %s: check the URL", safetext.Line(name.Name, 300))
+	case isOp && op.Op == "proxyconnect":
+		text, of = "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY", op
+	case isOp && op.Op == "dial":
+		text, of = "the server cannot be reached: "+checkURL, op
+	case isOp:
+		text, of = hangsUp, op
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		text, of = hangsUp, io.EOF
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", text, safetext.Line(of.Error(), 300))
+}
+
+// certificateOf is what is wrong with a server's certificate.
+func certificateOf(err error) (string, error) {
+	host, isHost := errors.AsType[x509.HostnameError](err)
+	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	switch {
+	case isHost:
+		return "the certificate of the server is for another host: check the URL", host
+	case isInvalid && invalid.Reason == x509.Expired:
+		return "the certificate of the server is not valid today: its operator has to renew it, or the clock of this machine is wrong", invalid
+	}
+	return "this machine does not trust the certificate of the server: check the URL; for a server of your own, SSL_CERT_FILE names a file with its certificate", err
+}

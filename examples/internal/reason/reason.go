@@ -1,0 +1,126 @@
+// Package reason says why a server cannot be used, and what helps, to a person who has to
+// mend it and does not program.
+package reason
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+)
+
+// Server is a server that may fail to connect.
+type Server struct {
+	Transport mcpclient.Transport
+	Timeout   time.Duration // for connecting
+	Flag      string        // of the program, that sets Timeout
+}
+
+// Explain says why err keeps the server from use. The result wraps err; an error without
+// an explanation stays as it is.
+func (s Server) Explain(err error) error {
+	if told := signin.Explain(err); told != err {
+		return told
+	}
+	if text := s.explain(err); text != "" {
+		return &explained{text, err}
+	}
+	return err
+}
+
+// explained is an error with another text.
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text }
+func (e *explained) Unwrap() error { return e.err }
+
+func (s Server) explain(err error) string {
+	process, isProcess := errors.AsType[*transport.ProcessError](err)
+	status, isStatus := errors.AsType[*streamable.HTTPError](err)
+	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
+	switch {
+	case isProcess && errors.Is(err, mcpclient.ErrClosed):
+		return ended(process, err)
+	case isProcess:
+		return process.Status
+	case errors.Is(err, context.DeadlineExceeded):
+		return s.silent(err)
+	case isStatus:
+		return refused(status)
+	case errors.Is(err, mcp.ErrInvalidResult):
+		return s.strange(err)
+	case isRPC:
+		return fmt.Sprintf("the server refuses to begin: %v; its operator may know why", rpc)
+	}
+	return network(err)
+}
+
+// strange is what is wrong with an answer that is not of the protocol.
+func (s Server) strange(err error) string {
+	what := "what answers at the URL does not speak MCP: check the URL, above all its path"
+	if _, started := s.Transport.(*mcpclient.Command); started {
+		what = "the program does not speak MCP as it is specified: is there a newer version of it?"
+	}
+	for cause := errors.Unwrap(err); cause != nil && cause != mcp.ErrInvalidResult; cause = errors.Unwrap(cause) {
+		err = cause // without what was being done
+	}
+	return fmt.Sprintf("%s (%s)", what, safetext.Line(err.Error(), 500))
+}
+
+// ended is why a program came to its end.
+func ended(p *transport.ProcessError, err error) string {
+	text := fmt.Sprintf("the program %q came to its end: %s", p.Command, p.Status)
+	if skipped, ok := errors.AsType[*transport.SkippedError](err); ok {
+		text += fmt.Sprintf("; what it wrote to standard output is no message of a server: %q", skipped.Latest)
+	}
+	if p.Stderr == "" {
+		return text + "; it did not say why: run its command and args in a terminal"
+	}
+	return text + "; it wrote to stderr:\n" + p.Stderr
+}
+
+// silent is why a server did not get ready in time.
+func (s Server) silent(err error) string {
+	what := "the server"
+	c, started := s.Transport.(*mcpclient.Command)
+	if started {
+		what = fmt.Sprintf("the program %q runs, but", c.Path)
+	}
+	text := fmt.Sprintf("%s gave no answer within %v (%s)", what, s.Timeout, s.Flag)
+	skipped, writes := errors.AsType[*transport.SkippedError](err)
+	switch {
+	case started && installs(c.Path):
+		text += fmt.Sprintf("; the first start by %s installs the server: try %s 3m", safetext.Line(filepath.Base(c.Path), 100), s.Flag)
+	case writes:
+		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: does it need another argument to speak MCP there?", skipped.Latest)
+	case started:
+		text += "; is it an MCP server, and one that speaks over standard input and output?"
+	default:
+		text += "; " + checkURL
+	}
+	if silence, ok := errors.AsType[*transport.SilenceError](err); ok && silence.Stderr != "" {
+		text += "; it wrote to stderr:\n" + silence.Stderr
+	}
+	return text
+}
+
+// installers are programs that install a server when it is started for the first time.
+var installers = []string{"npx", "uvx", "bunx", "pnpx"}
+
+func installs(program string) bool {
+	name := filepath.Base(program)
+	return slices.Contains(installers, strings.TrimSuffix(name, filepath.Ext(name)))
+}
