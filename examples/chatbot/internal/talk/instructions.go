@@ -27,7 +27,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 		if server.Err != nil || server.Ended != nil || !withInstructions {
 			continue
 		}
-		text := safetext.Line(server.Client.Server().Instructions, maxInstructions)
+		text := shortened(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)
 		length := utf8.RuneCountInString(text)
 		switch {
 		case length == 0:
@@ -43,4 +43,12 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 		}
 	}
 	return b.String()
+}
+
+// shortened is a text of at most so many characters.
+func shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
 }

@@ -144,14 +144,14 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 }
 
 // promptArguments reads key=value pairs; a word without = belongs to the value
-// before it.
+// before it. A value may stand in double quotes, and have any word there.
 func promptArguments(words []string) (map[string]string, error) {
 	given := map[string]string{}
 	last := ""
-	for _, w := range words {
+	for i, w := range words {
 		key, value, found := strings.Cut(w, "=")
 		switch {
-		case found && key != "":
+		case found && key != "" && !quoteOpen(given[last], words[i:]):
 			given[key], last = value, key
 		case last != "":
 			given[last] += " " + w
@@ -159,7 +159,18 @@ func promptArguments(words []string) (map[string]string, error) {
 			return nil, fmt.Errorf("want key=value, got %s", safetext.Line(w, 80))
 		}
 	}
+	for key, value := range given {
+		if strings.Count(value, `"`) == 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) {
+			given[key] = strings.Trim(value, `"`)
+		}
+	}
 	return given, nil
+}
+
+// quoteOpen reports whether a value begins with a quote that one of the next words ends.
+func quoteOpen(value string, next []string) bool {
+	return strings.HasPrefix(value, `"`) && strings.Count(value, `"`) == 1 &&
+		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
 }
 
 // addressee takes the name of a server from the beginning of an argument, as in

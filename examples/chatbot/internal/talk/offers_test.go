@@ -1,32 +1,33 @@
 package talk
 
 import (
+	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestAddressee(t *testing.T) {
-	servers := []adapter.ServerStatus{{Name: "my"}, {Name: "my files"}, {Name: "x"}}
-	for argument, want := range map[string]string{
-		"file:///a":              "|file:///a",
-		"@my file:///a":          "my|file:///a",
-		"@my files file:///a":    "my files|file:///a",
-		"@my files":              "my files|",
-		"@my  evening city=Rome": "my|evening city=Rome",
-		"@myfiles file:///a":     "no server with resources is called myfiles file:///a",
-		"@":                      "no server with resources is called ",
+// A value goes up to the next key, with or without quotes. Quotes around a value are not a part of it, and keys
+// within them are no keys.
+func TestPromptArguments(t *testing.T) {
+	for typed, want := range map[string]map[string]string{
+		`city=Oslo people=2`:       {"city": "Oslo", "people": "2"},
+		`city=New York people=2`:   {"city": "New York", "people": "2"},
+		`city="New York" people=2`: {"city": "New York", "people": "2"},
+		`q="a=b and c=d" n=1`:      {"q": "a=b and c=d", "n": "1"},
+		`q="" n="1"`:               {"q": "", "n": "1"},
+		`q="a" or "b"`:             {"q": `"a" or "b"`},
+		`height=5" width=3`:        {"height": `5"`, "width": "3"},
+		`q="open n=1`:              {"q": `"open`, "n": "1"},
+		`a="x" b="y z"`:            {"a": "x", "b": "y z"},
+		`sum=a = b`:                {"sum": "a = b"},
 	} {
-		server, rest, err := addressee(servers, "resources", argument)
-		got := "|" + rest
-		switch {
-		case err != nil:
-			got = err.Error()
-		case server != nil:
-			got = server.Name + got
+		got, err := promptArguments(strings.Fields(typed))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want +got\n%s", typed, err, diff)
 		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", argument, got, want)
-		}
+	}
+	if _, err := promptArguments([]string{"Oslo"}); err == nil || err.Error() != "want key=value, got Oslo" {
+		t.Errorf("got %v", err)
 	}
 }
