@@ -251,7 +251,10 @@ func TestServerThatVanishes(t *testing.T) {
 // No call hangs without a bound, and the error names the flag.
 func TestWedgedServer(t *testing.T) {
 	path := configure(t, map[string]string{"w": "wedge"})
-	const idle, whole = "; -idle-timeout gives it longer\n", "; -call-timeout gives it longer\n"
+	const (
+		idle  = ": neither an answer nor progress within 3s; -idle-timeout gives it longer, or the server's \"timeout\" in the file\n"
+		whole = ": no answer within 3s; -call-timeout gives it longer\n"
+	)
 	for _, tt := range []struct {
 		prompt, flag, want string
 		status             int

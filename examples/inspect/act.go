@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -22,6 +23,11 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
+	about := r.byName[s.Name]
+	var idle []mcpclient.CallOption
+	if silence := about.entry.Timeout; silence > 0 {
+		idle = append(idle, mcpclient.WithIdleTimeout(silence))
+	}
 	before := asked.declined()
 	status := statusFine
 	var answer any
@@ -29,7 +35,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 	switch {
 	case o.call != "":
 		var result *mcp.CallToolResult
-		if result, err = callTool(ctx, s, o); err == nil {
+		if result, err = callTool(ctx, s, o, idle); err == nil {
 			answer, text = result, contents(result.Content...)
 			if len(result.Content) == 0 && result.StructuredContent != nil {
 				text = safetext.EscapeJSON(string(result.StructuredContent))
@@ -40,12 +46,12 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 		}
 	case o.read != "":
 		var result *mcp.ReadResourceResult
-		if result, err = s.Client.ReadResource(ctx, o.read); err == nil {
+		if result, err = s.Client.ReadResource(ctx, o.read, idle...); err == nil {
 			answer, text = result, resource(result)
 		}
 	default:
 		var result *mcp.GetPromptResult
-		if result, err = s.Client.GetPrompt(ctx, o.prompt, o.blanks); err == nil {
+		if result, err = s.Client.GetPrompt(ctx, o.prompt, o.blanks, idle...); err == nil {
 			answer, text = result, messages(result)
 		}
 	}
@@ -60,7 +66,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 	case refused:
 		status, err = statusFailed, fmt.Errorf("the server refused: %w", err)
 	case err != nil:
-		status = statusMissing
+		status, err = statusMissing, about.explain(err)
 	}
 	if declined {
 		status = statusAsked
@@ -105,13 +111,13 @@ func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err 
 	return s, nil
 }
 
-func callTool(ctx context.Context, s adapter.ServerStatus, o *options) (*mcp.CallToolResult, error) {
+func callTool(ctx context.Context, s adapter.ServerStatus, o *options, idle []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	var names []string
 	for _, t := range s.Tools {
 		names = append(names, t.Definition().Name)
 	}
 	if slices.Contains(names, o.call) {
-		return s.Client.CallTool(ctx, o.call, o.arguments)
+		return s.Client.CallTool(ctx, o.call, o.arguments, idle...)
 	}
 	for _, t := range s.Skipped {
 		if t.Name == o.call {

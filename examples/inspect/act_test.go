@@ -24,7 +24,7 @@ func TestAct(t *testing.T) {
 		"unusable tool":   {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
 		"excluded tool":   {strings.Replace(servers(demo), `"env"`, `"excludeTools":["add"],"env"`, 1), []string{"-call", "add"}, statusMissing, "", `there is no tool "add" to use`},
 		"resource":        {both, []string{"-server", "odd", "-read", "odd://text"}, statusFine, "odd://text:\n" + shown + "odd://\\x1b[2J:\n[x/\\x1b[2J, 3 bytes; -json has them]\n", ""},
-		"no answer":       {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "read resource"},
+		"no answer":       {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "came to its end: exit status 2; it wrote to stderr:"},
 		"no resource":     {both, []string{"-server", "demo", "-read", "demo://none"}, statusFailed, "", "the server refused: read resource"},
 		"prompt":          {both, []string{"FILE", "-server", "odd", "-prompt", "say", "what=a=b "}, statusFine, "user:\n  a=b two\n  lines\\x1b[2J\\u009b31m\\u202e\n", ""},
 		"two servers":     {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
@@ -73,5 +73,17 @@ func TestParameters(t *testing.T) {
 	}
 	if got := parameters(raw); len(got) != maxParameters+1 || got[maxParameters] != "… 10 more" {
 		t.Errorf("got %d lines, want %d", len(got), maxParameters+1)
+	}
+}
+
+// The timeout of the file bounds the silence of whatever is asked.
+func TestTimeoutOfTheFile(t *testing.T) {
+	file := servers(`"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
+	for _, flags := range [][]string{{"-call", "wedge"}, {"-read", "wedge://x"}, {"-prompt", "wedge"}} {
+		status, out, stderr := inspectFile(t, file, flags...)
+		const want = "inspect: neither an answer nor progress within 50ms; the server's \"timeout\" in the file gives it longer\n"
+		if status != statusMissing || out != "" || stderr != want {
+			t.Errorf("%v: got %d, %s%s\nwant %s", flags, status, out, stderr, want)
+		}
 	}
 }

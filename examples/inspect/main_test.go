@@ -46,6 +46,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("listening")
 		fmt.Fprintln(os.Stderr, "waiting for the database")
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "wedge":
+		if err := wedge().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
 	case "odd":
 		if err := oddServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
@@ -77,6 +81,24 @@ func oddServer() *sdk.Server {
 	})
 	add("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`)
 	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"],"description":"\u009b31m\u3164"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)
+	return s
+}
+
+// wedge is a server that gives no answer.
+func wedge() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "wedge"}, nil)
+	s.AddTool(&sdk.Tool{Name: "wedge", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	s.AddResource(&sdk.Resource{URI: "wedge://x", Name: "x"}, func(ctx context.Context, _ *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "wedge"}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	return s
 }
 

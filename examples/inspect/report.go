@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -168,7 +169,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		return
 	}
 	if status.Ended != nil {
-		s.Trouble = append(s.Trouble, status.Ended.Error())
+		s.Trouble = append(s.Trouble, s.explain(status.Ended).Error())
 	}
 	server := status.Client.Server()
 	s.Revision, s.Info, s.Capabilities, s.Instructions = server.Revision, &server.Info, &server.Capabilities, server.Instructions
@@ -184,19 +185,19 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
 	}
 	if server.Capabilities.Prompts != nil {
-		s.Prompts = listed(s, status.Client.Prompts(ctx), func(p *mcp.Prompt) *mcp.Prompt { return p })
+		s.Prompts = listed(s, "prompts", status.Client.Prompts(ctx), func(p *mcp.Prompt) *mcp.Prompt { return p })
 	}
 	if server.Capabilities.Resources != nil {
-		s.Resources = listed(s, status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
-		s.Templates = listed(s, templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
+		s.Templates = listed(s, "templates of resources", templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
 }
 
 // listed returns what is shown of a server's list, and notes an incomplete list.
-func listed[T, V any](s *serverReport, all iter.Seq2[*T, error], shown func(*T) V) (list []V) {
+func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], shown func(*T) V) (list []V) {
 	for v, err := range all {
 		if err != nil {
-			s.Trouble = append(s.Trouble, err.Error())
+			s.Trouble = append(s.Trouble, s.incomplete(what, err))
 			break
 		}
 		if list = append(list, shown(v)); len(list) == maxListed {
@@ -204,6 +205,18 @@ func listed[T, V any](s *serverReport, all iter.Seq2[*T, error], shown func(*T) 
 		}
 	}
 	return list
+}
+
+// incomplete is why a list is not whole.
+func (s *serverReport) incomplete(what string, err error) string {
+	rpc, refused := errors.AsType[*mcp.RPCError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("the %s did not come within %v (-timeout)", what, s.timeout)
+	case refused:
+		return fmt.Sprintf("the server does not list its %s: %v", what, rpc)
+	}
+	return fmt.Sprintf("the list of %s is not whole: %v", what, err)
 }
 
 // fillProfile adds the definitions for a provider.

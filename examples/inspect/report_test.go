@@ -2,9 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,7 +43,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
 		go answerLists(t, conn)
-		about := &serverReport{Name: "slow"}
+		about := &serverReport{Name: "slow", timeout: 7 * time.Second}
 		r := &report{Servers: []*serverReport{about}, byName: map[string]*serverReport{"slow": about}}
 		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}
 		start := time.Now()
@@ -56,9 +56,22 @@ func TestListThatDoesNotCome(t *testing.T) {
 		if err := r.inspect(t.Context(), tools, o); err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || !strings.Contains(about.Trouble[0], "deadline exceeded") {
+		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-timeout)" {
 			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
 		}
 		_ = conn.Close()
 	})
+}
+
+// A list that the server refuses, or that breaks off, is told by its name.
+func TestIncomplete(t *testing.T) {
+	s := &serverReport{}
+	for want, err := range map[string]error{
+		"the server does not list its prompts: server error -32603: down": fmt.Errorf("prompts/list: %w", &mcp.RPCError{Code: mcp.CodeInternalError, Message: "down"}),
+		"the list of prompts is not whole: odd":                           errors.New("odd"),
+	} {
+		if got := s.incomplete("prompts", err); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }

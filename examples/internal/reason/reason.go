@@ -26,7 +26,7 @@ type Server struct {
 	Flag      string        // of the program, that sets Timeout
 }
 
-// Explain says why err keeps the server from use. The result wraps err; an error without
+// Explain says why err keeps the server from use, or a call from its answer. The result wraps err; an error without
 // an explanation stays as it is.
 func (s Server) Explain(err error) error {
 	if told := signin.Explain(err); told != err {
@@ -51,11 +51,14 @@ func (s Server) explain(err error) string {
 	process, isProcess := errors.AsType[*transport.ProcessError](err)
 	status, isStatus := errors.AsType[*streamable.HTTPError](err)
 	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
+	late, isLate := errors.AsType[*mcpclient.TimeoutError](err)
 	switch {
 	case isProcess && errors.Is(err, mcpclient.ErrClosed):
 		return ended(process, err)
 	case isProcess:
 		return process.Status
+	case isLate && late.Idle:
+		return fmt.Sprintf("neither an answer nor progress within %v; the server's \"timeout\" in the file gives it longer", late.Limit)
 	case errors.Is(err, context.DeadlineExceeded):
 		return s.silent(err)
 	case isStatus:

@@ -90,20 +90,21 @@ func result(e *agent.ToolEnd) (Style, string) {
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = safetext.Line(e.Result.Err.Error(), MaxFailure) + Longer(e.Result.Err)
+		text = safetext.Line(Told(e.Result.Err).Error(), MaxFailure)
 	}
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }
 
-// Longer names the flag for more time, if a call took too long.
-func Longer(err error) string {
+// Told is an error for a person: if a call took too long, how long, and what gives it longer.
+func Told(err error) error {
 	switch late, ok := errors.AsType[*mcpclient.TimeoutError](err); {
 	case !ok:
-		return ""
+		return err
 	case late.Idle:
-		return "; -idle-timeout gives it longer"
+		return fmt.Errorf("neither an answer nor progress within %v; -idle-timeout gives it longer, or the server's \"timeout\" in the file", late.Limit)
+	default:
+		return fmt.Errorf("no answer within %v; -call-timeout gives it longer", late.Limit)
 	}
-	return "; -call-timeout gives it longer"
 }
 
 // Indented is a line of a peer's text with the indent that the program's lines do not have.

@@ -289,7 +289,7 @@ func (s *Session) fail(err error) {
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
 		err = failed // a person knows that the model was asked, and counts no turns
 	}
-	Fail(s.Screen, fmt.Errorf("%w%s%s", err, s.Model.hint(err), screen.Longer(err)))
+	Fail(s.Screen, fmt.Errorf("%w%s", screen.Told(err), s.Model.hint(err)))
 }
 
 // Fail shows an error on one line.
