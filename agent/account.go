@@ -26,12 +26,12 @@ const (
 
 // ErrLimit is the error of a run that cannot pay for an answer: what Limits.Tokens or
 // Limits.Cost leave is not enough for another call of the model.
-var ErrLimit = errors.New("agent: the run has not enough left for an answer")
+var ErrLimit = errors.New("the run has not enough left for an answer")
 
 // ErrUncounted is the error of a run with Limits.Cost whose model does not report the tokens
 // of its replies. A model reports them in GenerationInfo, as InputTokens and OutputTokens or by the names of
 // its provider; a scripted one by agenttest.Step.Using.
-var ErrUncounted = errors.New("agent: the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
+var ErrUncounted = errors.New("the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
 	"have it report InputTokens and OutputTokens in GenerationInfo (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
 
 // limitError is an [ErrLimit] at a limit.

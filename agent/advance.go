@@ -87,7 +87,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	}
 	l, err := a.hold(ctx, key)
 	if err != nil {
-		return Next{}, fmt.Errorf("advance run %q: %w", key.ID, err)
+		return Next{}, fmt.Errorf("advance: %w", err)
 	}
 	var next Next
 	d := &session{agent: a}
@@ -116,7 +116,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	}
 	l, err := a.hold(ctx, key)
 	if err != nil {
-		return "", fmt.Errorf("cancel run %q: %w", key.ID, err)
+		return "", fmt.Errorf("cancel: %w", err)
 	}
 	defer l.hold.release()
 	if !l.state.Status.Ended() {

@@ -15,7 +15,7 @@ import (
 
 // ErrAsk is what an [adapter.ApproveFunc] returns, possibly wrapped, to have a person
 // asked: the run opens a question, see [Options.Answer].
-var ErrAsk = errors.New("agent: a person is asked")
+var ErrAsk = errors.New("a person is asked")
 
 // AskPerson is an [adapter.ApproveFunc] that has a person asked about each call.
 func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {

@@ -95,7 +95,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in 
 		if l.state.Status == run.Waiting {
 			return nil, &waitingError{l.state}
 		}
-		return nil, fmt.Errorf("run %q: %w", o.key.ID, ErrRunning)
+		return nil, &runningError{o.key.ID}
 	}
 	l.first = []run.Change{&run.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
 	return l, nil
@@ -138,11 +138,11 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*
 // load reads the run from the store.
 func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	log, err := a.runs().Load(ctx, key)
-	if err == nil {
-		l.answers = log.Answers
-		l.state, err = run.Fold(log.Records)
-	}
 	if err != nil {
+		return err
+	}
+	l.answers = log.Answers
+	if l.state, err = run.Fold(log.Records); err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
 	return nil
@@ -209,7 +209,7 @@ func (a *Agent) runs() run.Store { return ownRuns{a.opts.Store, a.opts.Name} }
 func (s ownRuns) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	log, err := s.Store.Load(ctx, key)
 	if err == nil && log.Head.Agent != s.agent {
-		return nil, fmt.Errorf("the run is of agent %q, and this is %q", log.Head.Agent, s.agent)
+		return nil, fmt.Errorf("load run %q: it is of agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
 	}
 	return log, err
 }
@@ -249,7 +249,7 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 // answer to a question counts. A run of another agent is refused.
 func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
 	if a.opts.Store == nil {
-		return errNoStore
+		return fmt.Errorf("answer questions: %w", errNoStore)
 	}
 	return run.Submit(ctx, a.runs(), key, answers...)
 }
@@ -258,11 +258,11 @@ func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) 
 // process. [run.OpenAsks] has the questions of all runs.
 func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 	if a.opts.Store == nil {
-		return nil, fmt.Errorf("questions of run %q: %w", key.ID, errNoStore)
+		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
 	log, err := a.runs().Load(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("questions of run %q: %w", key.ID, err)
+		return nil, fmt.Errorf("read questions: %w", err)
 	}
 	return log.Asks()
 }
@@ -271,7 +271,7 @@ func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 // its questions are answered, see [Agent.Resume]. Result.Asks has them. [As] and [ResumeAs] return
 // it for a run that has begun to wait, [Agent.Run] only if it is given an input for a run that
 // waits already.
-var ErrWaiting = errors.New("agent: the run waits for answers to its questions")
+var ErrWaiting = errors.New("the run waits for answers to its questions")
 
 // waitingError is ErrWaiting with the run that waits.
 type waitingError struct{ state *run.State }
@@ -284,7 +284,16 @@ func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 
 // ErrRunning says that a run takes no input because it has no answer to the last one yet, and no
 // process works on it.
-var ErrRunning = errors.New("agent: the run has no answer yet; go on with it by Resume or Recover")
+var ErrRunning = errors.New("the run has no answer yet; go on with it by Resume or Recover")
+
+// runningError is ErrRunning with the id of the run.
+type runningError struct{ id string }
+
+func (e *runningError) Error() string {
+	return fmt.Sprintf("%q has no answer yet; go on with it by Resume or Recover", e.id)
+}
+
+func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState goes on with a run of an agent without a store: state is [Result.State] of
 // a run that waits. The run and the state are the same, so resume a state once.

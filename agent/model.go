@@ -20,7 +20,7 @@ import (
 
 // ErrNoAnswer is the error of a run whose model gave neither text nor tool calls, or asked
 // for tools where it had to answer. The run's messages are still good: asking again may help.
-var ErrNoAnswer = errors.New("agent: the model gave no answer")
+var ErrNoAnswer = errors.New("the model gave no answer")
 
 // finalOf is the limit for which the model has to answer, "" if it may go on.
 func finalOf(stop StopReason) string {

@@ -26,7 +26,7 @@ const maxRepairs = 2
 
 // ErrNoOutput is the error of a run whose model gives no answer in the form that [As] asks
 // for. The result has what it said.
-var ErrNoOutput = errors.New("agent: the model gave no answer in the form that it was asked for")
+var ErrNoOutput = errors.New("the model gave no answer in the form that it was asked for")
 
 // As runs the agent for an answer of type T, a struct, with the schema of T: see
 // [adapter.Func] for the tags of its fields. If the model's host holds text to a schema,
@@ -148,9 +148,9 @@ func outputFor[T any]() (*output, error) {
 	}
 	switch {
 	case t.Kind() != reflect.Struct && t.Kind() != reflect.Map:
-		return nil, fmt.Errorf("agent: a structured answer is a struct, and %v is none: make it a field of one", t)
+		return nil, fmt.Errorf("run agent: a structured answer is a struct, and %v is none: make it a field of one", t)
 	case err != nil:
-		return nil, fmt.Errorf("agent: a structured answer of type %v: %w", t, err)
+		return nil, fmt.Errorf("run agent: a structured answer: %w", err)
 	}
 	return &output{of: t, schema: schema, fits: func(answer json.RawMessage) error { return json.Unmarshal(answer, new(T)) }}, nil
 }

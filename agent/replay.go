@@ -28,13 +28,13 @@ import (
 func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := a.replay(ctx, key, after, func(e Event) bool { return yield(e, nil) }); err != nil {
-			yield(nil, fmt.Errorf("replay run %q: %w", key.ID, err))
+			yield(nil, fmt.Errorf("replay: %w", err))
 		}
 	}
 }
 
 // ErrPosition says that a run has no such position.
-var ErrPosition = errors.New("agent: the run has no such position")
+var ErrPosition = errors.New("the run has no such position")
 
 // replay folds the records of a run, and makes the events of each.
 func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield func(Event) bool) error {
@@ -49,10 +49,10 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	s := new(run.State)
 	for i, r := range log.Records {
 		if err := run.Apply(s, r); err != nil {
-			return err
+			return fmt.Errorf("run %q: %w", key.ID, err)
 		}
 		if s.Agent.Name != a.opts.Name {
-			return fmt.Errorf("the run is of agent %q, and this is %q", s.Agent.Name, a.opts.Name)
+			return fmt.Errorf("run %q is of agent %q, and this is %q", key.ID, s.Agent.Name, a.opts.Name)
 		}
 		var next run.Change
 		if i+1 < len(log.Records) {
@@ -68,7 +68,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		}
 	}
 	if after.Seq > s.Seq {
-		return fmt.Errorf("position %v is behind the last record, %d: %w", after, s.Seq, ErrPosition)
+		return fmt.Errorf("run %q: position %v is behind the last record, %d: %w", key.ID, after, s.Seq, ErrPosition)
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ func ResultOf(s *run.State) *Result {
 
 // The errors of a run that is over without an answer. [run.State].Error says why.
 var (
-	ErrFailed    = errors.New("agent: the run has failed")
-	ErrCancelled = errors.New("agent: the run was cancelled")
+	ErrFailed    = errors.New("the run has failed")
+	ErrCancelled = errors.New("the run was cancelled")
 )
 
 // failure is the error of a run that is over without an answer.

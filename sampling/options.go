@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -122,7 +123,7 @@ func (o *Options) check(model string) error {
 func (o *Options) checkPrices(model string) error {
 	if o.Prices != nil {
 		if err := o.Prices.Check(); err != nil {
-			return err
+			return fmt.Errorf("Options.Prices: %w", err)
 		}
 	}
 	limits := []map[string]int64{o.Limits.Cost, o.Limits.Server.Cost, o.Limits.Call.Cost}

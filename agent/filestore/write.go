@@ -77,7 +77,7 @@ func (s *Store) syncDir() error {
 func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record, answers ...run.Answer) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := run.CheckAppend(t.head.Head, lease, next, records); err != nil {
-			return err
+			return &named{err}
 		}
 		l := &line{Records: records, Head: t.head.follow(next)}
 		if len(answers) > 0 {
@@ -86,7 +86,7 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, reco
 				return err
 			}
 			if l.Answers, err = run.CheckAnswers(log.tip.head.Head, log.answers, answers); err != nil {
-				return err
+				return &named{err}
 			}
 			l.Head = l.Head.answered(asksOf(l.Answers))
 		}
@@ -129,7 +129,7 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 		fresh, err := run.CheckAnswers(log.tip.head.Head, log.answers, answers)
 		switch {
 		case err != nil:
-			return err
+			return &named{err}
 		case len(fresh) > 0:
 			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asksOf(fresh))}, s.opts.Sync != Never)
 		case len(answers) > 0 && s.opts.Sync != Never:
@@ -290,10 +290,16 @@ func (s *Store) cut(f File, size int64) error {
 	return f.Sync()
 }
 
+// named is an error that says itself what was done to which run.
+type named struct{ error }
+
 // of says what was done to which run.
 func of(what string, key run.Key, err error) error {
 	if err == nil {
 		return nil
+	}
+	if n, ok := errors.AsType[*named](err); ok {
+		return n.error
 	}
 	return fmt.Errorf("%s run %q: %w", what, key.ID, err)
 }

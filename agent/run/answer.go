@@ -15,8 +15,8 @@ import (
 
 // The errors of [Check], beside [ErrNotAsked].
 var (
-	ErrExpired = errors.New("run: the question has expired")
-	ErrUnfit   = errors.New("run: the answer does not fit the question")
+	ErrExpired = errors.New("the question has expired")
+	ErrUnfit   = errors.New("the answer does not fit")
 )
 
 // maxAnswer bounds what a person writes in an answer, in bytes.
@@ -94,7 +94,7 @@ func CheckOpen(s *State, answers []Answer) (open []Answer, err error) {
 		case err == nil:
 			open = append(open, a)
 		case !errors.Is(err, ErrNotAsked):
-			return nil, fmt.Errorf("run %q: %w", s.ID, err)
+			return nil, err
 		}
 	}
 	return open, nil

@@ -115,5 +115,5 @@ func ExampleKeys() {
 	fmt.Println(err)
 	// Output:
 	// run_1 running <nil>
-	// open run "run_1": run: it was sealed for another run
+	// open run "run_1": it was sealed for another run
 }

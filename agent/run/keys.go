@@ -65,10 +65,10 @@ func (k *Keys) GoString() string { return k.String() }
 
 // The errors of what was sealed.
 var (
-	ErrTruncated  = errors.New("run: what was sealed is cut short")
-	ErrUnknownKey = errors.New("run: it was sealed with an unknown key")
-	ErrForeign    = errors.New("run: it was sealed for another run")
-	ErrForged     = errors.New("run: what was sealed was changed, or stood in another place")
+	ErrTruncated  = errors.New("what was sealed is cut short")
+	ErrUnknownKey = errors.New("it was sealed with an unknown key")
+	ErrForeign    = errors.New("it was sealed for another run")
+	ErrForged     = errors.New("what was sealed was changed, or stood in another place")
 )
 
 // maxSealed bounds a state that leaves the server, in bytes.

@@ -13,7 +13,8 @@ import (
 // it if it ends all processes that can hold the run, and if its epoch is not used
 // again, as [FirstEpoch] ensures. A method whose context has ended does
 // nothing, and its error matches the context's. After an error other than the errors of
-// this package a change may have been kept: load the run. Package storetest proves a store.
+// this package a change may have been kept: load the run. The text of an error names the
+// operation and the run. Package storetest proves a store.
 type Store interface {
 	// Create adds a run with its first records, held as Acquire has it. The error
 	// matches [ErrExists] if there is one by that key.
@@ -61,13 +62,13 @@ type Store interface {
 
 // The errors of a [Store].
 var (
-	ErrExists   = errors.New("run: a run has this key already")
-	ErrNotFound = errors.New("run: there is no such run")
-	ErrConflict = errors.New("run: another process has taken the run over, or it was deleted")
-	ErrHeld     = errors.New("run: another process holds the run")
-	ErrAnswered = errors.New("run: the question has another answer already")
-	ErrNotAsked = errors.New("run: the question is not open")
-	ErrCorrupt  = errors.New("run: what is kept of the run is damaged")
+	ErrExists   = errors.New("a run has this key already")
+	ErrNotFound = errors.New("there is no such run")
+	ErrConflict = errors.New("another process has taken the run over, or it was deleted")
+	ErrHeld     = errors.New("another process holds the run")
+	ErrAnswered = errors.New("the question has another answer already")
+	ErrNotAsked = errors.New("the question is not open")
+	ErrCorrupt  = errors.New("what is kept of the run is damaged")
 )
 
 // Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two

@@ -11,11 +11,14 @@ import (
 // Answer implements [run.Store].
 func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.answer(ctx, key, answers) })
-	if err != nil {
-		return fmt.Errorf("answer run %q: %w", key.ID, err)
+	if err != nil && !named(err) {
+		err = fmt.Errorf("answer run %q: %w", key.ID, err)
 	}
-	return nil
+	return err
 }
+
+// named reports whether an error says itself which answer is refused: it is of [run.CheckAnswers].
+func named(err error) bool { return errors.Is(err, run.ErrAnswered) || errors.Is(err, run.ErrNotAsked) }
 
 func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	num, head, err := t.head(ctx, key)

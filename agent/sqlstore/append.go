@@ -93,6 +93,9 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 		}
 		return t.insert(ctx, insertRecords, num, items)
 	})
+	if named(err) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("append record %d to run %q as its holder %d: %w", head.Seq, lease.Key.ID, lease.Epoch, err)
 	}

@@ -72,15 +72,15 @@ func (t *Table) Check() error {
 		return nil
 	}
 	if _, err := time.Parse(time.DateOnly, t.Date); err != nil {
-		return fmt.Errorf("prices: the date is %q, want a day such as \"2026-11-22\": prices change", t.Date)
+		return fmt.Errorf("the date is %q, want a day such as \"2026-11-22\": prices change", t.Date)
 	}
 	seen := map[string]bool{}
 	for i, p := range t.Models {
 		if err := p.check(); err != nil {
-			return fmt.Errorf("prices: model %d, %q: %w", i, p.Model, err)
+			return fmt.Errorf("model %d, %q: %w", i, p.Model, err)
 		}
 		if seen[p.Model] {
-			return fmt.Errorf("prices: model %q is there twice", p.Model)
+			return fmt.Errorf("model %q is there twice", p.Model)
 		}
 		seen[p.Model] = true
 	}

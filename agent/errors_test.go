@@ -1,0 +1,108 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// The errors that a user meets first say each thing once, whichever store has the run.
+func TestErrorTexts(t *testing.T) {
+	files, err := filestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]run.Store{"memory": run.NewMemory(), "files": files} {
+		t.Run(name, func(t *testing.T) { errorTexts(t, store) })
+	}
+}
+
+func errorTexts(t *testing.T, store run.Store) {
+	ctx := t.Context()
+	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Approve: agent.AskPerson})
+	waiting, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
+	if err != nil || len(waiting.Asks) != 1 {
+		t.Fatalf("got %+v, %v, want a run with one question", waiting, err)
+	}
+	ask := waiting.Asks[0]
+	if err := a.Answer(ctx, theRun, ask.Allow()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Begin(ctx, human("go"), agent.In("begun")); err != nil {
+		t.Fatal(err)
+	}
+	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Store: store})
+	unkept := newAgent(t, play(says("x")), nil)
+	type answer struct{ N int }
+	for _, tt := range []struct {
+		name string
+		got  error
+		want string
+	}{
+		{"prices", second(agent.New(play(), &agent.Options{Prices: &agent.Prices{Models: []agent.Price{{Model: "m"}}}})),
+			`new agent: options: Prices: the date is "", want a day such as "2026-11-22": prices change`},
+		{"price", second(agent.New(play(), &agent.Options{Prices: &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m"}}}})),
+			`new agent: options: Prices: model 0, "m": its currency is "", want a code of three letters such as "USD"`},
+
+		{"silent model", second(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
+			`run agent: turn 1: the model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
+		{"failing model", second(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
+		{"no struct", third(agent.As[int](ctx, unkept, human("go"))),
+			`run agent: a structured answer is a struct, and int is none: make it a field of one`},
+		{"no schema", third(agent.As[struct{ C chan int }](ctx, unkept, human("go"))),
+			`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
+
+		{"Run, waiting", second(a.Run(ctx, human("go"), agent.In(theRun.ID))), `run agent: "r" waits for answers to its questions`},
+		{"Run, running", second(a.Run(ctx, human("go"), agent.In("begun"))),
+			`run agent: "begun" has no answer yet; go on with it by Resume or Recover`},
+		{"Run, once", second(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.Once())),
+			`run agent: create run "r": a run has this key already`},
+
+		{"ResumeRun, none", second(a.ResumeRun(ctx, none)), `run agent: load run "none": there is no such run`},
+		{"ResumeAs, none", third(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
+		{"Cancel, none", second(a.Cancel(ctx, none)), `cancel: load run "none": there is no such run`},
+		{"Advance, none", second(a.Advance(ctx, none, nil)), `advance: load run "none": there is no such run`},
+		{"Asks, none", second(a.Asks(ctx, none)), `read questions: load run "none": there is no such run`},
+		{"Answer, none", a.Answer(ctx, none, ask.Allow()), `load run "none": there is no such run`},
+		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": there is no such run`},
+
+		{"ResumeRun, other", second(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it is of agent "agent", and this is "other"`},
+		{"Cancel, other", second(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
+		{"Replay, other", replayed(ctx, other, theRun), `replay: run "r" is of agent "agent", and this is "other"`},
+
+		{"ResumeRun, no store", second(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Store`},
+		{"Answer, no store", unkept.Answer(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Store`},
+
+		{"not asked", a.Answer(ctx, theRun, run.Answer{Ask: "x", Action: run.Allow}),
+			`answer question "x" of run "r": the question is not open`},
+		{"not asked, ResumeRun", second(a.ResumeRun(ctx, theRun, run.Answer{Ask: "x", Action: run.Allow})),
+			`run agent: answer question "x" of run "r": the question is not open`},
+		{"unfit", a.Answer(ctx, theRun, run.Answer{Ask: ask.ID, Action: run.Accept}),
+			`answer question "` + ask.ID + `": the answer does not fit: a question of kind "approval" takes ["allow" "deny"] and not "accept"`},
+		{"answered", a.Answer(ctx, theRun, ask.Deny("")),
+			`answer question "` + ask.ID + `" of run "r": the question has another answer already`},
+		{"answered, ResumeRun", second(a.ResumeRun(ctx, theRun, ask.Deny(""))),
+			`run agent: answer question "` + ask.ID + `" of run "r": the question has another answer already`},
+	} {
+		if tt.got == nil || tt.got.Error() != tt.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error        { return err }
+func third[T, U any](_ T, _ U, err error) error { return err }
+
+func fails(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }
+
+func replayed(ctx context.Context, a *agent.Agent, key run.Key) (err error) {
+	for _, err = range a.Replay(ctx, key, agent.Position{}) {
+	}
+	return err
+}
