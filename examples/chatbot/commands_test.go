@@ -125,9 +125,9 @@ func models(t *testing.T, list string) (url string, asked func() []string) {
 }
 
 func TestModelCommand(t *testing.T) {
-	url, asked := models(t, `{"data":[{"id":"small"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
+	url, asked := models(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
 	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
-	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  small\nI am large.\n", 1,
+	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
 		"model: large, from the next question on\n", "error: the endpoint has no model medium; /model lists its models\n")
 	if got := fmt.Sprint(asked()); got != "[small large large]" {
 		t.Errorf("asked for %s", got)
@@ -140,9 +140,9 @@ func TestModelCommand(t *testing.T) {
 func TestModelOfAnotherEndpoint(t *testing.T) {
 	here, _ := models(t, `{"data":[{"id":"small"}]}`)
 	there, asked := models(t, "{}")
-	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","context":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"}}}`)
+	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","context":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"},"secret":{"baseUrl":"http://me:secret@127.0.0.1:1/v1","model":"y"}}}`)
 	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
-	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
+	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n  secret (y at http://127.0.0.1:1/v1)\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
 	if got := fmt.Sprint(asked()); got != "[distant]" {
 		t.Errorf("asked for %s", got)
 	}

@@ -84,12 +84,20 @@ func oddServer() *sdk.Server {
 	return s
 }
 
-// wedge is a server that gives no answer.
+// wedge is a server that gives no answer, and one that insists on a form.
 func wedge() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "wedge"}, nil)
 	s.AddTool(&sdk.Tool{Name: "wedge", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
+	})
+	s.AddTool(&sdk.Tool{Name: "picky", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Who?", RequestedSchema: map[string]any{
+			"type": "object", "required": []string{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: answer.Action}}}, nil
 	})
 	s.AddResource(&sdk.Resource{URI: "wedge://x", Name: "x"}, func(ctx context.Context, _ *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		<-ctx.Done()
@@ -310,7 +318,8 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got the status %d and %q, want %d and nothing that a terminal obeys or hides", status, out, statusMissing)
 	}
 	var r struct {
-		Servers []struct {
+		Usable, Total int
+		Servers       []struct {
 			Name, Revision, ForcedRevision, Error string
 			ResourceTemplates                     []string
 			Tools                                 []struct {
@@ -328,7 +337,7 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("got %s: %v", out, err)
 	}
-	if len(r.Servers) != 3 || r.Servers[0].Name != "demo" || r.Servers[0].Revision != "2025-11-25" || r.Servers[0].ForcedRevision != "2025-11-25" ||
+	if r.Usable != 2 || r.Total != 3 || len(r.Servers) != 3 || r.Servers[0].Name != "demo" || r.Servers[0].Revision != "2025-11-25" || r.Servers[0].ForcedRevision != "2025-11-25" ||
 		!slices.Equal(r.Servers[0].ResourceTemplates, []string{"demo://dish/{name}"}) || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
 		t.Fatalf("got %s\nwant demo reached and gone not", out)
 	}

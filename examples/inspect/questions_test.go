@@ -42,6 +42,14 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// A tool that fails because its question was declined is told as such: the question is what a script has to answer.
+func TestFailureForAQuestion(t *testing.T) {
+	status, out, stderr := inspectFile(t, servers(`"w":{"command":"SELF","revision":"2025-11-25","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), "-call", "picky")
+	if status != statusAsked || out != "decline\n" || !strings.Contains(stderr, "asks for a form (name)") {
+		t.Errorf("got %d, %q and %s, want %d and the failure", status, out, stderr, statusAsked)
+	}
+}
+
 // An address to visit is shown without its secret parts. Not all of many
 // questions are shown, and all are declined.
 func TestManyQuestions(t *testing.T) {

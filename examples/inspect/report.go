@@ -96,8 +96,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 		case s.Err != nil:
 			about.Error = s.At(s.Err).Error()
 		case !s.Disabled:
-			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision,
-				IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny})
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision, Allow: s.Allow, Deny: s.Deny})
 		}
 	}
 	if err := o.revisions.Apply(servers); err != nil {

@@ -59,6 +59,9 @@ func TestListThatDoesNotCome(t *testing.T) {
 		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-timeout)" {
 			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
 		}
+		if got := r.status(); got != statusMissing {
+			t.Errorf("got the status %d, want %d", got, statusMissing)
+		}
 		_ = conn.Close()
 	})
 }
@@ -72,6 +75,23 @@ func TestIncomplete(t *testing.T) {
 	} {
 		if got := s.incomplete("prompts", err); got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// The first line counts the servers that are not disabled.
+func TestSummary(t *testing.T) {
+	good, bad, off := &serverReport{}, &serverReport{Error: "x"}, &serverReport{Disabled: true}
+	for want, servers := range map[string][]*serverReport{
+		"the file names no servers":  nil,
+		"the server can be used":     {good, off},
+		"the server cannot be used":  {bad},
+		"1 of 2 servers can be used": {good, off, bad},
+		"0 of 0 servers can be used": {off},
+	} {
+		r := &report{Servers: servers}
+		if r.count(); r.summary() != want {
+			t.Errorf("got %s, want %s", r.summary(), want)
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The documentation of the package names every key and every alias.
@@ -25,7 +28,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(section, -1) {
 		named[m[1]] = m[1]
 		for _, alias := range strings.Split(m[2], ",") {
-			if alias = strings.Fields(alias + " x")[0]; aliases[alias] != "" {
+			if alias = strings.TrimSuffix(strings.TrimSpace(alias), "with the opposite value"); alias != "" {
 				named[alias] = m[1]
 			}
 		}
@@ -49,4 +52,61 @@ func TestKeysAreDocumented(t *testing.T) {
 	if !slices.IsSorted(knownKeys) {
 		t.Errorf("got %v, want the keys sorted", knownKeys)
 	}
+}
+
+// Each name of another program does what the known key does, and so does each value of "type".
+func TestNamesOfOtherPrograms(t *testing.T) {
+	values := map[string]string{
+		"url": `"https://a.example"`, "env": `{"A": "b"}`, "headers": `{"A": "b"}`, "oauth": `{"clientId": "c"}`,
+		"includeTools": `["t"]`, "excludeTools": `["t"]`, "type": `"stdio"`, "disabled": "true",
+	}
+	read := func(key, value string) Server {
+		t.Helper()
+		entry := map[string]string{"url": "", "type": `, "command": "x"`, "env": `, "command": "x"`}[known(key)]
+		if entry == "" && known(key) != "url" {
+			entry = `, "url": "https://a.example"`
+		}
+		loader := Loader{Filters: true, SignIn: true}
+		cfg, err := loader.Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {%q: %s%s}}}`, key, value, entry), nil)
+		if err != nil || cfg.Servers[0].Err != nil {
+			t.Fatalf("%s: %v, %v", key, err, cfg)
+		}
+		s := cfg.Servers[0]
+		s.Place = Place{}
+		return s
+	}
+	for alias, key := range aliases {
+		value := values[key]
+		if value == "" {
+			t.Errorf("no value for %s", key)
+			continue
+		}
+		other := value
+		if alias == "enabled" {
+			other = "false"
+		}
+		if diff := cmp.Diff(read(key, value), read(alias, other)); diff != "" {
+			t.Errorf("%s and %s differ:\n%s", key, alias, diff)
+		}
+	}
+	const remote, local = "https://a.example", "x"
+	for typ, where := range map[string]string{
+		"stdio": local, "local": local, "http": remote, "streamable-http": remote, "streamableHttp": remote, "streamable_http": remote, "remote": remote, "sse": remote,
+	} {
+		key := map[string]string{local: "command", remote: "url"}[where]
+		cfg, err := Parse("mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where), nil)
+		if err != nil || cfg.Err() != nil {
+			t.Errorf("%s: %v, %v", typ, err, cfg.Err())
+		}
+	}
+	if len(types) != 8 {
+		t.Errorf("got %d types, want each above", len(types))
+	}
+}
+
+func known(key string) string {
+	if k, ok := aliases[key]; ok {
+		return k
+	}
+	return key
 }

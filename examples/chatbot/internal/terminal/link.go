@@ -18,7 +18,7 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	text = "  " + safetext.Line(text, maxPrompt)
 	shown := t.paint.Text(screen.Person, safetext.Line(address, maxAddress))
 	if t.paint.Colours() && linksByName(os.Getenv("TERM")) {
-		shown = ansi.SetHyperlink(safetext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
+		shown = linked(shown, address)
 	}
 	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < t.columns() {
 		t.printLocked([]string{t.paint.Text(style, text) + " " + shown})
@@ -26,6 +26,11 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	}
 	t.noteLocked(style, text)
 	t.printLocked([]string{"    " + shown})
+}
+
+// linked is a text with a link to an address (OSC 8); nothing in the address ends the sequence.
+func linked(shown, address string) string {
+	return ansi.SetHyperlink(safetext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
 }
 
 // maxAddress bounds a shown address, in characters.

@@ -1,0 +1,64 @@
+package terminal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What was entered is there the next time: once if it was repeated, and only for this user.
+func TestHistoryOnDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "history")
+	h := openHistory(path)
+	for _, text := range []string{"first", "two\nlines", "two\nlines", "", "first", strings.Repeat("x", maxEntry+1)} {
+		h.add(text)
+	}
+	if got := len(h.entries); got != 4 {
+		t.Errorf("got %d entries, want 4", got)
+	}
+	again := openHistory(path)
+	if got := fmt.Sprintf("%q", again.entries); got != `["first" "two\nlines" "first"]` {
+		t.Errorf("got %s from the disk", got)
+	}
+	shown, ok := again.before("draft")
+	if !ok || shown != "first" {
+		t.Errorf("got %q, want the newest", shown)
+	}
+	if shown, ok = again.after(); !ok || shown != "draft" {
+		t.Errorf("got %q, want what was being written", shown)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("got the mode %o", mode)
+	}
+}
+
+// The newest entries are kept, in memory and on disk. Lines that are none, and what controls a terminal, are left out.
+func TestHistoryIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	var b strings.Builder
+	b.WriteString("no JSON\n\"\"\n")
+	for i := range maxEntries + 5 {
+		fmt.Fprintf(&b, "\"%d\\u001b\"\n", i)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := openHistory(path)
+	if got := len(h.entries); got != maxEntries || h.entries[0] != "5" {
+		t.Errorf("got %d entries from %q on", got, h.entries[0])
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(raw), "\n"); got != maxEntries || !strings.HasPrefix(string(raw), "\"5\"\n") {
+		t.Errorf("got %d lines on disk, from %.10q on", got, raw)
+	}
+}
