@@ -55,6 +55,8 @@ Arguments:
   restaurant (string) the name of the restaurant; default: the demo's own
   people (integer) the number of people, from 1 to 12; default: the guest is asked
 `, 0)
+	o = converse(t, "/tools Demo\n", "-yes")
+	holds(t, o.stdout, "add (demo) Adds", "weather (demo) Tells")
 	path := configure(t, map[string]string{"one": "good", "two": "good"})
 	o = converse(t, "/tools TWO\n/tools nothing\n/tool add\n/tool @two add\n/tool\n/tool nothing\n", "-config", path)
 	o.check(t, o.stdout, 1, "error: no tool fits nothing; there are 14\n", "error: several servers have it; say which, as in /tool @one add\n",
@@ -178,12 +180,31 @@ func TestSaveCommand(t *testing.T) {
 		t.Errorf("got %q, want %q", text, want)
 	}
 	text, err = os.ReadFile(raw)
-	var saved struct{ Messages []map[string]any }
-	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 4 {
-		t.Errorf("got %s, %v; want four messages", text, err)
+	var saved struct {
+		Model    string
+		Messages []map[string]any
+	}
+	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 4 || saved.Model != "demo" {
+		t.Errorf("got %s, %v; want the model, and four messages", text, err)
 	}
 	if info, err := os.Stat(md); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v; want a file of the owner alone", info.Mode(), err)
+	}
+}
+
+// The last question goes with all that followed: the model hears of neither.
+func TestUndoCommand(t *testing.T) {
+	url, _ := models(t, "{}")
+	o := converse(t, "/undo\nhello there\nWhat is 1 plus 2?\n/undo\nWhat did I ask before?\n/undo\n/undo\n/undo\n", "-yes")
+	o.check(t, o.stdout, 1, "error: there is no question to forget\n",
+		"forgotten: What is 1 plus 2?\n", "forgotten: What did I ask before?\nforgotten: hello there\nerror: there is no question to forget\n")
+	holds(t, o.stdout, "The result: 1 + 2 = 3.\nBefore that you asked: hello there\n")
+	raw := filepath.Join(t.TempDir(), "a.json")
+	converse(t, "hello\n/undo\nhello again\n/save "+raw+"\n", "-base-url", url, "-model", "small").check(t, "I am small.\nI am small.\n", 0)
+	text, err := os.ReadFile(raw)
+	var saved struct{ Messages []any }
+	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 2 {
+		t.Errorf("got %s, %v; want the second question and its answer", text, err)
 	}
 }
 
