@@ -84,7 +84,7 @@ type Budget struct {
 // check refuses negative limits: 0 is the default, and nothing is unbounded.
 func (l Limits) check() error {
 	if !(l.Share >= 0 && l.Share <= 1) {
-		return fmt.Errorf("Limits.Share: got %v, want 0 to 1", l.Share)
+		return fmt.Errorf("Options.Limits.Share is %v; give 0 to 1", l.Share)
 	}
 	for _, one := range []struct {
 		name     string
@@ -95,7 +95,7 @@ func (l Limits) check() error {
 		{"Concurrent", l.Concurrent < 0}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
 	} {
 		if one.negative {
-			return fmt.Errorf("negative Limits.%s: 0 is its default", one.name)
+			return fmt.Errorf("Options.Limits.%s is negative; give a positive value, or 0 for the default", one.name)
 		}
 	}
 	return nil

@@ -36,14 +36,14 @@ func checkModels(models []Model, initial string) error {
 	for _, m := range models {
 		switch {
 		case m.ID == "":
-			return errors.New("a model of the catalogue has no id")
+			return errors.New("a model of Options.Models has no ID")
 		case seen[m.ID]:
-			return fmt.Errorf("the catalogue has two models %q", m.ID)
+			return fmt.Errorf("Options.Models has two models %q", m.ID)
 		}
 		seen[m.ID] = true
 	}
 	if len(models) > 0 && !seen[initial] {
-		return fmt.Errorf("the model %q is not in the catalogue", initial)
+		return fmt.Errorf("the model %q is not in Options.Models: add it there", initial)
 	}
 	return nil
 }

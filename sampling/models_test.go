@@ -199,21 +199,24 @@ func TestCatalogueErrors(t *testing.T) {
 		opts Options
 		want string
 	}{
-		{"default", Options{Models: []Model{{ID: "a"}}}, `"m" is not in the catalogue`},
-		{"twice", Options{Models: []Model{{ID: "m"}, {ID: "m"}}}, "two models"},
-		{"no id", Options{Models: []Model{{}}}, "no id"},
-		{"no price", Options{Models: []Model{{ID: "m"}, {ID: "n"}}, Prices: onlyM("USD", 1), Limits: Limits{Cost: dollar}}, `"n" has no price`},
-		{"no price for a server's budget", Options{Models: []Model{{ID: "m"}}, Servers: map[string]Policy{"a": {Budget: &Budget{Cost: dollar}}}}, `"m" has no price`},
-		{"no price for any server's budget", Options{Policy: Policy{Budget: &Budget{Cost: dollar}}}, `"m" has no price`},
-		{"no catalogue", Options{Limits: Limits{Call: Budget{Cost: dollar}}}, `"m" has no price`},
-		{"another currency", Options{Prices: onlyM("EUR", 1), Limits: Limits{Server: Budget{Cost: dollar}}}, "not in EUR"},
-		{"negative price", Options{Prices: onlyM("USD", -1)}, "negative"},
-		{"policy", Options{Models: []Model{{ID: "m"}}, Policy: Policy{Models: []string{"x"}}}, `"x"`},
-		{"mode", Options{Policy: Policy{During: 7}}, "mode 7"},
+		{"default", Options{Models: []Model{{ID: "a"}}}, `the model "m" is not in Options.Models: add it there`},
+		{"twice", Options{Models: []Model{{ID: "m"}, {ID: "m"}}}, `Options.Models has two models "m"`},
+		{"no id", Options{Models: []Model{{}}}, `a model of Options.Models has no ID`},
+		{"no price", Options{Models: []Model{{ID: "m"}, {ID: "n"}}, Prices: onlyM("USD", 1), Limits: Limits{Cost: dollar}}, `the cost is limited, but the model "n" has no price in the table of 2026-11-22`},
+		{"no price for a server's budget", Options{Models: []Model{{ID: "m"}}, Servers: map[string]Policy{"a": {Budget: &Budget{Cost: dollar}}}}, `the cost is limited, but the model "m" has no price: Options.Prices is nil`},
+		{"no price for any server's budget", Options{Policy: Policy{Budget: &Budget{Cost: dollar}}}, `the cost is limited, but the model "m" has no price: Options.Prices is nil`},
+		{"no catalogue", Options{Limits: Limits{Call: Budget{Cost: dollar}}}, `the cost is limited, but the model "m" has no price: Options.Prices is nil`},
+		{"another currency", Options{Prices: onlyM("EUR", 1), Limits: Limits{Server: Budget{Cost: dollar}}}, `the cost is limited, but not in EUR, the currency of the model "m"`},
+		{"negative price", Options{Prices: onlyM("USD", -1)}, `Options.Prices: model 0, "m": a price is negative`},
+		{"policy", Options{Models: []Model{{ID: "m"}}, Policy: Policy{Models: []string{"x"}}}, `Options.Policy names the model "x", which is not in Options.Models`},
+		{"mode", Options{Policy: Policy{During: 7}}, `Options.Policy has the mode 7, which is none`},
+		{"date", Options{Prices: &Prices{Models: []Price{{Model: "m", Currency: "USD"}}}}, `Options.Prices: the date is "", want a day such as "2026-11-22": prices change`},
+		{"share", Options{Limits: Limits{Share: 2}}, `Options.Limits.Share is 2; give 0 to 1`},
+		{"limit", Options{Limits: Limits{InputBytes: -1}}, `Options.Limits.InputBytes is negative; give a positive value, or 0 for the default`},
 	}
 	for _, tt := range tests {
-		if _, err := New(openai.DefaultConfig(testKey), "m", &tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		if _, err := New(openai.DefaultConfig(testKey), "m", &tt.opts); err == nil || err.Error() != "new sampler: "+tt.want {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 	}
 }

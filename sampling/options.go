@@ -105,7 +105,7 @@ type Options struct {
 
 func (o *Options) check(model string) error {
 	if model == "" {
-		return errors.New("no model named")
+		return errors.New("the name of the model is empty")
 	}
 	if err := o.Limits.check(); err != nil {
 		return err
@@ -139,6 +139,9 @@ func (o *Options) checkPrices(model string) error {
 	for _, limit := range limits {
 		for _, id := range ids {
 			if err := o.Prices.Limited(id, limit); err != nil {
+				if o.Prices == nil {
+					err = fmt.Errorf("%w: Options.Prices is nil", err)
+				}
 				return err
 			}
 		}

@@ -176,7 +176,7 @@ func checkPolicies(o *Options) error {
 	for name, p := range policies {
 		for _, id := range p.Models {
 			if !slices.ContainsFunc(o.Models, func(m Model) bool { return m.ID == id }) {
-				return fmt.Errorf("%s names the model %q, which is not in the catalogue", name, id)
+				return fmt.Errorf("%s names the model %q, which is not in Options.Models", name, id)
 			}
 		}
 		for _, m := range []Mode{p.During, p.Outside, p.Reply} {

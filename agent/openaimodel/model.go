@@ -97,7 +97,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 		o = *opts
 	}
 	if model == "" {
-		return nil, errors.New("new model: no model named")
+		return nil, errors.New("new model: the name of the model is empty")
 	}
 	client, err := chat.New(cfg, &chat.Options{
 		Host: o.Host, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
