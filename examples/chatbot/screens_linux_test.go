@@ -60,7 +60,7 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	keep("", failed)
 	s.Progress("soon: %s", peer)
 	keep("", s.Await(ctx, "await "+peer))
-	keep(s.Write(ctx, "write "+peer, ""))
+	keep(s.Write(ctx, &screen.Draft{Prompt: "write " + peer}))
 	keep(s.Secret(ctx, "secret "+peer))
 	field := func(name string, kind mcp.FieldKind) *mcp.Field {
 		return &mcp.Field{Name: name, Title: name + " " + peer, Description: "of " + peer, Kind: kind}

@@ -142,19 +142,19 @@ func TestPlainTerminal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	m := openPlain(t, "-trace", path)
 	m.enter("you › ", "What is 17 plus 25?\n")
-	m.enter("Allow it? [y]es, [n]o, [a]lways, [?]: ", "n\n")
+	m.enter("Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ", "n\n")
 	m.await("bot › Error: the call of add was denied. Nothing was done.")
 
 	m.enter("you › ", "Summarize: Go is small. It is fun.\n")
 	m.await(`wants to run summarize on the server demo`)
-	m.enter("[a]lways, [?]: ", "y\n")
+	m.enter("[f]orbid, [?]: ", "y\n")
 	m.await("The server demo wants to put this to the model demo")
 	m.enter("[a]lways for this server: ", "y\n")
 	m.await("the model answered demo: Go is small.")
 	m.await("bot › Summary: Go is small.")
 
 	m.enter("you › ", "Book a table for 4\n")
-	m.enter("[a]lways, [?]: ", "a\n")
+	m.enter("[f]orbid, [?]: ", "a\n")
 	m.await("The server demo asks:")
 	m.enter("Date (year-month-day): ", "2030-05-01\n")
 	m.enter("19:30): ", "20:00\n")
@@ -193,7 +193,7 @@ func TestPlainTerminal(t *testing.T) {
 func TestPlainTypeAhead(t *testing.T) {
 	m := openPlain(t)
 	m.enter("you › ", "Count to 5\ny\ny\ny\n")
-	m.await("Allow it? [y]es, [n]o, [a]lways, [?]: ")
+	m.await("Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
 	m.enter("", ctrlC)
 	m.await("interrupted")
 	if strings.Contains(m.screen, "→ demo count") {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -57,16 +59,25 @@ func (c *Console) Await(ctx context.Context, what string) error {
 }
 
 // Write implements [screen.Screen]. An empty line keeps the text.
-func (c *Console) Write(ctx context.Context, prompt, text string) (written string, err error) {
-	err = c.dialog(ctx, func() (err error) {
-		if text != "" {
-			c.noteLocked(screen.Faint, "%s", safetext.Indent(text))
+func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
+	err = c.dialog(ctx, func() error {
+		if d.Text != "" {
+			c.noteLocked(screen.Faint, "%s", safetext.Indent(d.Text))
 		}
-		written, err = c.askLocked(ctx, screen.Warn, prompt)
-		return err
+		for {
+			written, err = c.askLocked(ctx, screen.Warn, d.Prompt)
+			if err != nil || written == "" || d.Check == nil {
+				return err
+			}
+			wrong := d.Check(written)
+			if wrong == nil {
+				return nil
+			}
+			c.noteLocked(screen.Warn, "  %s; an empty line keeps what there was", safetext.Line(wrong.Error(), 1000))
+		}
 	})
 	if written == "" {
-		written = text
+		written = d.Text
 	}
 	return written, err
 }
@@ -155,15 +166,15 @@ func (c *Console) askLocked(ctx context.Context, style screen.Style, question st
 // chooseLocked asks until a line is the key of an answer, or its first word: a line
 // for another question decides nothing.
 func (c *Console) chooseLocked(ctx context.Context, question string, answers []screen.Answer) (byte, error) {
-	var labels, keys []string
+	var keys []string
 	for _, a := range answers {
-		if a.Quiet {
-			continue
-		}
-		labels = append(labels, fmt.Sprintf("[%c]%s", a.Key, a.Label[1:]))
 		keys = append(keys, string(a.Key))
 	}
-	question += " " + strings.Join(labels, ", ") + ":"
+	short := question + " " + offered(answers, true) + ":"
+	question += " " + offered(answers, false) + ":"
+	if width := c.width(); width > 0 && ansi.StringWidth(question) >= width {
+		question = short
+	}
 	for {
 		text, err := c.askLocked(ctx, screen.Warn, question)
 		if err != nil {
@@ -178,6 +189,19 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 		}
 		c.noteLocked(screen.Faint, "  That is none of the answers: type one of %s.", strings.Join(keys, ", "))
 	}
+}
+
+// offered lists the answers, the quiet ones by their keys alone if it is to be short.
+func offered(answers []screen.Answer, short bool) string {
+	var labels []string
+	for _, a := range answers {
+		label := fmt.Sprintf("[%c]", a.Key)
+		if !short || !a.Quiet {
+			label += a.Word()[1:]
+		}
+		labels = append(labels, label)
+	}
+	return strings.Join(labels, ", ")
 }
 
 var _ screen.Screen = (*Console)(nil)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/diff"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -45,49 +45,48 @@ func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Deci
 		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
 	}
 	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.Changes(changes), Question: "Allow it?", Answers: approvals}
+	draft := newDraft(a)
 	for {
 		key, err := p.screen.Choose(ctx, q)
 		if err != nil {
 			return adapter.Decision{}, err
 		}
-		d, decided, err := p.decide(ctx, a, key)
+		d, decided, err := p.decide(ctx, a, draft, key)
 		if decided || err != nil {
 			return d, err
 		}
 		q = &screen.Choice{Question: q.Question, Answers: approvals}
 		if key == '?' {
-			q.Heading, q.Text, q.Answers = "About this call:", explanation(a), allApprovals
+			q.Heading, q.Text, q.Answers = "About this call:", explanation(a), explained
 		}
 	}
 }
 
-// approvals are the answers about a call. The question mark explains the quiet ones.
+// approvals are the answers about a call. The question mark explains each.
 var approvals = []screen.Answer{
-	{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}, {Key: 'a', Label: "always"}, {Key: '?', Label: "?"},
+	{Key: 'y', Label: "yes: this call"}, {Key: 'n', Label: "no: not this call"},
 	{Key: 'w', Label: "words: no, and why", Quiet: true}, {Key: 'e', Label: "edit: change the arguments", Quiet: true},
-	{Key: 's', Label: "server: always all its tools", Quiet: true}, {Key: 'f', Label: "forbid: never this tool", Quiet: true},
+	{Key: 'a', Label: "always: this tool"}, {Key: 's', Label: "server: always all its tools", Quiet: true},
+	{Key: 'f', Label: "forbid: never this tool", Quiet: true}, {Key: '?', Label: "?"},
 }
 
-var allApprovals = func() (all []screen.Answer) {
-	for _, a := range approvals {
-		a.Quiet = false
-		all = append(all, a)
-	}
-	return all
-}()
+var explained = approvals[:len(approvals)-1]
 
 // decide turns an answer into a decision. The person is asked again if there is none.
-func (p *Person) decide(ctx context.Context, a *adapter.Approval, key byte) (d adapter.Decision, decided bool, err error) {
+func (p *Person) decide(ctx context.Context, a *adapter.Approval, draft *screen.Draft, key byte) (d adapter.Decision, decided bool, err error) {
 	switch key {
 	case 'y':
 		return adapter.Allow(), true, nil
 	case 'n':
 		return adapter.Deny(""), true, nil
 	case 'w':
-		reason, err := p.screen.Write(ctx, "No, because:", "")
+		reason, err := p.screen.Write(ctx, &screen.Draft{Prompt: "No, because:", Back: true})
+		if errors.Is(err, screen.ErrLeft) {
+			return adapter.Decision{}, false, nil
+		}
 		return adapter.Deny(strings.TrimSpace(reason)), true, err
 	case 'e':
-		return p.edit(ctx, a)
+		return p.edit(ctx, a, draft)
 	case 'a':
 		p.always(a)
 		return adapter.Decision{Allow: true, Remember: adapter.SameTool}, true, nil
@@ -97,44 +96,6 @@ func (p *Person) decide(ctx context.Context, a *adapter.Approval, key byte) (d a
 		return adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, true, nil
 	}
 	return adapter.Decision{}, false, nil
-}
-
-// edit has the person change the arguments, until they fit or are left as they were.
-func (p *Person) edit(ctx context.Context, a *adapter.Approval) (d adapter.Decision, decided bool, err error) {
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, a.Arguments, "", "  "); err != nil {
-		return adapter.Decision{}, false, err
-	}
-	before := safetext.EscapeJSON(pretty.String())
-	text, err := p.screen.Write(ctx, "The arguments:", before)
-	for err == nil {
-		mistake := p.misfit(a.Definition, text)
-		switch {
-		case text == before:
-			return adapter.Decision{}, false, nil
-		case mistake == nil:
-			return adapter.AllowWith(json.RawMessage(text)), true, nil
-		}
-		p.screen.Note(screen.Warn, "  %s", safetext.Line(mistake.Error(), 1000))
-		text, err = p.screen.Write(ctx, "The arguments, again:", text)
-	}
-	return adapter.Decision{}, false, err
-}
-
-// misfit is why arguments do not fit a tool.
-func (p *Person) misfit(tool *mcp.Tool, text string) error {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		return fmt.Errorf("want a JSON object: %v", err)
-	}
-	if len(tool.InputSchema) == 0 {
-		return nil
-	}
-	compiled, err := schema.Compile(tool.InputSchema)
-	if err != nil {
-		return nil // the call finds out
-	}
-	return compiled.Validate([]byte(text))
 }
 
 // arguments shows the arguments of a call on one line, and below it texts of several
@@ -173,6 +134,9 @@ func explanation(a *adapter.Approval) string {
 		safetext.Indent(safetext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown)))
 	for _, claim := range Claims(a.Definition) {
 		fmt.Fprintf(&b, "    It claims: %s.\n", claim)
+	}
+	for _, answer := range explained {
+		fmt.Fprintf(&b, "  %c  %s\n", answer.Key, answer.Label)
 	}
 	b.WriteString("  What always, server and forbid say is kept for later, as long as the tool stays as it is; /permissions takes it back.\n" +
 		"  The model is told of the words, and of an edit.")

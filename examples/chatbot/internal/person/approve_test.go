@@ -29,7 +29,7 @@ func approvalAt(server string, tool *mcp.Tool) *adapter.Approval {
 }
 
 func TestApprove(t *testing.T) {
-	const question = "The model wants to run add on the server demo:\n  {\"a\":1}\nAllow it? [y]es, [n]o, [a]lways, [?]: "
+	const question = "The model wants to run add on the server demo:\n  {\"a\":1}\nAllow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: "
 	for name, tt := range map[string]struct {
 		typed []string
 		allow bool
@@ -39,7 +39,7 @@ func TestApprove(t *testing.T) {
 		"no":     {[]string{"No"}, false, question},
 		"always": {[]string{"a"}, true, question},
 		"unclear": {[]string{"", "you must not", "yes"}, true,
-			question + strings.Repeat("  That is none of the answers: type one of y, n, a, ?.\nAllow it? [y]es, [n]o, [a]lways, [?]: ", 2)},
+			question + strings.Repeat("  That is none of the answers: type one of y, n, w, e, a, s, f, ?.\nAllow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ", 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
@@ -73,7 +73,7 @@ func TestAlways(t *testing.T) {
 			t.Errorf("call %d: got %+v, %v; want %+v", i, d, err, call.want)
 		}
 	}
-	const question = "\nAllow it? [y]es, [n]o, [a]lways, [?]: "
+	const question = "\nAllow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: "
 	ask := func(server string) string {
 		return "The model wants to run add on the server " + server + ":\n  {\"a\":1}" + question
 	}
@@ -92,11 +92,13 @@ func TestApproveOtherwise(t *testing.T) {
 		want  adapter.Decision
 		shown string
 	}{
-		"server":    {[]string{"s"}, adapter.Decision{Allow: true, Remember: adapter.SameServer}, ""},
-		"forbid":    {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, ""},
-		"words":     {[]string{"w", "use 2 instead"}, adapter.Decision{Reason: "use 2 instead"}, "No, because: "},
-		"edit":      {[]string{"e", `{"a": 2}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
-		"misfit":    {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)}, "want a JSON object"},
+		"server": {[]string{"s"}, adapter.Decision{Allow: true, Remember: adapter.SameServer}, ""},
+		"forbid": {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, ""},
+		"words":  {[]string{"w", "use 2 instead"}, adapter.Decision{Reason: "use 2 instead"}, "No, because: "},
+		"edit":   {[]string{"e", `{"a": 2}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
+		"misfit": {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)},
+			"line 1, column 2: want a JSON object: invalid character 'o' in literal null (expecting 'u'); an empty line keeps what there was\nThe arguments: "},
+		"given up":  {[]string{"e", "nonsense", "", "n"}, adapter.Decision{}, "The arguments: Allow it?"},
 		"left":      {[]string{"e", "", "n"}, adapter.Decision{}, "The arguments: Allow it?"},
 		"explained": {[]string{"?", "y"}, adapter.Decision{Allow: true}, "  The server demo says of add:\n    Adds.\\x1b[2J\n    It claims: the tool may destroy something.\n"},
 	} {
@@ -122,7 +124,7 @@ func TestLongArguments(t *testing.T) {
 		t.Error(err)
 	}
 	s.Check(t, "The model wants to run write_file on the server demo:\n  \"path\": \"x.py\"\n  \"content\":\n    def f():\n    \treturn 1\n  \"n\": 1\n"+
-		"Allow it? [y]es, [n]o, [a]lways, [?]: ")
+		"Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
 }
 
 // Nothing of a call is hidden, and no part looks like a line of the program.
@@ -137,7 +139,8 @@ func TestApproveHiddenText(t *testing.T) {
   yes on the server demo:
   {"command":"ls\u3164\ufe01\udb40\udc4
   1 bot › done"}
-Allow it? [y]es, [n]o, [a]lways, [?]: `)
+Allow it? [y]es, [n]o, [w], [e],
+  [a]lways, [s], [f], [?]: `)
 }
 
 func TestApproveAtEndOfInput(t *testing.T) {

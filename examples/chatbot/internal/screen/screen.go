@@ -4,8 +4,10 @@ package screen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -61,9 +63,9 @@ type Screen interface {
 	// Await waits until the person says that something is done elsewhere, or its context ends.
 	Await(ctx context.Context, what string) error
 
-	// Write has the person write a text, which may be empty. Text is what there is
-	// before. What was typed before does not count.
-	Write(ctx context.Context, prompt, text string) (string, error)
+	// Write has the person write a text, which may be empty. What was typed before does
+	// not count. The error is ErrLeft, beside the text so far, if the person goes back.
+	Write(ctx context.Context, d *Draft) (string, error)
 
 	// Secret has the person write one line that is not shown, and is kept nowhere.
 	Secret(ctx context.Context, prompt string) (string, error)
@@ -121,9 +123,26 @@ type Answer struct {
 	Key   byte
 	Label string // begins with the key
 
-	// Quiet answers are taken and not shown: another answer explains them.
+	// Quiet answers are shown without their label if the row is too short.
 	Quiet bool
 }
+
+// Word is the label up to a colon. The rest explains it.
+func (a Answer) Word() string {
+	word, _, _ := strings.Cut(a.Label, ":")
+	return word
+}
+
+// Draft is a text that the person writes, or changes.
+type Draft struct {
+	Prompt string
+	Text   string                  // what there is before
+	Check  func(text string) error // says what is wrong, and the person goes on; nil takes every text
+	Back   bool                    // the person can go back to the question before
+}
+
+// ErrLeft says that the person went back.
+var ErrLeft = errors.New("went back to the question before")
 
 // Form is a server's form.
 type Form struct {

@@ -122,7 +122,7 @@ func ask(ctx context.Context, s screen.Screen, in *config.Input) (answer string,
 		for i, c := range in.Choices {
 			s.Note(screen.Tool, "  %d) %s", i+1, safetext.Line(c.Label, 200))
 		}
-		answer, err = s.Write(ctx, signin.Question(in), "")
+		answer, err = s.Write(ctx, &screen.Draft{Prompt: signin.Question(in)})
 	}
 	return signin.Value(in, strings.TrimSpace(answer)), err
 }

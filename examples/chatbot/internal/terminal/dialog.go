@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -117,7 +116,7 @@ func (c *choice) update(msg tea.Msg) tea.Cmd {
 	}
 	for _, a := range c.question.Answers {
 		if strings.EqualFold(k.Text, string(a.Key)) {
-			c.key, c.label = a.Key, a.Label
+			c.key, c.label = a.Key, a.Word()
 			close(c.done)
 		}
 	}
@@ -129,15 +128,25 @@ func (c *choice) view(width int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return question + " …", nil
 	}
-	for _, a := range c.question.Answers {
-		if a.Quiet {
-			continue
-		}
-		question += "  " + c.paint.Text(screen.Person, fmt.Sprintf("[%c]", a.Key)) + a.Label[1:]
+	short := question + c.offered(true)
+	question += c.offered(false)
+	if ansi.StringWidth(question) >= width {
+		question = short
 	}
 	question = ansi.Wordwrap(question, max(20, width-1), "")
 	last := question[strings.LastIndexByte(question, '\n')+1:]
 	return question, tea.NewCursor(ansi.StringWidth(last), strings.Count(question, "\n"))
+}
+
+// offered shows the answers, the quiet ones by their keys alone if it is to be short.
+func (c *choice) offered(short bool) (text string) {
+	for _, a := range c.question.Answers {
+		text += "  " + c.paint.Text(screen.Person, fmt.Sprintf("[%c]", a.Key))
+		if !short || !a.Quiet {
+			text += a.Word()[1:]
+		}
+	}
+	return text
 }
 
 // maxPrompt bounds what a question says beside what is typed, in characters. It may have a name of
@@ -181,74 +190,4 @@ func (w *waiting) view(width int, _ bool) (string, *tea.Cursor) {
 	text = ansi.Wordwrap(text, max(20, width-1), "")
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	return w.paint.Text(screen.Warn, text), tea.NewCursor(ansi.StringWidth(last), strings.Count(text, "\n"))
-}
-
-// Write implements [screen.Screen].
-func (t *Terminal) Write(ctx context.Context, prompt, text string) (string, error) {
-	unlock, err := t.lock(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	d := newWriting(t.paint, prompt, text)
-	if err := t.ask(ctx, d, d.done); err != nil {
-		return "", err
-	}
-	return screen.Typed(d.area.Value()), nil
-}
-
-// writing is a text of several lines.
-type writing struct {
-	paint  screen.Paint
-	prompt string
-	area   textarea.Model
-	over   bool
-	done   chan struct{}
-}
-
-func newWriting(paint screen.Paint, prompt, text string) *writing {
-	area := newArea()
-	area.SetPromptFunc(2, func(textarea.PromptInfo) string { return "› " })
-	area.SetValue(text)
-	return &writing{paint: paint, prompt: prompt, area: area, done: make(chan struct{})}
-}
-
-func (w *writing) init(width, _ int) tea.Cmd {
-	w.area.SetWidth(max(12, width))
-	return w.area.Focus()
-}
-
-func (w *writing) answered() bool { return w.over }
-
-func (w *writing) clear() bool {
-	full := w.area.Value() != ""
-	w.area.Reset()
-	return full
-}
-
-func (w *writing) update(msg tea.Msg) tea.Cmd {
-	if size, ok := msg.(tea.WindowSizeMsg); ok {
-		w.area.SetWidth(max(12, size.Width))
-		return nil
-	}
-	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "enter" && !w.over {
-		w.over = true
-		close(w.done)
-		return nil
-	}
-	var cmd tea.Cmd
-	w.area, cmd = w.area.Update(msg)
-	return cmd
-}
-
-func (w *writing) view(_ int, ready bool) (string, *tea.Cursor) {
-	prompt := w.paint.Text(screen.Warn, safetext.Line(w.prompt, maxPrompt))
-	if !ready {
-		return prompt + " …", nil
-	}
-	at := w.area.Cursor()
-	if at != nil {
-		at.Y++
-	}
-	return prompt + "  " + w.paint.Text(screen.Faint, "Enter sends it, Alt-Enter is another line") + "\n" + w.area.View(), at
 }
