@@ -27,6 +27,7 @@ type Console struct {
 	hide     func() (show func(), err error)
 	paint    screen.Paint
 
+	notes    notes
 	mu       sync.Mutex // guards the fields below and the screen; a dialog holds it to its end
 	thinking screen.Thinking
 	midway   bool         // an answer is being shown and its line is not finished
@@ -71,17 +72,6 @@ func (c *Console) Close() error {
 
 // Begin implements [screen.Screen].
 func (c *Console) Begin() {}
-
-// Note shows a line on the side, and the prompt again if it is in the way.
-func (c *Console) Note(style screen.Style, format string, args ...any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waiting := c.waiting
-	c.noteLocked(style, format, args...)
-	if waiting {
-		c.promptLocked()
-	}
-}
 
 func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
 	c.endLineLocked()

@@ -13,10 +13,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// dialog gives f the screen and the keyboard. Lines typed before are dropped.
+// dialog gives f the screen and the keyboard. Lines typed before are dropped, and notes
+// wait for the end.
 func (c *Console) dialog(ctx context.Context, f func() error) error {
+	c.notes.begin()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer func() {
+		for _, n := range c.notes.end() {
+			c.noteLocked(n.style, "%s", n.text)
+		}
+	}()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
