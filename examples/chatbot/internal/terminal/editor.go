@@ -74,6 +74,12 @@ func (e *editor) resize(width int) {
 
 func (e *editor) text() string { return e.area.Value() }
 
+// set replaces the text. The list is of the text before.
+func (e *editor) set(text string) {
+	e.menu.close()
+	e.area.SetValue(text)
+}
+
 // take empties the editor, and remembers its text.
 func (e *editor) take() string {
 	e.menu.close()
@@ -87,7 +93,7 @@ func (e *editor) take() string {
 func (e *editor) clear() bool {
 	if e.search.on {
 		e.search.on = false
-		e.area.SetValue(e.search.draft)
+		e.set(e.search.draft)
 		return true
 	}
 	e.menu.close()
@@ -103,7 +109,7 @@ func (e *editor) clear() bool {
 func (e *editor) continues() bool {
 	text, found := strings.CutSuffix(e.area.Value(), `\`)
 	if found {
-		e.area.SetValue(text + "\n")
+		e.set(text + "\n")
 	}
 	return found
 }
@@ -117,7 +123,7 @@ type writtenMsg struct {
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case writtenMsg:
-		e.area.SetValue(strings.TrimRight(msg.text, "\n"))
+		e.set(strings.TrimRight(msg.text, "\n"))
 		return nil
 	case completedMsg:
 		e.completed(msg)
@@ -129,12 +135,12 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 		switch msg.String() {
 		case "up", "ctrl+p":
 			if text, ok := e.history.before(e.area.Value()); e.area.Line() == 0 && ok {
-				e.area.SetValue(text)
+				e.set(text)
 				return nil
 			}
 		case "down", "ctrl+n":
 			if text, ok := e.history.after(); e.area.Line() == e.area.LineCount()-1 && ok {
-				e.area.SetValue(text)
+				e.set(text)
 				return nil
 			}
 		case "ctrl+g":
@@ -154,7 +160,7 @@ func (e *editor) helped(k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	if e.search.on {
 		show, taken := e.search.key(e.history, k)
 		if show != nil {
-			e.area.SetValue(*show)
+			e.set(*show)
 		}
 		return nil, taken
 	}

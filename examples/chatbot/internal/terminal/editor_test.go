@@ -1,10 +1,15 @@
 package terminal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 )
 
 // A note that is printed beside it must not take away why nothing was written.
@@ -16,5 +21,31 @@ func TestEditorThatDoesNotStart(t *testing.T) {
 	}
 	if got := fmt.Sprint(cmd()); !strings.Contains(got, "nothing was written: executable file not found; $EDITOR names the editor") {
 		t.Errorf("printed %q", got)
+	}
+}
+
+// A text that comes in the place of another closes the list, whose items are for the other text.
+func TestTextUnderTheList(t *testing.T) {
+	for name, replace := range map[string]tea.Msg{
+		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
+		"an editor":   writtenMsg{text: "hi\n"},
+	} {
+		e := newEditor(screen.Paint{}, "", func() screen.Completer {
+			return func(context.Context, string) screen.Completion {
+				return screen.Completion{From: len("/read "), Items: []screen.Item{{Text: "a:1"}, {Text: "a:2"}}}
+			}
+		}, newRequests())
+		e.init()
+		e.resize(80)
+		e.history.add("hi")
+		e.area.SetValue("/read a")
+		e.update(e.update(tea.KeyPressMsg{Code: tea.KeyTab})())
+		if !e.takesEnter() {
+			t.Fatalf("%s: got no list", name)
+		}
+		e.update(replace)
+		if e.takesEnter() || e.text() != "hi" {
+			t.Errorf("%s: got %q, with the list: %v", name, e.text(), e.takesEnter())
+		}
 	}
 }

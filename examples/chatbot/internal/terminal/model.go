@@ -95,7 +95,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case suggestMsg:
 		empty := m.editor.text() == ""
 		if empty {
-			m.editor.area.SetValue(msg.text)
+			m.editor.set(msg.text)
 		}
 		msg.taken <- empty
 	case windowMsg:
