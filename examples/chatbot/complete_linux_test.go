@@ -60,6 +60,34 @@ func TestCompletion(t *testing.T) {
 	m.ended(0)
 }
 
+// With several servers Tab names the server of a prompt or a resource. Tools, models, conversations and files
+// complete the commands that take them.
+func TestCompletionOfCommands(t *testing.T) {
+	url, _ := models(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
+	file := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+url+`","model":"distant"}}}`)
+	cmd := command(t, "-yes", "-config", configure(t, map[string]string{"one": "good", "two": "good"}), "-base-url", url, "-model", "small", "-models", file)
+	cmd.Dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(cmd.Dir, "kept"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "hello\r")
+	m.await("I am small.")
+	m.await("you ›\n")
+	for typed, want := range map[string]string{
+		"/prompt eve": "› @one evening  Looks", "/read men": "› @one demo://menu  ", "/tool __we": "› one__weather  one: Tells",
+		"/model lar": "you › /model large", "/model fa": "you › /model far", "/resume ": "you › /resume 1", "/save k": "you › /save kept/",
+		"look at @ke": "you › look at @kept/",
+	} {
+		m.typed(typed + tab)
+		m.await(want)
+		m.typed(ctrlC)
+		m.until("the line is empty", func(s string) bool { return strings.Contains(s, "you ›\n") })
+	}
+	m.typed(ctrlD)
+	m.ended(0)
+}
+
 // Ctrl-R looks for what was entered before.
 func TestSearch(t *testing.T) {
 	m := openScreen(t, "-yes")

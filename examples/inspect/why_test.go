@@ -42,7 +42,7 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// Of eight servers five are broken, each in its way. The summary says of each what is wrong and what helps, and
+// Of nine servers six are broken, each in its way. The summary says of each what is wrong and what helps, and
 // so does a call.
 func TestReasons(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,17 +64,16 @@ func TestReasons(t *testing.T) {
 		return fmt.Sprintf(`%q:{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":%q}}`, name, role)
 	}
 	remote := func(name, url string) string { return fmt.Sprintf(`%q:{"url":%q}`, name, url) }
-	file := servers(demo, child("demo2", "demo"), child("demo3", "demo"), gone, child("ends", "exit"), child("chatty", "chatty"),
+	file := servers(demo, child("demo2", "demo"), child("demo3", "demo"), gone, child("ends", "exit"),
 		remote("nobody", "http://"+l.Addr().String()+"/mcp"), remote("path", answer(404)+"/mcp"), remote("key", answer(401)),
 		remote("certificate", secure.URL))
-	_, out, _ := inspectFile(t, file, "-timeout", "3s")
-	if !strings.HasPrefix(out, "3 of 10 servers can be used\n") {
+	_, out, _ := inspectFile(t, file)
+	if !strings.HasPrefix(out, "3 of 9 servers can be used\n") {
 		t.Errorf("got %s", out)
 	}
 	for name, want := range map[string][]string{
 		"gone":        {`server "gone": start "/does/not/exist": `},
 		"ends":        {`inspect.test`, `" came to its end: exit status 3; what it wrote to standard output is no message of a server: "usage: server stdio"; it wrote to stderr:`, "\n    API_KEY is not set\n"},
-		"chatty":      {`" runs, but gave no answer within 3s (-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`, "\n    waiting for the database"},
 		"nobody":      {`server "nobody": the server cannot be reached: is the server running? check the URL (dial tcp `},
 		"path":        {`server "path": there is no MCP server at this URL: check its path, which often ends with /mcp or /sse (HTTP status 404 of `},
 		"key":         {`server "key": the server wants a sign-in: add the flags -sign-in -server "key", or a token in its "headers"`},
@@ -82,11 +81,24 @@ func TestReasons(t *testing.T) {
 	} {
 		_, about, _ := strings.Cut(out, "\n\n"+name+": ")
 		about, _, _ = strings.Cut(about, "\n\n")
-		_, _, called := inspectFile(t, file, "-timeout", "3s", "-server", name, "-call", "x")
+		_, _, called := inspectFile(t, file, "-server", name, "-call", "x")
 		for _, w := range want {
 			if !strings.Contains(about+"\n", w) || !strings.Contains(called, strings.ReplaceAll(w, "\n    ", "\n")) {
 				t.Errorf("%s: got\n%s\nand for a call\n%s\nwant %q", name, about, called, w)
 			}
+		}
+	}
+}
+
+// A program that writes its log where messages belong is told with that log.
+func TestLogOnStandardOutput(t *testing.T) {
+	_, out, _ := inspectFile(t, servers(`"chatty":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"chatty"}}`), "-timeout", "4s")
+	for _, want := range []string{
+		`" runs, but gave no answer within 4s (-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`,
+		"\n    waiting for the database\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got %s\nwant %s", out, want)
 		}
 	}
 }
