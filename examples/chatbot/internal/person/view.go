@@ -13,8 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// mentions are the places where a text would name a file or a resource of the person with an @.
-var mentions = regexp.MustCompile(`(^|[\s(])@`)
+// mentions are the places where a text could name a file or a resource of the person with an @: all but those
+// within a word. A line takes blanks of any kind for a space, and leaves out some characters.
+var mentions = regexp.MustCompile(`(^|\W)@`)
 
 // OpenLink opens a page that the view of a server names, if the person agrees.
 func (p *Person) OpenLink(ctx context.Context, server, url string) error {
@@ -63,7 +64,7 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 		return err
 	case key == 'n':
 		return apps.ErrDenied
-	case !line.Suggest(viewframe.From(server) + safetext.Exact(mentions.ReplaceAllString(text, `$1\@`))):
+	case !line.Suggest(viewframe.From(server) + mentions.ReplaceAllString(safetext.Exact(text), `$1\@`)):
 		p.screen.Note(screen.Warn, "  your line is not empty: the view was told to try again")
 		return fmt.Errorf("%w: the user is writing a question", apps.ErrInvalid)
 	}
