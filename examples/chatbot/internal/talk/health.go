@@ -125,7 +125,7 @@ func (s *Session) listServers() {
 
 // reach says how a server is reached, without what may be secret.
 func (s *Session) reach(server string) string {
-	for _, known := range s.Servers.Good {
+	for _, known := range s.Servers.known() {
 		if known.Name != server {
 			continue
 		}
@@ -163,7 +163,7 @@ func (s *Session) serverWords(_ context.Context, argument string) (c screen.Comp
 		return c
 	}
 	c.From = len("restart ")
-	for _, server := range s.Servers.Good {
+	for _, server := range s.Servers.known() {
 		c.Items = add(c.Items, server.Name, s.reach(server.Name), false)
 	}
 	return c

@@ -106,16 +106,18 @@ func (l *Servers) take(con screen.Screen, s *config.Server) error {
 		l.file = append(l.file, *s)
 	}
 	l.Wrong = slices.DeleteFunc(l.Wrong, func(wrong adapter.ServerStatus) bool { return wrong.Name == s.Name })
-	i := slices.IndexFunc(l.Good, func(o adapter.Server) bool { return o.Name == s.Name })
-	if i < 0 {
-		i = len(l.Good)
-		l.Good = append(l.Good, adapter.Server{})
-	}
-	l.Good[i] = serverOf(s)
-	if err := l.equip(&l.Good[i]); err != nil {
+	server := serverOf(s)
+	if err := l.equip(&server); err != nil {
 		return err
 	}
 	con.Note(screen.Faint, "the server %s %s %s:%d", s.Name, what, s.Place.File, s.Place.Line)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.IndexFunc(l.Good, func(o adapter.Server) bool { return o.Name == s.Name }); i >= 0 {
+		l.Good[i] = server
+	} else {
+		l.Good = append(l.Good, server)
+	}
 	if l.Adjust == nil {
 		return nil
 	}

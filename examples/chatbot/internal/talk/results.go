@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -32,17 +34,41 @@ type result struct {
 	failed                  bool
 }
 
-// remember keeps the result of a call, for /show.
-func (s *Session) remember(r result) {
-	s.results = append(s.results, r)
+// results are the last results of tools. They may be used concurrently: what completes reads them
+// during a turn.
+type results struct {
+	mu  sync.Mutex // guards the field below
+	all []result   // the oldest first
+}
+
+// add keeps the result of a call, for /show.
+func (r *results) add(newest result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, newest)
 	size := 0
-	for i := len(s.results) - 1; i >= 0; i-- {
-		size += len(s.results[i].text) + len(s.results[i].arguments)
-		if i < len(s.results)-1 && (size > maxResultsText || len(s.results)-i > maxResults) {
-			s.results = append([]result(nil), s.results[i+1:]...)
+	for i := len(r.all) - 1; i >= 0; i-- {
+		size += len(r.all[i].text) + len(r.all[i].arguments)
+		if i < len(r.all)-1 && (size > maxResultsText || len(r.all)-i > maxResults) {
+			r.all = append([]result(nil), r.all[i+1:]...)
 			return
 		}
 	}
+}
+
+func (r *results) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = nil
+}
+
+// list returns the results, the newest first.
+func (r *results) list() []result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := slices.Clone(r.all)
+	slices.Reverse(all)
+	return all
 }
 
 // resultOf is the result of a call as the server gave it, or else as the model got it.
@@ -64,7 +90,7 @@ func resultOf(e *agent.ToolEnd) result {
 
 // recallResults takes the results of a history, as the model got them.
 func (s *Session) recallResults(history []run.Message) {
-	s.results = nil
+	s.results.clear()
 	arguments := map[string]string{}
 	for _, m := range history {
 		for _, p := range m.Parts {
@@ -72,7 +98,7 @@ func (s *Session) recallResults(history []run.Message) {
 			case run.CallPart:
 				arguments[p.ID] = p.Arguments
 			case run.ResultPart:
-				s.remember(result{tool: safetext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
+				s.results.add(result{tool: safetext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
 			}
 		}
 	}
@@ -81,13 +107,14 @@ func (s *Session) recallResults(history []run.Message) {
 // show is /show: a call and its whole result, by its number from the end.
 func (s *Session) show(ctx context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
+	all := s.results.list()
 	switch {
-	case len(s.results) == 0:
+	case len(all) == 0:
 		return errors.New("no tool was called yet")
-	case err != nil || n < 1 || n > len(s.results):
-		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", safetext.Line(number, 40), len(s.results))
+	case err != nil || n < 1 || n > len(all):
+		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", safetext.Line(number, 40), len(all))
 	}
-	r := s.results[len(s.results)-n]
+	r := all[n-1]
 	style, word := screen.Tool, "result"
 	if r.failed {
 		style, word = screen.Warn, "failure"
@@ -167,8 +194,7 @@ func nextLine(text string) (line, rest string) {
 
 // resultNumbers complete the argument of /show.
 func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
-	for i := range s.results {
-		r := s.results[len(s.results)-1-i]
+	for i, r := range s.results.list() {
 		c.Items = add(c.Items, fmt.Sprint(i+1), r.tool+": "+safetext.Line(r.text, 100), false)
 	}
 	return c

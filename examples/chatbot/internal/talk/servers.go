@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,10 +47,14 @@ type Servers struct {
 	// Adjust is what the command line says of servers, such as their revisions. Nil: nothing.
 	Adjust func([]adapter.Server) error
 
-	source  *setup.File // nil: there is no file
-	file    []config.Server
+	source *setup.File // nil: there is no file
+	file   []config.Server
+	health health
+
+	// mu guards the field below, and Good from the start of the conversation on. Only the conversation changes them,
+	// and what completes reads them meanwhile.
+	mu      sync.Mutex
 	signIns map[string]*oauth.Transport // by server
-	health  health
 
 	authorize func(*config.Server) error  // has the person sign in to a server
 	equip     func(*adapter.Server) error // has the person answer what a server asks
@@ -102,6 +108,13 @@ func (l *Servers) entry(name string) *config.Server {
 		}
 	}
 	return nil
+}
+
+// known are the servers at present, for what completes.
+func (l *Servers) known() []adapter.Server {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.Good)
 }
 
 // Names lists the enabled servers.

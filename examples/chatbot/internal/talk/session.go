@@ -61,7 +61,7 @@ type Session struct {
 	first   []run.Message                // to give to the agent before the next question
 	history []run.Message
 	turns   int
-	results []result               // of tools, for /show
+	results results                // of tools, for /show
 	kept    []adapter.KeptDecision // the last list of /permissions
 
 	turn run.Spent // by the models of the last turn
@@ -237,7 +237,7 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 			started[e.ID] = true
 			s.Lacks.Ran.Add(1)
 		case *agent.ToolEnd:
-			s.remember(resultOf(e))
+			s.results.add(resultOf(e))
 			s.keepMedia(e)
 			s.offerView(e)
 		case *agent.ModelEnd:

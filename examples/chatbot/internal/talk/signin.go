@@ -30,12 +30,9 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 		})
 		if before := l.signIns[s.Name]; before != nil {
 			_ = before.Close() // of an earlier entry
-			delete(l.signIns, s.Name)
 		}
-		switch {
-		case err == nil && t != nil:
-			l.signIns[s.Name] = t
-		case err != nil && s.OAuth != nil: // else it is a server that cannot want a sign-in
+		l.signsIn(s.Name, t)
+		if err != nil && s.OAuth != nil { // else it is a server that cannot want a sign-in
 			return s.At(fmt.Errorf("sign in: %w", err))
 		}
 		return nil
@@ -52,6 +49,15 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 	}
 	if broken != nil && len(l.signIns) > 0 {
 		con.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", broken)
+	}
+}
+
+// signsIn notes how a server signs in, nil if it does not.
+func (l *Servers) signsIn(server string, t *oauth.Transport) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.signIns[server] = t; t == nil {
+		delete(l.signIns, server)
 	}
 }
 
@@ -139,6 +145,8 @@ func (s *Session) logout(ctx context.Context, name string) error {
 
 // signInNames completes the argument of login and logout.
 func (s *Session) signInNames(context.Context, string) (c screen.Completion) {
+	s.Servers.mu.Lock()
+	defer s.Servers.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.Servers.signIns)) {
 		c.Items = append(c.Items, screen.Item{Text: safetext.Line(name, maxItemText)})
 	}
