@@ -25,7 +25,8 @@ const (
 )
 
 // ErrLimit is the error of a run that cannot pay for an answer: what Limits.Tokens or
-// Limits.Cost leave is not enough for another call of the model.
+// Limits.Cost leave is not enough for another call of the model. The text of the error has the
+// limit, what was used of it, what the call takes, and the option to raise.
 var ErrLimit = errors.New("the run has not enough left for an answer")
 
 // ErrUncounted is the error of a run with Limits.Cost whose model does not report the tokens
@@ -36,15 +37,32 @@ var ErrUncounted = errors.New("the model does not report the tokens of its repli
 
 // limitError is an [ErrLimit] at a limit.
 type limitError struct {
-	stop  StopReason
-	input int64
+	stop StopReason
+	text string
 }
 
-func (e *limitError) Error() string {
-	return fmt.Sprintf("%v: a call with about %d tokens of input does not fit (%s)", ErrLimit, e.input, e.stop)
-}
-
+func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
 func (e *limitError) Unwrap() error { return ErrLimit }
+
+// short is the error of a run at whose limit no call of the model fits after so much input. tight is the
+// run of the limit.
+func (a account) short(stop StopReason, tight *engine, input int64) error {
+	taken, limits, p := tight.state.Taken(), tight.state.Limits, a.price()
+	limit, used, kept, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), "", fmt.Sprint(input+leastOutput)
+	if stop == StopMaxCost {
+		money := func(micro int64) string { return price.Money{Currency: p.Currency, Micro: micro}.String() }
+		limit, used, least = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency]), money(p.Most(input, leastOutput).Micro)
+	}
+	raise := "Options.Limits or WithLimits"
+	if tight.parent != nil {
+		raise = fmt.Sprintf("Options.Limits of the sub-agent %q", tight.agent.opts.Name)
+	}
+	if tight != a.engine {
+		kept = ", some is kept for the answer of the agent above"
+	}
+	return &limitError{stop, fmt.Sprintf("%s is %s, %s is used or reserved%s, and a call with about %d tokens of input takes %s at least: raise %s in %s",
+		stop.limit(), limit, used, kept, input, least, stop.limit(), raise)}
+}
 
 // account is what a run, with the runs that it works for, has left and has to pay.
 type account struct{ *engine }
@@ -63,10 +81,10 @@ func limitsCost(l run.Limits) bool     { return len(l.Cost) > 0 }
 func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
 
 // room is how many tokens of output fit a call of the model, and the limit that makes them
-// fewer than usual. A call after which the run may go on leaves as much as it takes, and
+// fewer than usual, with the run that has it. A call after which the run may go on leaves as much as it takes, and
 // a sub-agent leaves the run that it works for what its last answer takes.
-func (a account) room(input int64, final bool) (output int64, stop StopReason) {
-	output, stop = a.agent.maxOutput(), StopAnswer
+func (a account) room(input int64, final bool) (output int64, stop StopReason, tight *engine) {
+	output, stop, tight = a.agent.maxOutput(), StopAnswer, a.engine
 	keep, share := int64(lastAnswer), int64(2)
 	if final {
 		keep, share = 0, 1
@@ -78,7 +96,7 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason) {
 			keep = at.state.Last.Tokens() + lastAnswer
 		}
 		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < output {
-			output, stop = n, StopMaxTokens
+			output, stop, tight = n, StopMaxTokens, at
 		}
 		limit, ok := limits.Cost[p.Currency]
 		left := limit - taken.Cost[p.Currency]
@@ -86,19 +104,19 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason) {
 			left -= kept.Micro
 		}
 		if n := p.Affords(left/share, input); ok && n < output {
-			output, stop = n, StopMaxCost
+			output, stop, tight = n, StopMaxCost, at
 		}
 	}
-	return output, stop
+	return output, stop, tight
 }
 
 // roomBeside is room, after a wait for other calls of the model if they leave too little.
-func (a account) roomBeside(input int64, final bool) (output int64, stop StopReason, err error) {
+func (a account) roomBeside(input int64, final bool) (output int64, stop StopReason, tight *engine, err error) {
 	l := a.ledger
 	for {
-		output, stop = a.room(input, final)
+		output, stop, tight = a.room(input, final)
 		if stop == StopAnswer || l.asking == 0 {
-			return output, stop, nil
+			return output, stop, tight, nil
 		}
 		settled := l.settled
 		l.mu.Unlock()
@@ -108,7 +126,7 @@ func (a account) roomBeside(input int64, final bool) (output int64, stop StopRea
 		}
 		l.mu.Lock()
 		if a.ctx.Err() != nil {
-			return 0, stop, a.ended()
+			return 0, stop, tight, a.ended()
 		}
 	}
 }
@@ -121,7 +139,7 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 	input := d.inputOf(c)
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
-	output, stop, err := d.roomBeside(input, false)
+	output, stop, _, err := d.roomBeside(input, false)
 	if output >= leastOutput {
 		stop = StopAnswer
 	}
@@ -138,15 +156,15 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 	input := d.inputOf(c)
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
-	output, limit, err := d.roomBeside(input, stop != StopAnswer)
+	output, limit, tight, err := d.roomBeside(input, stop != StopAnswer)
 	if err != nil {
 		return 0, err
 	}
 	if limit != StopAnswer && output < leastOutput {
-		output, limit = d.room(input, true) // a hook has made the call longer
+		output, limit, tight = d.room(input, true) // a hook has made the call longer
 	}
 	if limit != StopAnswer && output < leastOutput {
-		return 0, &limitError{limit, input}
+		return 0, d.short(limit, tight, input)
 	}
 	change.Reserved = d.most(input, output)
 	if err := d.recordLocked([]Event{start}, change); err != nil {

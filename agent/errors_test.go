@@ -3,10 +3,12 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -105,4 +107,43 @@ func replayed(ctx context.Context, a *agent.Agent, key run.Key) (err error) {
 	for _, err = range a.Replay(ctx, key, agent.Position{}) {
 	}
 	return err
+}
+
+// A run that cannot pay for an answer says which limit stops it, how much was used, and what to raise.
+func TestLimitText(t *testing.T) {
+	ctx := t.Context()
+	helper := func(o *agent.Options) adapter.Source {
+		sub, err := agent.Sub(newAgent(t, play(counted(says("found"))), o), "helper", "Helps.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sub
+	}
+	asksHelper := counted(uses(toolCall("1", "helper", `{"task":"`+strings.Repeat("find it ", 300)+`"}`)))
+	ofHelper := func(lead *agent.Options, sub *agent.Options) string {
+		lead.Tools = []adapter.Source{helper(sub)}
+		got, _ := newAgent(t, play(asksHelper, counted(says("done"))), lead).Run(ctx, human("go"))
+		if len(got.Warnings) != 1 {
+			t.Fatalf("got the warnings %v, want one about the helper", got.Warnings)
+		}
+		return got.Warnings[0].Text
+	}
+	for _, tt := range []struct {
+		name, got, want string
+	}{
+		{"tokens", second(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
+			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 61 tokens of input takes 125 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+		{"cost", second(newAgent(t, play(costly), &agent.Options{
+			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Prices: prices, CallOptions: []llms.CallOption{llms.WithModel("m-1")},
+		}).Run(ctx, human("go"))).Error(),
+			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 61 tokens of input takes 0.000189 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
+		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),
+			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 1260 tokens of input takes 1324 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
+		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1800}}, nil),
+			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 1800, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 1260 tokens of input takes 1324 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, tt.got, tt.want)
+		}
+	}
 }

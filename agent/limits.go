@@ -42,6 +42,25 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 // reached reports whether n has come to a limit; a negative limit is none.
 func reached(n, limit int) bool { return limit >= 0 && n >= limit }
 
+// limit is the field of [run.Limits] that has been reached, "" if none has.
+func (r StopReason) limit() string {
+	switch r {
+	case StopMaxTurns:
+		return "Limits.Turns"
+	case StopMaxToolCalls:
+		return "Limits.Calls"
+	case StopMaxFailures:
+		return "Limits.Failures"
+	case StopMaxTokens:
+		return "Limits.Tokens"
+	case StopMaxCost:
+		return "Limits.Cost"
+	case StopMaxActive:
+		return "Limits.Active"
+	}
+	return ""
+}
+
 // limit names the limit that the run has reached, or is [StopAnswer].
 func (d *dialog) limit() StopReason {
 	s := d.state

@@ -106,7 +106,7 @@ func TestStubbornModel(t *testing.T) {
 	t.Run("without text", func(t *testing.T) {
 		model := play(uses(toolCall("", "x", "{}")))
 		_, err := newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}).Run(t.Context(), human("go"))
-		const want = "run agent: turn 2: the model gave no answer: at the limit max_turns it asked for tools (\"x\"), which it may not call any more"
+		const want = "run agent: turn 2: the model gave no answer: at the limit max_turns (Limits.Turns) it asked for tools (\"x\"), which it may not call any more"
 		if !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
