@@ -173,26 +173,17 @@ func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answe
 	return open, nil
 }
 
-// HeldError says until when another process holds a run, if it does not renew its lease. It
+// HeldError says which process holds a run, and until when if it does not renew its lease. It
 // matches [run.ErrHeld].
-type HeldError struct {
-	Until time.Time
-	err   error
-}
+type HeldError = run.HeldError
 
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v until %s", e.err, e.Until.UTC().Format(time.RFC3339))
-}
-
-func (e *HeldError) Unwrap() error { return e.err }
-
-// heldUntil completes [run.ErrHeld] with the time until which the run is held.
+// heldUntil completes [run.ErrHeld] of a store that does not say more.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
-	if !errors.Is(err, run.ErrHeld) {
+	if _, told := errors.AsType[*HeldError](err); told || !errors.Is(err, run.ErrHeld) {
 		return err
 	}
 	if log, failed := a.opts.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
-		return &HeldError{log.Head.Held, err}
+		return fmt.Errorf("acquire run %q: %w", key.ID, &HeldError{Until: log.Head.Held})
 	}
 	return err
 }

@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -144,6 +146,54 @@ func TestLimitText(t *testing.T) {
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+// bareHeld is a store that does not say which process holds a run.
+type bareHeld struct{ run.Store }
+
+func (b bareHeld) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+	l, err := b.Store.Acquire(ctx, key, h)
+	if errors.Is(err, run.ErrHeld) {
+		err = run.ErrHeld
+	}
+	return l, err
+}
+
+// A run that is held says by which process, until when, and what helps.
+func TestHeldText(t *testing.T) {
+	files, err := filestore.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		store run.Store
+		who   string
+	}{
+		"memory": {run.NewMemory(), `the process "host/17"`},
+		"files":  {files, `the process "host/17"`},
+		"bare":   {bareHeld{run.NewMemory()}, `another process`},
+	} {
+		a := newAgent(t, play(says("x")), &agent.Options{Store: tt.store})
+		key, err := a.Begin(t.Context(), human("go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := tt.store.Acquire(t.Context(), key, run.Holder{Name: "host/17", TTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.ResumeRun(t.Context(), key)
+		held, ok := errors.AsType[*agent.HeldError](err)
+		if !ok || !errors.Is(err, run.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {
+			t.Errorf("%s: got %v, want a HeldError for an hour", name, err)
+			continue
+		}
+		want := fmt.Sprintf(`run agent: acquire run %q: %s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover go on with the run`,
+			key.ID, tt.who, held.Until.UTC().Format(time.RFC3339))
+		if err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", name, err, want)
 		}
 	}
 }

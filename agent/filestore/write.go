@@ -144,7 +144,11 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease r
 	err = s.change(ctx, key, func(f File, t tip) error {
 		now := time.Now()
 		if now.Before(t.head.Held) {
-			return run.ErrHeld
+			log, err := s.read(f, nameOf(key))
+			if err != nil {
+				return err
+			}
+			return &run.HeldError{Holder: log.holder, Until: t.head.Held}
 		}
 		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
 		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))

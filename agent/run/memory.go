@@ -23,6 +23,7 @@ type memory struct {
 // kept is a run in memory.
 type kept struct {
 	head    Head
+	holder  string // of the last lease
 	records []Record
 	answers map[string]Answer // by question, closed ones too
 }
@@ -41,7 +42,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Reco
 	}
 	m.epoch++
 	head.Epoch, head.Held, head.Asks = m.epoch, time.Now().Add(h.TTL), slices.Clone(head.Asks)
-	m.runs[head.Key] = &kept{head: head, records: slices.Clone(records), answers: map[string]Answer{}}
+	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), answers: map[string]Answer{}}
 	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
 }
 
@@ -92,10 +93,10 @@ func (m *memory) Acquire(ctx context.Context, key Key, h Holder) (Lease, error) 
 	}
 	now := time.Now()
 	if now.Before(k.head.Held) {
-		return Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, ErrHeld)
+		return Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, &HeldError{k.holder, k.head.Held})
 	}
 	m.epoch++
-	k.head.Epoch, k.head.Held = m.epoch, now.Add(h.TTL)
+	k.head.Epoch, k.head.Held, k.holder = m.epoch, now.Add(h.TTL), h.Name
 	return Lease{key, k.head.Epoch, k.head.Seq, k.head.Created}, nil
 }
 

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -39,7 +40,7 @@ type Store interface {
 
 	// Acquire takes a run for the time of the holder. It raises the epoch, so that
 	// whoever held the run can append no more. The error matches [ErrHeld] if the last
-	// lease has not expired, whoever has it.
+	// lease has not expired, whoever has it: the stores of this module return a [HeldError].
 	Acquire(ctx context.Context, key Key, h Holder) (Lease, error)
 
 	// Renew has a lease expire after ttl from now. One that has expired is good until
@@ -70,6 +71,25 @@ var (
 	ErrNotAsked = errors.New("the question is not open")
 	ErrCorrupt  = errors.New("what is kept of the run is damaged")
 )
+
+// HeldError is [ErrHeld] with the process that holds the run and the time until which it does. The process
+// renews its lease while it works on the run, and lets the run go at the end.
+type HeldError struct {
+	Holder string    // as [Holder].Name; "" if the store does not know it
+	Until  time.Time // by the store's clock, if the lease is not renewed
+}
+
+func (e *HeldError) Error() string {
+	who := "another process"
+	if e.Holder != "" {
+		who = fmt.Sprintf("the process %q", e.Holder)
+	}
+	return fmt.Sprintf("%s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover go on with the run",
+		who, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrHeld].
+func (e *HeldError) Unwrap() error { return ErrHeld }
 
 // Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two
 // keys are one if their bytes are equal. Both strings are UTF-8 without U+0000, of

@@ -52,7 +52,7 @@ func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 	case err != nil:
 		return err
 	}
-	return refuse(fmt.Errorf("%w: %q, until %s", run.ErrHeld, holder, time.Unix(0, held).UTC().Format(time.RFC3339)))
+	return refuse(&run.HeldError{Holder: holder, Until: time.Unix(0, held)})
 }
 
 // Renew implements [run.Store].

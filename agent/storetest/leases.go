@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -18,6 +19,9 @@ func lease(t *trial) {
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
 		_, err := t.store.Acquire(t.Context(), one, run.Holder{Name: name, TTL: held})
 		t.wants("acquire what is held", err, run.ErrHeld)
+		if e, ok := errors.AsType[*run.HeldError](err); ok && (e.Holder != "one" && e.Holder != "" || !e.Until.After(time.Now())) {
+			t.Errorf("got a run that %q holds until %s, want \"one\" and a time to come", e.Holder, e.Until)
+		}
 	}
 	t.wants("release", t.store.Release(t.Context(), first), nil)
 	if second := t.acquire(one, held); second.Epoch <= first.Epoch || second.Seq != d.head().Seq || !second.Created.Equal(d.head().Created) {
