@@ -30,6 +30,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/safetext"
@@ -54,7 +55,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	p := &program{you: signin.NewLines(os.Stdin, os.Stderr), out: os.Stdout, err: os.Stderr}
 	status := p.run(ctx, os.Args[1:])
 	stop()

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +47,9 @@ func TestMain(m *testing.M) {
 		fmt.Println("listening")
 		fmt.Fprintln(os.Stderr, "waiting for the database")
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "stubborn":
+		_ = os.WriteFile(os.Args[1], []byte(strconv.Itoa(os.Getpid())), 0o600)
+		select {} // not even the end of its input ends it
 	case "wedge":
 		if err := wedge().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
