@@ -25,7 +25,7 @@ type ui interface {
 // lines, and with -json objects for a script.
 func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	in, out, side := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
-	if in && out && side && !o.oneShot && !o.json && os.Getenv("TERM") != "dumb" {
+	if in && out && side && !o.oneShot && !o.json && !dumb() {
 		return terminal.Open(terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})
 	}
 	stdout := os.Stdout
@@ -39,7 +39,7 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	options := lines.Options{}
 	if in && side {
 		hide := func() (func(), error) { return lines.Hide(os.Stdin) }
-		options = lines.Options{Attended: true, Wraps: out, Hide: hide, Width: columns}
+		options = lines.Options{Attended: true, Wraps: out, Dumb: dumb(), Hide: hide, Width: columns}
 	}
 	console := lines.New(stdout, os.Stderr, lines.NewInput(ctx, input, options.Attended), options)
 	if o.json {
@@ -47,6 +47,9 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	}
 	return console
 }
+
+// dumb reports whether the terminal takes no escape sequences.
+func dumb() bool { return os.Getenv("TERM") == "dumb" }
 
 // columns is the width of the terminal, 0 without one.
 func columns() int {

@@ -175,6 +175,9 @@ func TestPlainTerminal(t *testing.T) {
 	m.await("error: usage: /read URI")
 	m.enter("you › ", ctrlD)
 	m.ended(0)
+	if strings.Contains(m.whole, "\x1b") {
+		t.Errorf("a terminal without escape sequences got %q", m.whole)
+	}
 
 	actions := map[string]string{}
 	for _, r := range readTrace(t, path) {

@@ -24,6 +24,7 @@ type Console struct {
 	attended bool
 	width    func() int // width of the terminal; 0 without one
 	wraps    bool       // wrap answers, because out is that terminal
+	dumb     bool
 	hide     func() (show func(), err error)
 	paint    screen.Paint
 
@@ -41,6 +42,7 @@ type Options struct {
 	Attended bool
 	Width    func() int // of the terminal; nil: lines are not wrapped
 	Wraps    bool       // wrap answers too, because they go to that terminal
+	Dumb     bool       // the terminal takes no escape sequences
 
 	// Hide stops the terminal from showing what is typed, until show is called. Nil: it
 	// cannot.
@@ -53,7 +55,7 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 		o.Width = func() int { return 0 }
 	}
 	return &Console{
-		out: out, err: err, in: in, attended: o.Attended, width: o.Width, wraps: o.Wraps, hide: o.Hide,
+		out: out, err: err, in: in, attended: o.Attended, width: o.Width, wraps: o.Wraps, dumb: o.Dumb, hide: o.Hide,
 		paint: screen.PaintOf(err),
 	}
 }
@@ -92,24 +94,6 @@ func (c *Console) render(style screen.Style, text string) string {
 		lines[i] = c.paint.Text(style, lines[i])
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Progress shows a line that the next one replaces, on a terminal.
-func (c *Console) Progress(format string, args ...any) {
-	most := 76
-	if width := c.width(); width > 1 {
-		most = min(most, width-1)
-	}
-	text := safetext.Line(fmt.Sprintf(format, args...), most)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.attended {
-		fmt.Fprintln(c.err, text)
-		return
-	}
-	c.endLineLocked()
-	fmt.Fprint(c.err, c.paint.Text(screen.Faint, text))
-	c.status = true
 }
 
 // say shows a piece of an answer.

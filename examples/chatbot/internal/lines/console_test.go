@@ -64,6 +64,16 @@ func TestScreen(t *testing.T) {
 	s.check(t, "bot › one two\n1/2\r\x1b[K2/2\r\x1b[Ka\n  b\n")
 }
 
+func TestProgressOnADumbTerminal(t *testing.T) {
+	s := newScreen(t)
+	s.dumb = true
+	s.say("one")
+	s.Progress("1/2")
+	s.Progress("2/2")
+	s.Note(screen.Tool, "done")
+	s.check(t, "bot › one\n1/2\n2/2\ndone\n")
+}
+
 func TestNoteAtThePrompt(t *testing.T) {
 	s := newScreen(t, "", "")
 	s.prompt()

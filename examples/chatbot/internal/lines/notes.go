@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
 // maxNotes is the most notes that wait for the end of a dialog.
@@ -48,15 +49,10 @@ func (n *notes) end() []note {
 // dialog it returns at once, and the line is shown after it.
 func (c *Console) Note(style screen.Style, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	n := &c.notes
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case n.dialogs > 0 && len(n.kept) < maxNotes:
-		n.kept = append(n.kept, note{style, text})
-		return
-	case n.dialogs > 0:
-		n.dropped++
+	c.notes.mu.Lock()
+	defer c.notes.mu.Unlock()
+	if c.notes.dialogs > 0 {
+		c.notes.keepLocked(style, text)
 		return
 	}
 	c.mu.Lock()
@@ -66,4 +62,36 @@ func (c *Console) Note(style screen.Style, format string, args ...any) {
 	if waiting {
 		c.promptLocked()
 	}
+}
+
+func (n *notes) keepLocked(style screen.Style, text string) {
+	if len(n.kept) == maxNotes {
+		n.dropped++
+		return
+	}
+	n.kept = append(n.kept, note{style, text})
+}
+
+// Progress shows a line, which the next one replaces on a terminal that can erase it. It
+// does nothing during a dialog.
+func (c *Console) Progress(format string, args ...any) {
+	most := 76
+	if width := c.width(); width > 1 {
+		most = min(most, width-1)
+	}
+	text := safetext.Line(fmt.Sprintf(format, args...), most)
+	c.notes.mu.Lock()
+	defer c.notes.mu.Unlock()
+	if c.notes.dialogs > 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLineLocked()
+	if !c.attended || c.dumb {
+		fmt.Fprintln(c.err, text)
+		return
+	}
+	fmt.Fprint(c.err, c.paint.Text(screen.Faint, text))
+	c.status = true
 }

@@ -15,6 +15,7 @@ func TestNotesDuringADialog(t *testing.T) {
 	if err := s.dialog(t.Context(), func() error {
 		for i := range maxNotes + 3 {
 			s.Note(screen.Warn, "note %d", i)
+			s.Progress("%d of 10", i)
 		}
 		if strings.Contains(s.buffer.String(), "note") {
 			t.Error("a note is in the middle of a dialog")
