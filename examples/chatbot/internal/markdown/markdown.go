@@ -6,13 +6,21 @@ package markdown
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
-// maxBlock bounds what is held back and drawn as one block, in bytes.
-const maxBlock = 64 << 10
+const (
+	// maxBlock bounds what is held back and drawn as one block, in bytes. A longer line is taken for two.
+	maxBlock = 64 << 10
+
+	// A rest of fewer bytes is drawn whenever it is asked for. A longer one is drawn again when it has grown by this
+	// part of it: to draw it takes as long as it is long, and an answer has thousands of pieces.
+	promptly = 1 << 10
+	growth   = 32
+)
 
 // Stream draws a text in pieces: what is complete once, and the rest so far as often
 // as it is wanted. It is for one goroutine at a time.
@@ -24,6 +32,9 @@ type Stream struct {
 	list  bool   // the block is a list
 	blank bool   // the last line was blank
 	begun bool   // something was drawn
+
+	rest  []string // as it was drawn last; nil if it is another block
+	drawn int      // bytes of it
 }
 
 // New returns a stream for lines of at most so many columns. Code is not wrapped.
@@ -35,7 +46,7 @@ func (s *Stream) Add(text string) (out []string) {
 	s.line += safetext.Prose(text)
 	for {
 		line, rest, found := strings.Cut(s.line, "\n")
-		if !found {
+		if !found && len(s.line) <= maxBlock {
 			return out
 		}
 		s.line = rest
@@ -43,12 +54,16 @@ func (s *Stream) Add(text string) (out []string) {
 	}
 }
 
-// Rest draws what is not complete.
+// Rest draws what is not complete. The end of a long rest may be missing until more has come.
 func (s *Stream) Rest() []string {
 	if s.fence != "" {
 		return []string{code(s.line)}
 	}
-	return s.separated(s.page.draw(s.block + s.line))
+	size := len(s.block) + len(s.line)
+	if s.rest == nil || size < promptly || size-s.drawn >= s.drawn/growth {
+		s.rest, s.drawn = s.separated(s.page.draw(s.block+s.line)), size
+	}
+	return slices.Clone(s.rest)
 }
 
 // End draws the rest, and ends the text.
@@ -105,7 +120,7 @@ func (s *Stream) take(line string) (out []string) {
 // flush draws the block.
 func (s *Stream) flush() []string {
 	block := s.block
-	s.block, s.list, s.blank = "", false, false
+	s.block, s.list, s.blank, s.rest = "", false, false, nil
 	if strings.TrimSpace(block) == "" {
 		return nil
 	}

@@ -118,3 +118,32 @@ func TestTableWidth(t *testing.T) {
 		})
 	}
 }
+
+// A long rest is not drawn anew for each piece, and a line without an end is not held back for ever.
+func TestLongRest(t *testing.T) {
+	const word = "word "
+	s := New(50)
+	s.Add(strings.Repeat(word, promptly/len(word)+1))
+	before := s.Rest()
+	s.Add(word)
+	if diff := cmp.Diff(before, s.Rest()); diff != "" {
+		t.Errorf("drawn again for a word: -before +after\n%s", diff)
+	}
+	s.Add(strings.Repeat(word, promptly/growth/len(word)))
+	if cmp.Equal(before, s.Rest()) {
+		t.Error("a part of it more is not drawn")
+	}
+	s.End()
+
+	const words = 3 * maxBlock / len(word)
+	var lines []string
+	for range words {
+		lines = append(lines, s.Add(word)...)
+	}
+	if len(lines) == 0 {
+		t.Error("all of a line is held back")
+	}
+	if got := strings.Count(ansi.Strip(strings.Join(append(lines, s.End()...), " ")), "word"); got != words {
+		t.Errorf("got %d words, want %d", got, words)
+	}
+}
