@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -60,5 +61,35 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if got := strings.Count(string(raw), "\n"); got != maxEntries || !strings.HasPrefix(string(raw), "\"5\"\n") {
 		t.Errorf("got %d lines on disk, from %.10q on", got, raw)
+	}
+}
+
+// A program that starts shortens the file, while another adds to it: both have all that is new.
+func TestHistoryOfTwoPrograms(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	const added = 200
+	var old strings.Builder
+	for i := range maxEntries + added {
+		fmt.Fprintf(&old, "%q\n", fmt.Sprint("old ", i))
+	}
+	if err := os.WriteFile(path, []byte(old.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := openHistory(path)
+	var other sync.WaitGroup
+	other.Go(func() {
+		for i := range added {
+			first.add(fmt.Sprint("new ", i))
+		}
+	})
+	for range 50 {
+		if n := len(openHistory(path).entries); n != maxEntries {
+			t.Errorf("got %d entries, want %d", n, maxEntries)
+		}
+	}
+	other.Wait()
+	entries := openHistory(path).entries
+	if len(entries) != maxEntries || entries[maxEntries-added] != "new 0" || entries[maxEntries-1] != fmt.Sprint("new ", added-1) {
+		t.Errorf("got %d entries, from %q to %q", len(entries), entries[max(0, len(entries)-added)], entries[len(entries)-1])
 	}
 }
