@@ -53,3 +53,17 @@ func TestCompletionBesideATurn(t *testing.T) {
 		t.Errorf("got %s, want how the server is reached", at)
 	}
 }
+
+// A name of a server that controls the terminal, hides a part of itself or cannot be typed is not offered.
+func TestOffered(t *testing.T) {
+	for name, want := range map[string]int{
+		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x", maxItemText+1): 0,
+	} {
+		if got := len(add(nil, name, "about", false)); got != want {
+			t.Errorf("%q: got %d items, want %d", name, got, want)
+		}
+	}
+	if got := add(nil, "a", "b\x1b[2J\nc", true)[0]; got.About != `b\x1b[2J c` || !got.Open {
+		t.Errorf("got %+v", got)
+	}
+}
