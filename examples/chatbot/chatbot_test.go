@@ -245,7 +245,16 @@ func TestServerThatVanishes(t *testing.T) {
 	if o.status != 0 || strings.Count(o.stdout, "\n") < 3 {
 		t.Errorf("got status %d and %q, want answers to all three", o.status, o.stdout)
 	}
-	o.check(t, o.stdout, 0, "lost the server frail", "exit status 9", "out of memory")
+	o.check(t, o.stdout, 0, "lost the server frail, and start it again: transport: ", "exit status 9", "out of memory")
+	told := 0
+	for line := range strings.Lines(o.stderr) {
+		if strings.Contains(line, "exit status 9") && !strings.HasPrefix(line, "✗ ") { // a failed call has its own
+			told++
+		}
+	}
+	if told != 1 || strings.Contains(o.stderr, "given up") {
+		t.Errorf("got %d notes of the first death, want one, and none of the end of the program:\n%s", told, o.stderr)
+	}
 }
 
 // No call hangs without a bound, and the error names the flag.

@@ -85,7 +85,7 @@ func TestServersCommand(t *testing.T) {
 func TestServerComesBack(t *testing.T) {
 	p := start(t, "-config", configure(t, map[string]string{"frail": "vanish"}), "-yes")
 	p.say("call vanish")
-	p.await(p.stderr, "lost the server frail: ")
+	p.await(p.stderr, "lost the server frail, and start it again: ")
 	p.await(p.stderr, "the server frail is back")
 	p.say("/servers")
 	p.await(p.stdout, ": ready, revision 2026-07-28, 8 tools")

@@ -121,7 +121,7 @@ func TestDeathOnScreen(t *testing.T) {
 	m.await("the server vanish is back")
 	m.enter("you ›\n", "/servers\r")
 	m.await("ready, revision")
-	for _, want := range []string{"lost the server vanish: ", "exit status 9", "out of memory", "✗ vanish vanish: "} {
+	for _, want := range []string{"lost the server vanish, and start it again: ", "exit status 9", "out of memory", "✗ vanish vanish: "} {
 		if !strings.Contains(m.screen(), want) {
 			t.Errorf("the screen lacks %q:\n%s", want, m.screen())
 		}

@@ -135,7 +135,7 @@ func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
 	flags.BoolVar(&o.json, "json", false, "write each turn as one JSON object on a line of standard output")
 	flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
-	flags.BoolVar(&o.resume, "continue", false, "go on with the newest conversation, also in the middle of a turn")
+	flags.BoolVar(&o.resume, "continue", false, "go on with the newest conversation of this folder, also in the middle of a turn")
 	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form, or server/key=value if there are several; may be repeated")
 	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object on each line")
 	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` for each server to get ready, default 30s")

@@ -124,7 +124,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	session, err := talk.Open(ctx, talk.Config{
 		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: o.catalog, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.prices, Store: store, Continue: o.resume,
-		Media: mediaFolder(ui),
+		Folder: folder(), Media: mediaFolder(ui),
 	})
 	if err != nil {
 		return err

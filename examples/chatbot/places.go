@@ -72,6 +72,15 @@ func mediaFolder(ui screen.Screen) *media.Folder {
 	return nil
 }
 
+// folder is where the program was started, "" if that is not known.
+func folder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
 // place is where the program keeps something for the person, "" if there is no place.
 func place(name string) string {
 	if dir := userPlace("chatbot"); dir != "" {

@@ -348,6 +348,31 @@ func TestContinue(t *testing.T) {
 	m.ended(0)
 }
 
+// The newest conversation is that of the folder in which the program starts.
+func TestContinueInAFolder(t *testing.T) {
+	home, one, two := command(t).Env, t.TempDir(), t.TempDir()
+	open := func(folder string, args ...string) *emulator {
+		cmd := command(t, args...)
+		cmd.Env, cmd.Dir = home, folder
+		return openScreenOf(t, cmd)
+	}
+	for _, folder := range []string{one, two} {
+		m := open(folder)
+		m.enter("you ›", "hello from "+filepath.Base(folder)+filepath.Base(filepath.Dir(folder))+"\r")
+		m.await("bot ›")
+		m.leave()
+	}
+	m := open(one, "-continue")
+	m.await("(in this folder)")
+	m.await("you › hello from " + filepath.Base(one))
+	m.enter("you ›\n", "/conversations\r")
+	m.await(filepath.Base(two) + ")\n")
+	m.leave()
+	m = open(t.TempDir(), "-continue")
+	m.await("error: no conversation of this folder to continue")
+	m.leave()
+}
+
 // onlyForThePerson checks the modes of files that the program keeps.
 func (m *emulator) onlyForThePerson(names ...string) {
 	m.t.Helper()

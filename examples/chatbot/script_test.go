@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,6 +86,26 @@ func TestJSONOfProblems(t *testing.T) {
 	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", config).stdout)
 	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:1: server "crash": connect: `) {
 		t.Errorf("got %+v, want the server that is left out", got)
+	}
+}
+
+// A prepared answer that no form asks for is told, and is no failure.
+func TestAnswerWithoutAForm(t *testing.T) {
+	const none = "-answer loyalty: no form of the server demo asked for it"
+	book := []string{"-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "demo/loyalty=7"}
+	o := converse(t, "Book a table for 4\n", book...)
+	o.check(t, o.stdout, 0, none+"\n")
+	if n := strings.Count(o.stderr, "asked for it"); n != 1 {
+		t.Errorf("got %d such notes, want one:\n%s", n, o.stderr)
+	}
+	got := turns(t, converse(t, "", append(book, "-json", "-prompt", "Book a table for 4")...).stdout)
+	if len(got) != 1 || !slices.Equal(got[0].Problems, []string{none}) || got[0].Error != nil {
+		t.Errorf("got %+v, want the answer among the problems", got)
+	}
+	// A form that is declined tells which answers it lacks, and which it does not have.
+	o = converse(t, "Book a table for 4\n", "-yes", "-answer", "loyalty=7")
+	if o.status != 1 || !strings.Contains(o.stderr, `-answer: no field "loyalty"; the fields are `) || strings.Contains(o.stderr, "asked for it") {
+		t.Errorf("got status %d and\n%s\nwant the field told once", o.status, o.stderr)
 	}
 }
 

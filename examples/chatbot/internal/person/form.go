@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -126,6 +128,11 @@ type form struct {
 // newForm takes the prepared answers into a form.
 func newForm(p *Person, server, message string, fields []*mcp.Field) *form {
 	given := p.answers[server].Fill(fields)
+	p.mu.Lock()
+	for _, field := range fields {
+		p.met[fieldOf{server, field.Name}] = true
+	}
+	p.mu.Unlock()
 	return &form{person: p, given: given, Form: &screen.Form{
 		Server: server, Message: message, Fields: fields, Values: given.Values, Mistakes: given.Mistakes,
 	}}
@@ -150,7 +157,29 @@ func (f *form) refuse(errs []error) {
 	if len(f.person.answers[f.Server]) == 0 {
 		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
 	}
+	f.person.mu.Lock()
+	for name := range f.person.answers[f.Server] {
+		f.person.met[fieldOf{f.Server, name}] = true // told here, if no field has it
+	}
+	f.person.mu.Unlock()
 	for _, err := range append(errs, f.given.Unmet()...) {
 		f.person.screen.Note(screen.Warn, "  %v", err)
+	}
+}
+
+// fieldOf is a field in forms of a server.
+type fieldOf struct{ server, name string }
+
+// TellUnmet tells of prepared answers that no form asked for. They are no failure: a form may
+// depend on what the model does.
+func (p *Person) TellUnmet() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, server := range slices.Sorted(maps.Keys(p.answers)) {
+		for _, name := range slices.Sorted(maps.Keys(p.answers[server])) {
+			if !p.met[fieldOf{server, name}] {
+				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it", safetext.Line(name, 80), server)
+			}
+		}
 	}
 }

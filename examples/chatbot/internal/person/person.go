@@ -24,12 +24,13 @@ type Person struct {
 	mu    sync.Mutex        // guards the fields below
 	tools map[toolOf]string // tools that always run, with the allowed fingerprint
 	lends map[string]bool   // servers that may always use the model
+	met   map[fieldOf]bool  // prepared answers that a form asked for, or that were told as wrong
 }
 
 // New returns the person at a screen. Yes allows all tool calls and all use of the
 // model; answers are for forms, by server.
 func New(s screen.Screen, yes bool, answers map[string]answers.Answers, lacks *Lacks) *Person {
-	return &Person{screen: s, yes: yes, answers: answers, lacks: lacks, tools: map[toolOf]string{}, lends: map[string]bool{}}
+	return &Person{screen: s, yes: yes, answers: answers, lacks: lacks, tools: map[toolOf]string{}, lends: map[string]bool{}, met: map[fieldOf]bool{}}
 }
 
 // noTerminal is the reason for a refusal without a question.

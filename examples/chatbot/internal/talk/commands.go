@@ -46,7 +46,7 @@ func commands() []command {
 		{"/clear", "", "begin another conversation", (*Session).clear, nil},
 		{"/undo", "", "forget the last question and its answer", (*Session).undo, nil},
 		{"/conversations", "", "list the conversations that are kept", (*Session).conversations, nil},
-		{"/resume", "[N]", "go on with one of that list, or with the newest", (*Session).resume, (*Session).conversationNumbers},
+		{"/resume", "[N]", "go on with one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
 		{"/save", "[FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).savePaths},
 		{"/quit", "", "end the program", (*Session).quit, nil},
 	}

@@ -202,7 +202,7 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 
 // conversationNumbers complete the argument of /resume.
 func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.Completion) {
-	heads, err := s.heads(ctx)
+	heads, err := s.heads(ctx, maxListed)
 	if err != nil {
 		return c
 	}

@@ -47,7 +47,7 @@ func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 			s.Note(screen.Faint, "the server %s is back", server)
 		case e.Attempt == 1:
 			l.health.set(server, e.Err)
-			s.Note(screen.Fail, "lost the server %s: %v; it is started again", server, e.Err)
+			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, e.Err)
 		default:
 			l.health.set(server, e.Err)
 		}
@@ -61,7 +61,7 @@ func (s *Session) watch(server string, c *mcpclient.Client) {
 	}
 	s.watched[server] = c
 	c.AfterEnd(func(err error) {
-		if why := s.Servers.health.of(server); why != nil {
+		if why := s.Servers.health.of(server); why != nil && !s.closing.Load() {
 			s.Screen.Note(screen.Fail, "the server %s is given up: %v; /servers restart %s tries again", server, err, server)
 		}
 	})

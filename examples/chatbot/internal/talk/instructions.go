@@ -13,7 +13,8 @@ import (
 const (
 	maxInstructions    = 2000 // of one server
 	maxAllInstructions = 10_000
-	maxToldOf          = 300 // of one server, shown to the person
+	maxToldOf          = 300 // of a line that is shown to the person
+	maxToldLines       = 8   // of one server
 )
 
 // systemPrompt tells the model its task and the servers' instructions, unless
@@ -37,7 +38,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 			left -= length
 			if s.told[server.Name] != text {
 				s.told[server.Name] = text
-				s.Screen.Note(screen.Faint, "server %s tells the model: %s", server.Name, safetext.Line(text, maxToldOf))
+				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, toldLines(text))
 			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, safetext.Quote(text))
 		}
@@ -51,4 +52,21 @@ func shortened(text string, most int) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
+}
+
+// toldLines shows a text to the person: on the same line if it is one, or as indented lines.
+func toldLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if len(lines) == 1 {
+		return " " + safetext.Line(text, maxToldOf)
+	}
+	var b strings.Builder
+	for _, line := range lines[:min(len(lines), maxToldLines)] {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+safetext.Line(line, maxToldOf), " "))
+	}
+	if more := len(lines) - maxToldLines; more > 0 {
+		b.WriteString("\n  … " + screen.Plural(more, "more line"))
+	}
+	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -42,7 +43,8 @@ type Config struct {
 	Prices *agent.Prices // what models cost; nil: unknown
 
 	Store    run.Store // keeps conversations; nil: they end with the program
-	Continue bool      // go on with the newest conversation
+	Continue bool      // go on with the newest conversation of the folder
+	Folder   string    // in which the program was started
 
 	Media *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
 }
@@ -63,6 +65,8 @@ type Session struct {
 	turns   int
 	results results                // of tools, for /show
 	kept    []adapter.KeptDecision // the last list of /permissions
+
+	closing atomic.Bool // servers end with the program
 
 	turn run.Spent // by the models of the last turn
 	sum  run.Spent // by the models of the conversation
@@ -128,6 +132,7 @@ func (s *Session) retrying(err error, wait time.Duration) {
 
 // Close ends the views and the connections.
 func (s *Session) Close() {
+	s.closing.Store(true)
 	if s.views != nil {
 		s.views.Close()
 	}
@@ -152,6 +157,7 @@ func (s *Session) Talk(ctx context.Context) error {
 }
 
 func (s *Session) lacks() error {
+	s.Person.TellUnmet()
 	if s.Lacks.Report(s.Screen) {
 		return ErrReported
 	}

@@ -1,10 +1,10 @@
 package talk
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -24,8 +24,9 @@ const (
 	// leaseTTL is how long the conversation of a program that was killed is held.
 	leaseTTL = 5 * time.Second
 
-	// maxListed bounds the conversations that are listed.
-	maxListed = 20
+	// maxListed bounds the conversations that are listed, and maxSought those that are
+	// looked at for one of the folder.
+	maxListed, maxSought = 20, 100
 )
 
 var errNoStore = errors.New("conversations are kept only if the program has a terminal")
@@ -45,7 +46,26 @@ func (s *Session) events(ctx context.Context, message run.Message) iter.Seq2[age
 	}
 	input := append(s.first[:len(s.first):len(s.first)], message)
 	s.first = nil
-	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name))
+	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, jsonText(s.Folder)))
+}
+
+// folderVar is the variable of a run with the folder in which the conversation began.
+const folderVar = "folder"
+
+func jsonText(text string) json.RawMessage {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is JSON
+	}
+	return raw
+}
+
+// folderOf is where a conversation began, "" if it was kept without its folder.
+func folderOf(state *run.State) (folder string) {
+	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
+		return ""
+	}
+	return folder
 }
 
 // branch goes on with a history in a new conversation.
@@ -84,11 +104,11 @@ func (s *Session) undo(context.Context, string) error {
 }
 
 // heads are the newest conversations.
-func (s *Session) heads(ctx context.Context) (heads []run.Head, err error) {
+func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err error) {
 	if s.Store == nil {
 		return nil, errNoStore
 	}
-	for head, err := range s.Store.List(ctx, run.Query{Agent: agentName, Limit: maxListed}) {
+	for head, err := range s.Store.List(ctx, run.Query{Agent: agentName, Limit: most}) {
 		if err != nil {
 			return nil, err
 		}
@@ -99,14 +119,14 @@ func (s *Session) heads(ctx context.Context) (heads []run.Head, err error) {
 
 // conversations lists what /resume takes.
 func (s *Session) conversations(ctx context.Context, _ string) error {
-	heads, err := s.heads(ctx)
+	heads, err := s.heads(ctx, maxListed)
 	if err != nil {
 		return err
 	}
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := s.load(ctx, head.Key); err == nil {
-			about = safetext.Line(firstQuestion(state.History), 60)
+			about = safetext.Line(firstQuestion(state.History), 60) + s.place(state)
 		}
 		waits := ""
 		if !head.Status.Ended() {
@@ -118,6 +138,57 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 		s.Screen.List(screen.Faint, "there are no conversations")
 	}
 	return nil
+}
+
+// place says where a conversation began.
+func (s *Session) place(state *run.State) string {
+	switch folder := folderOf(state); folder {
+	case "":
+		return ""
+	case s.Folder:
+		return " (in this folder)"
+	default:
+		return " (in " + safetext.Line(folder, 200) + ")"
+	}
+}
+
+// newest finds the newest conversation of this folder. Those that were kept without a folder
+// come after all that have one.
+func (s *Session) newest(ctx context.Context) (run.Head, error) {
+	heads, err := s.heads(ctx, maxSought)
+	if err != nil {
+		return run.Head{}, err
+	}
+	var old *run.Head
+	for i, head := range heads {
+		state, err := s.load(ctx, head.Key)
+		switch {
+		case ctx.Err() != nil:
+			return head, context.Cause(ctx)
+		case err != nil:
+		case folderOf(state) == s.Folder:
+			return head, nil
+		case folderOf(state) == "" && old == nil:
+			old = &heads[i]
+		}
+	}
+	if old == nil {
+		return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N goes on with one")
+	}
+	return *old, nil
+}
+
+// numbered is a conversation of the list.
+func (s *Session) numbered(ctx context.Context, number string) (run.Head, error) {
+	heads, err := s.heads(ctx, maxListed)
+	if err != nil {
+		return run.Head{}, err
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(heads) {
+		return run.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", safetext.Line(number, 40))
+	}
+	return heads[n-1], nil
 }
 
 func firstQuestion(history []run.Message) string {
@@ -137,18 +208,17 @@ func (s *Session) load(ctx context.Context, key run.Key) (*run.State, error) {
 	return run.Fold(log.Records)
 }
 
-// resume goes on with a conversation, by its number in the list; "" is the newest. If its
-// program ended in the middle of a turn, the turn goes on where it waited.
+// resume goes on with a conversation, by its number in the list; "" is the newest of the folder.
+// If its program ended in the middle of a turn, the turn goes on where it waited.
 func (s *Session) resume(ctx context.Context, number string) error {
-	heads, err := s.heads(ctx)
+	find := s.newest
+	if number != "" {
+		find = func(ctx context.Context) (run.Head, error) { return s.numbered(ctx, number) }
+	}
+	head, err := find(ctx)
 	if err != nil {
 		return err
 	}
-	n, err := strconv.Atoi(cmp.Or(number, "1"))
-	if err != nil || n < 1 || n > len(heads) {
-		return fmt.Errorf("no conversation %s; /conversations lists them", safetext.Line(cmp.Or(number, "to continue"), 40))
-	}
-	head := heads[n-1]
 	state, err := s.load(ctx, head.Key)
 	if err != nil {
 		return err
@@ -156,8 +226,8 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	s.name, s.first, s.history = head.Key.ID, nil, state.History
 	s.turn, s.sum = run.Spent{}, state.Spent
 	s.recallResults(state.History)
-	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s", head.Updated.Local().Format("2006-01-02 15:04"),
-		screen.Plural(len(state.History), "message"), safetext.Line(firstQuestion(state.History), 60))
+	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
+		screen.Plural(len(state.History), "message"), safetext.Line(firstQuestion(state.History), 60), s.place(state))
 	s.recall(state)
 	if state.Status.Ended() {
 		return nil
