@@ -128,7 +128,7 @@ var hostiles = map[string]hostile{
 	"arguments that are text":    {model: loops("x", `"\ud800\x`), stop: agent.StopMaxFailures},
 	"thousands of calls at once": {slow: true, model: many(10_000), stop: agent.StopMaxToolCalls, bytes: 8 << 20},
 	"calls at the limit": {
-		model: uses(toolCall("", "x", "{}")), err: `at the limit max_turns it asked for tools ("x")`,
+		model: uses(toolCall("", "x", "{}")), err: `at the limit max_turns (Limits.Turns) it asked for tools ("x")`,
 	},
 	"empty replies": {model: says(""), err: "neither text nor tool calls"},
 	"no reply":      {model: func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, nil }, err: "neither text nor tool calls"},
