@@ -209,6 +209,7 @@ func (s ownRuns) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 // a suspension, or after its process has ended. Its events are as of [Agent.Events].
 // Answers that do not fit their questions are refused, each with its reason, and the run stays
 // as it is. If the error matches [run.ErrHeld], the answers are kept, and the holder takes them.
+// A run that has its answer gives it again, as its one event [Answer], without a call of the model.
 // The error for a run that is over without an answer matches [ErrFailed] or [ErrCancelled].
 func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) iter.Seq2[Event, error] {
 	return a.resume(key, answers).events(ctx)
@@ -358,8 +359,12 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	if e.goes() {
 		return e.observe(func() error { return l.proceed(e) })
 	}
-	if e.state.Status == run.Waiting {
-		e.show(&Suspended{Asks: run.Open(e.state), Wake: e.state.Wake})
+	switch s := e.state; s.Status {
+	case run.Waiting:
+		e.show(&Suspended{Asks: run.Open(s), Wake: s.Wake})
+	case run.Finished: // before: it is the event that Replay gives
+		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
+		_ = e.ledger.tell(&Answer{Meta: at, Text: s.Answer, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
 	if err := e.commit(); err != nil {
 		return err

@@ -150,6 +150,14 @@ func TestLimitText(t *testing.T) {
 	}
 }
 
+// A warning prints as its text, also among others.
+func TestWarningAsText(t *testing.T) {
+	got := &agent.Result{Warnings: []*agent.Warning{{Text: "one"}, {Meta: agent.Meta{Path: []string{"helper"}}, Text: "the agent helper failed"}}}
+	if text := fmt.Sprint(got.Warnings[1], got.Warnings); text != "the agent helper failed [one the agent helper failed]" {
+		t.Errorf("got %s, want the texts", text)
+	}
+}
+
 // bareHeld is a store that does not say which process holds a run.
 type bareHeld struct{ run.Store }
 

@@ -368,8 +368,15 @@ type Compacted struct {
 // Warning says what went wrong and does not end the run.
 type Warning struct {
 	Meta
+
+	// Text is for a person who knows the program: what went wrong, and what helps if something does. It
+	// is in lower case, without a full stop. It may have names and words of servers in it: a terminal or
+	// a page escapes it.
 	Text string `json:"text"`
 }
+
+// String is the text: fmt prints a warning by it.
+func (w *Warning) String() string { return w.Text }
 
 // Answer ends a run.
 type Answer struct {

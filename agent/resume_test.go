@@ -356,3 +356,31 @@ func TestInputToARunUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// A run that has its answer gives it again, at the place where it was given, and calls no model.
+func TestResumeAfterTheAnswer(t *testing.T) {
+	store := run.NewMemory()
+	first, _ := process(t, store, play(says("42")), agent.Options{})
+	var live *agent.Answer
+	for e, err := range first.Events(t.Context(), human("go"), agent.In(theRun.ID)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live, _ = e.(*agent.Answer)
+	}
+	model := play(says("another"))
+	second, _ := process(t, store, model, agent.Options{})
+	for range 2 {
+		var got []agent.Event
+		for e, err := range second.Resume(t.Context(), theRun) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+		}
+		diff(t, "events", got, []agent.Event{live})
+	}
+	if got, err := second.ResumeRun(t.Context(), theRun); err != nil || got.Answer != "42" || len(model.prompts()) > 0 {
+		t.Errorf("got %+v, %v after %d model calls, want the answer and none", got, err, len(model.prompts()))
+	}
+}
