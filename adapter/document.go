@@ -70,7 +70,8 @@ type DocumentLoader struct {
 	MaxBytes int
 }
 
-// Load reads the resources one after the other.
+// Load reads the resources one after the other. With an error it returns no documents: if one cannot be read, or
+// if there are more than the bounds allow.
 func (l *DocumentLoader) Load(ctx context.Context) ([]schema.Document, error) {
 	uris, err := l.uris(ctx)
 	if err != nil {

@@ -64,7 +64,8 @@ import (
 // them may go on at the same time.
 type Agent struct{ *recipe }
 
-// New returns an agent that uses the model, which must not be nil.
+// New returns an agent that uses the model, which must not be nil. It does no I/O. The error names the option
+// that does not fit.
 func New(model llms.Model, opts *Options) (*Agent, error) {
 	if model == nil {
 		return nil, errors.New("new agent: model is nil")

@@ -215,7 +215,7 @@ func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) 
 	return a.resume(key, answers).events(ctx)
 }
 
-// ResumeRun is Resume for callers who want the outcome alone.
+// ResumeRun is Resume for callers who want the outcome alone. Like that of [Agent.Run], the result is never nil.
 func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answer) (*Result, error) {
 	return a.resume(key, answers).outcome(ctx)
 }
@@ -238,7 +238,8 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 
 // Answer keeps answers to questions of a run, from any process: whoever holds the run
 // takes them, or who resumes it. Answers are checked against their questions. The first
-// answer to a question counts. A run of another agent is refused.
+// answer to a question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
+// [run.ErrExpired], [run.ErrAnswered] or [run.ErrNotAsked]; with an error no answer is kept.
 func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
 	if a.opts.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
@@ -247,7 +248,8 @@ func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) 
 }
 
 // Asks returns the open questions of a run in [Options.Store], also of its sub-agents, from any
-// process. [run.OpenAsks] has the questions of all runs.
+// process: none if the run does not wait. The error matches [run.ErrNotFound] if there is no such run.
+// [run.OpenAsks] has the questions of all runs.
 func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 	if a.opts.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)

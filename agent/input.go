@@ -50,7 +50,8 @@ func Once() RunOption { return func(o *runOptions) { o.once = true } }
 // ForTenant keeps the run apart from the runs of other tenants in [Options.Store].
 func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
 
-// WithLimits puts other limits in the place of [Options.Limits].
+// WithLimits puts other limits in the place of [Options.Limits], all of them: a field that is 0 has its own
+// default, and not the value of the options.
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
 // WithVar gives the run a variable of the host, which is kept with it: hooks read it in

@@ -26,7 +26,7 @@ type Options struct {
 	Version string
 
 	// System is the system prompt. It goes before the messages of every model
-	// call and is not part of the history.
+	// call and is not part of the history. Default: none.
 	System string
 
 	// ServerInstructions reports whether the model gets what a server says of its use
@@ -37,11 +37,11 @@ type Options struct {
 	ServerInstructions func(label string) bool
 
 	// Tools are what the model may use: toolsets, native functions ([adapter.Func]),
-	// langchaingo's tools, other agents. The agent does not close them.
+	// langchaingo's tools, other agents. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
 	// Limits bound a run, from an input to its answer. At a limit the model is asked for
-	// an answer without tools.
+	// an answer without tools. Default for each: see [run.Limits]; [WithLimits] is for one run.
 	Limits run.Limits
 
 	// ParallelWrites lets all calls of a turn run side by side. Default: calls of one server
@@ -94,7 +94,7 @@ type Options struct {
 	// denied, or cancelled. Default 0: for ever.
 	AskTTL time.Duration
 
-	// Doubt says what becomes of a call that was under way when its process ended.
+	// Doubt says what becomes of a call that was under way when its process ended. Default: [TellModel].
 	Doubt DoubtPolicy
 
 	// Store keeps runs. With one, each step of a run is durable before the next, and any
@@ -106,7 +106,7 @@ type Options struct {
 	LeaseTTL time.Duration
 
 	// Hooks take part in runs: they may change what the model gets, guard tool calls, and
-	// stop a run.
+	// stop a run. They are called in this order. Default: none.
 	Hooks []Hook
 
 	// Observe sees the work on runs: package otelagent traces and measures it. Sub-agents
@@ -134,10 +134,10 @@ type Options struct {
 	ModelRetries int
 
 	// CallOptions go with every model call. The agent itself decides on tools,
-	// streaming, and that there is one candidate.
+	// streaming, and that there is one candidate. Default: none.
 	CallOptions []llms.CallOption
 
-	// Stream says when the model's text is streamed as [TextDelta].
+	// Stream says when the model's text is streamed as [TextDelta]. Default: [StreamAuto].
 	Stream StreamPolicy
 
 	// Dialect is the form of history that the model's provider needs. Default:

@@ -33,7 +33,7 @@ func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Se
 	}
 }
 
-// ErrPosition says that a run has no such position.
+// ErrPosition says that a run has no such position, see [Agent.Replay].
 var ErrPosition = errors.New("the run has no such position")
 
 // replay folds the records of a run, and makes the events of each.

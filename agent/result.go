@@ -24,9 +24,9 @@ type Result struct {
 	// without [Options.System]. Give it back with a new human message to go on.
 	Messages []run.Message
 
-	Spent        run.Spent // since the run began, its sub-agents included
-	StopReason   StopReason
-	FinishReason string // the provider's own word for why the last message ended
+	Spent        run.Spent  // since the run began, its sub-agents included
+	StopReason   StopReason // of a run that is over: why it ended, or the limit at which it failed
+	FinishReason string     // the provider's own word for why the last message ended
 
 	// Warnings say what went wrong in this process, here or in sub-agents, without ending the run: the
 	// first 100, the text of each cut to 1 KiB. A run does not keep them.
@@ -79,7 +79,9 @@ func overWithout(s *run.State) error {
 // error is nil, Result.Status is run.Waiting, and Asks has the questions. The
 // result is never nil: with an error it holds what was done before. If the run has failed, and not
 // only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
-// run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions.
+// run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions. One for a run
+// without an answer is refused, too: the error matches [run.ErrHeld] if a process works on the run, and else
+// [ErrRunning].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
 }

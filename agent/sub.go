@@ -34,7 +34,7 @@ const handoffSchema = `{"type":"object","properties":{"task":{"type":"string","d
 // is kept with it, its questions are questions of that run, and what it uses counts there.
 // The other agent's Hooks go around it, and its Approve, Prices and Observe hold if the
 // sub-agent has none of its own. Its own Options.Store is not used. The name and the description are for the
-// model.
+// model. The error is for a nil agent and an empty name.
 func Sub(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }

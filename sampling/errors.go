@@ -18,10 +18,10 @@ const (
 	KindPolicy Kind = "policy" // the host's policy for the server
 	KindReview Kind = "review" // the reviewer, in this or an earlier request
 	KindSize   Kind = "size"   // Limits.InputBytes
-	KindRate   Kind = "rate"   // requests per minute
-	KindBudget Kind = "budget" // requests or tokens
-	KindCost   Kind = "cost"
-	KindDepth  Kind = "depth" // Limits.Depth
+	KindRate   Kind = "rate"   // PerMinute of Limits or of a Budget
+	KindBudget Kind = "budget" // Requests or Tokens of Limits or of a Budget
+	KindCost   Kind = "cost"   // Cost of Limits or of a Budget
+	KindDepth  Kind = "depth"  // Limits.Depth
 )
 
 // RefusedError is the refusal of a request by a limit, the policy or the

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Limits bound the spending of all servers together. They hold for any number
+// Limits bound the spending of all servers together. A field that is 0 has its default, and [New] refuses a
+// negative one. They hold for any number
 // of concurrent requests, with and without a reviewer.
 //
 // The upper bound of a request is reserved before the reviewer or the model is

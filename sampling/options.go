@@ -21,7 +21,7 @@ type Options struct {
 	// Limits bound the spending of servers. Zero values mean defaults.
 	Limits Limits
 
-	// System stands before the server's system prompt in every request.
+	// System stands before the server's system prompt in every request. Default: none.
 	System string
 
 	// Prices are what the models cost, by their ids, for the limits of cost, the audit
@@ -81,7 +81,8 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Extra are fields to add to every request to the host.
+	// Extra are fields to add to every request to the host. New refuses one that the request sets itself.
+	// Default: none.
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures of the host. Default 2,

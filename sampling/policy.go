@@ -34,7 +34,7 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", int(m))
 }
 
-// Policy holds a server's permissions.
+// Policy holds a server's permissions. The zero value leaves every decision to the reviewer, or to the limits without one.
 type Policy struct {
 	// During is for requests during a call of ours, Outside for requests at other
 	// times. A legacy connection with several calls under way does not tell the
@@ -47,7 +47,7 @@ type Policy struct {
 	// Models of the catalogue for the server. Default: all.
 	Models []string
 
-	// Budget of this server instead of [Limits.Server].
+	// Budget of this server instead of [Limits.Server]. Default nil: that one.
 	Budget *Budget
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Prices is a table of prices. Date is the day when they were looked up, such as
-// "2026-11-22". The first price in Models counts whose name fits. There are no built-in
+// "2026-11-22": [New] refuses a table with prices and without a day. The first price in Models counts whose name fits. There are no built-in
 // prices.
 type Prices = price.Table
 
@@ -30,7 +30,7 @@ type Money = price.Money
 //	Reserve(most Charge) (settle func(Charge), err error)
 //
 // Reserve gets an upper bound for each completion before the model is asked, and may
-// refuse it. settle gets what the completion took.
+// refuse it. settle is called once, with what the completion took. An account is used concurrently.
 type Account = price.Account
 
 // Charge is what a completion takes or may take, for an [Account]: the Model, the Tokens

@@ -33,7 +33,8 @@ type Sampler struct {
 	log      *slog.Logger
 }
 
-// New makes a sampler for a model. It does no I/O.
+// New makes a sampler for a model, which has to be in Options.Models if these are set. It does no I/O. The error
+// names the option that does not fit.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error) {
 	var o Options
 	if opts != nil {
