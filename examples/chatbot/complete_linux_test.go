@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -141,4 +142,25 @@ func TestEditor(t *testing.T) {
 	m.await("you › draft")
 	m.typed(ctrlC + ctrlD)
 	m.ended(0)
+}
+
+// The person's editor has the terminal, and ends with the program.
+func TestEditorEndsWithTheProgram(t *testing.T) {
+	script, drafts := filepath.Join(t.TempDir(), "editor"), t.TempDir()
+	const text = "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo 'has the terminal'\nexec sleep 1000\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t)
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+script, "TMPDIR="+drafts)
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "draft\x07")
+	m.await("has the terminal")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	m.ended(128 + int(syscall.SIGTERM))
+	if left, err := os.ReadDir(drafts); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
 }

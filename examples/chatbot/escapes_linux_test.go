@@ -39,7 +39,7 @@ func openStrange(t *testing.T, ofServer, ofModel string) (m *emulator, talked ch
 		defer tty.Close()
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
-		s := terminal.Open(terminal.Options{In: tty, Out: tty, Interrupt: interrupts.Interrupt})
+		s := terminal.Open(ctx, terminal.Options{In: tty, Out: tty, Interrupt: interrupts.Interrupt})
 		defer s.Close()
 		if err := converseOn(ctx, s, interrupts, endpoint.URL, ofServer); err != nil {
 			t.Error(err)

@@ -26,7 +26,7 @@ type ui interface {
 func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	in, out, side := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
 	if in && out && side && !o.oneShot && !o.json && !dumb() {
-		return terminal.Open(terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})
+		return terminal.Open(ctx, terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})
 	}
 	stdout := os.Stdout
 	if o.json {

@@ -152,7 +152,7 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	m, over := watchScreen(t, file, columns, rows), make(chan []string, 1)
 	go func() {
 		defer tty.Close()
-		s := terminal.Open(terminal.Options{In: tty, Out: tty, Interrupt: func() {}, History: past})
+		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}, History: past})
 		defer s.Close()
 		s.CompleteBy(func(context.Context, string) screen.Completion {
 			return screen.Completion{Items: []screen.Item{{Text: "x1", About: peer}, {Text: "x2", About: peer}}}

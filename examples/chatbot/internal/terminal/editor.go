@@ -2,9 +2,6 @@ package terminal
 
 import (
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -30,6 +27,7 @@ type editor struct {
 	history *history
 	search  search
 	menu    menu
+	own     own
 	width   int
 	ready   *bool // a text can be entered
 }
@@ -114,12 +112,6 @@ func (e *editor) continues() bool {
 	return found
 }
 
-// writtenMsg is what the person wrote in an editor of their own.
-type writtenMsg struct {
-	text string
-	err  error
-}
-
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case writtenMsg:
@@ -144,7 +136,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 				return nil
 			}
 		case "ctrl+g":
-			return edit(e.area.Value())
+			return e.own.edit(e.area.Value())
 		}
 	}
 	var cmd tea.Cmd
@@ -236,32 +228,4 @@ func (e *editor) before() string {
 func (e *editor) view() (string, *tea.Cursor) {
 	rows := append([]string{e.area.View()}, e.search.view(e.paint)...)
 	return strings.Join(append(rows, e.menu.view(e.paint, e.width)...), "\n"), e.area.Cursor()
-}
-
-// edit opens $VISUAL or $EDITOR with a text.
-func edit(text string) tea.Cmd {
-	command := os.Getenv("VISUAL")
-	if command == "" {
-		command = os.Getenv("EDITOR")
-	}
-	words := strings.Fields(command)
-	if len(words) == 0 {
-		words = []string{"vi"}
-	}
-	dir, err := os.MkdirTemp("", "chatbot")
-	if err != nil {
-		return func() tea.Msg { return writtenMsg{err: err} }
-	}
-	path := filepath.Join(dir, "question.md")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return func() tea.Msg { return writtenMsg{err: err} }
-	}
-	return tea.ExecProcess(exec.Command(words[0], append(words[1:], path)...), func(err error) tea.Msg {
-		defer os.RemoveAll(dir)
-		if err != nil {
-			return writtenMsg{err: err}
-		}
-		written, err := os.ReadFile(path)
-		return writtenMsg{string(written), err}
-	})
 }

@@ -52,7 +52,9 @@ type model struct {
 }
 
 func newModel(t *Terminal, o Options) *model {
-	return &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
+	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
+	m.editor.own = own{t.ctx, o.In, o.Out}
+	return m
 }
 
 // Init implements [tea.Model].

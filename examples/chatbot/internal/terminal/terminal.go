@@ -38,6 +38,7 @@ type Options struct {
 
 // Terminal is a [screen.Screen].
 type Terminal struct {
+	ctx      context.Context
 	program  *tea.Program
 	output   *output
 	paint    screen.Paint
@@ -64,10 +65,11 @@ type entry struct {
 	err  error
 }
 
-// Open takes the terminal. Close gives it back.
-func Open(o Options) *Terminal {
+// Open takes the terminal. Close gives it back. The end of the context ends the person's own editor, and nothing
+// else: the terminal is still there for the end of the conversation.
+func Open(ctx context.Context, o Options) *Terminal {
 	t := &Terminal{
-		paint: screen.PaintOf(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
+		ctx: ctx, paint: screen.PaintOf(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
 		requests: newRequests(),
 	}
 	t.canvas.answers = make(chan answer, 1)
