@@ -1,0 +1,49 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Every profile leaves the texts of a tool as they are: what a person reviews, or pins, is what the
+// model gets.
+func TestTextsOfToolsAreUnchanged(t *testing.T) {
+	const text = "do \x1b[2J\u0085\u202e\u200b\U000e0041 it"
+	encode := func(v any) string {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	word := encode(text)
+	def := &mcp.Tool{Name: "f", Description: text, InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"a":{"type":"string","description":` + word + `,"enum":[` + word + `]}},"required":["a"]}`)}
+	tool, err := NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
+		got := tool.Catalog(profile).Definitions()[0].Function
+		var schema struct {
+			Properties struct {
+				A struct {
+					Description string
+					Enum        []string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(encode(got.Parameters)), &schema); err != nil {
+			t.Fatal(err)
+		}
+		a := schema.Properties.A
+		enum := profile == GoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
+		if got.Description != text || !strings.HasPrefix(a.Description, text) || !enum {
+			t.Errorf("%s: got %q and %q, want the texts as they were", profile, got.Description, a)
+		}
+	}
+}
