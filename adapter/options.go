@@ -10,7 +10,7 @@ import (
 
 // Options configure a toolset. Nil and the zero value are valid.
 type Options struct {
-	// Client configures every connection.
+	// Client configures every connection. Default: that of [mcpclient.Connect].
 	Client *mcpclient.Options
 
 	// Start says what becomes of servers that cannot be reached. Default:
@@ -84,7 +84,7 @@ type Options struct {
 	// all reads are sent.
 	ApproveRead func(ctx context.Context, server, uri string) error
 
-	// Intercept goes around every call that is sent, the first one outermost.
+	// Intercept goes around every call that is sent, the first one outermost. Default: nothing does.
 	Intercept []Interceptor
 
 	// Pin holds every tool to its first definition: one that is different when
@@ -98,7 +98,7 @@ type Options struct {
 
 	// OnChange reports changes after Open: servers added and removed, tools added,
 	// removed and changed, and changes of a server's prompts or resources. It may be
-	// called concurrently and may use the toolset, except that Close waits for it.
+	// called concurrently and may use the toolset, except that Close waits for it. Default: none.
 	OnChange func(Event)
 
 	// RefreshInterval is the least time between two lists of tools that a server

@@ -189,7 +189,9 @@ func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answe
 }
 
 // AnswerInput has the handlers of the server's connection answer one question of a round of
-// this call, as they do in a call. The answer is for [Prepared.Continue].
+// this call, as they do in a call. key is the question's, among the InputRequests of the round. The answer is
+// for [Prepared.Continue], under the same key. The error of a handler that leaves the question to a person
+// matches [mcp.ErrAnswerLater]; others say that no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
 	t, err := p.tool.calls.reachable(p.tool)
 	if err != nil {

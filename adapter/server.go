@@ -25,7 +25,7 @@ type Server struct {
 	// close it, and [SourceFrom] knows nothing in its handlers.
 	Client *mcpclient.Client
 
-	// Options are used to connect instead of [Options.Client].
+	// Options are used to connect instead of [Options.Client]. Default nil: these.
 	Options *mcpclient.Options
 
 	// Revision forces a protocol revision, one of [mcpclient.Revisions], instead of
@@ -47,18 +47,19 @@ type Server struct {
 	// [Matching] are filters.
 	Filter func(*mcp.Tool) bool
 
-	// Prefix is used in the names of tools instead of Name.
+	// Prefix is used in the names of tools instead of Name. Default: Name.
 	Prefix string
 
 	// Rename gives a tool another name for the model; "" keeps it. The result is
-	// made legal and told apart from others like any name.
+	// made legal and told apart from others like any name. A tool at which it panics is left out.
+	// Default: the server's names.
 	Rename func(*mcp.Tool) string
 
 	// Trust says how far the server's word counts in approvals. Default:
 	// Untrusted.
 	Trust Trust
 
-	// Approve decides on calls instead of [Options.Approve].
+	// Approve decides on calls instead of [Options.Approve]. Default nil: that one.
 	Approve ApproveFunc
 
 	// Idempotency says that the server recognizes a call that it gets again, by the key
@@ -72,7 +73,7 @@ type Server struct {
 	// panics is left out. Default: none.
 	Repeat func(*mcp.Tool) bool
 
-	// Errors, MaxResult and MaxMedia replace the fields of [Options].
+	// Errors, MaxResult and MaxMedia replace the fields of [Options]. Default 0: these.
 	Errors    ErrorMode
 	MaxResult int
 	MaxMedia  int

@@ -22,7 +22,7 @@ type ModelOptions struct {
 	// 200,000, about 50,000 tokens.
 	MaxBytes int
 
-	// CallOptions are for each call of the model.
+	// CallOptions are for each call of the model. Default: none.
 	CallOptions []llms.CallOption
 
 	// Prices, an agent.Prices, tell the cost of the call. Name is the name of the model in

@@ -10,7 +10,8 @@ import (
 )
 
 // Summarizer returns a summary of messages, and what it has used. Among the messages are
-// earlier summaries, which are replaced too.
+// earlier summaries, which are replaced too. It may be called concurrently, does not change the messages, and
+// returns what it has used beside an error, too.
 type Summarizer func(ctx context.Context, messages []run.Message) (string, run.Spent, error)
 
 const (

@@ -50,7 +50,7 @@ const (
 	// EveryEffect syncs each Append. A power cut loses nothing.
 	EveryEffect Sync = iota
 
-	// EveryTurn syncs an Append that ends a turn, suspends the run or ends it. A power cut
+	// EveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an input. A power cut
 	// may lose the turn under way: then its calls, which may have had their effects, are made again.
 	EveryTurn
 
@@ -59,7 +59,7 @@ const (
 	Never
 )
 
-// Options configure [Open]. Nil and zero are valid.
+// Options configure [Open]. Nil and zero are valid. A change or a file beyond its bound is an error of the method.
 type Options struct {
 	Sync Sync // default EveryEffect
 
@@ -98,7 +98,8 @@ type Store struct {
 
 var _ run.Store = (*Store)(nil)
 
-// Open returns the store in a directory, which is made if it is missing.
+// Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot
+// be made, or that others can write to, see above.
 func Open(dir string, opts *Options) (*Store, error) {
 	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults()}
 	for i := range s.locks {

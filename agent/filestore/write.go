@@ -139,7 +139,7 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 	}))
 }
 
-// Acquire implements [run.Store].
+// Acquire implements [run.Store]. If the run is held it reads the whole file.
 func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease run.Lease, err error) {
 	err = s.change(ctx, key, func(f File, t tip) error {
 		now := time.Now()

@@ -29,7 +29,7 @@ type ChainOptions struct {
 	Run []agent.RunOption
 
 	// Handler is told what happens in the runs, see [Callbacks], and when the chain starts
-	// and ends.
+	// and ends. Default: none.
 	Handler callbacks.Handler
 }
 

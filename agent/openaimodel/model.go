@@ -48,7 +48,8 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Extra are fields to add to every request, for features of a single host.
+	// Extra are fields to add to every request, for features of a single host. New refuses one that the
+	// request sets itself. Default: none.
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures: an unreachable host and
@@ -90,7 +91,8 @@ type Model struct {
 
 var _ llms.Model = (*Model)(nil)
 
-// New makes a model. It does no I/O.
+// New makes a model. It does no I/O. The error is for an empty name of the model, a base URL that is none, an
+// unknown Host, and Extra.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
