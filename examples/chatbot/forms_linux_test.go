@@ -60,7 +60,7 @@ func TestFormWithoutItsDefaults(t *testing.T) {
 	over := make(chan filled, 1)
 	go func() {
 		defer tty.Close()
-		s := terminal.Open(terminal.Options{In: tty, Out: tty, Interrupt: func() {}})
+		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}})
 		defer s.Close()
 		action, err := s.Fill(t.Context(), form)
 		over <- filled{action, err}
