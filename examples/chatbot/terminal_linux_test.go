@@ -228,3 +228,15 @@ func TestInterruptWhileConnecting(t *testing.T) {
 		t.Errorf("it is said that Ctrl-C must be repeated: %q", m.screen)
 	}
 }
+
+// A terminal that cannot move its cursor gets no sequence that would.
+func TestPlainTerminalStandsStill(t *testing.T) {
+	m := openPlain(t, "-yes")
+	m.enter("you › ", "Count to 3\n")
+	m.await("you › ")
+	if !strings.Contains(m.whole, "connecting to demo …\r\n") || strings.Contains(m.whole, "\x1b") {
+		t.Errorf("got %q", m.whole)
+	}
+	m.enter("", ctrlD)
+	m.ended(0)
+}
