@@ -63,8 +63,8 @@ func (c *Client) Transport() Transport {
 	return c.negotiator.transport // a hook of the first connection asks
 }
 
-// Ping asks the server for a sign of life: ping in the legacy era,
-// server/discover in the modern one, which has no ping.
+// Ping returns nil if the server answers: to ping in the legacy era, to server/discover in the
+// modern one, which has no ping. An error that the server answers with is an error.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	if err := c.call(ctx, c.calls, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)

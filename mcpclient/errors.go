@@ -8,12 +8,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Three failures are kept apart. The server answered with an error: an
-// [*mcp.RPCError]. A tool ran and failed: not an error of the call, but
-// [mcp.CallToolResult.Err] makes it a [*mcp.ToolError]. We could not ask: every
-// other error, for example the errors below.
+// Errors of calls that the client could not make, or gave up: test for them with errors.Is. The
+// package documentation says which other errors a call has.
 var (
-
 	// ErrSessionLost marks a request that failed because the server had forgotten
 	// the session (HTTP status 404, legacy era), and that was not resent. A new
 	// session has begun, unless the error says that it could not. A tool call did
@@ -44,7 +41,7 @@ var (
 // call. The call was not sent; [Protocol.AllowUndeclared] allows it.
 type CapabilityError struct {
 	Method     string
-	Capability string
+	Capability string // such as "resources"
 }
 
 // Error does not name the method: the caller adds it.
@@ -52,7 +49,7 @@ func (e *CapabilityError) Error() string {
 	return "the server does not offer " + e.Capability
 }
 
-// RevisionError means that client and server share no protocol revision.
+// RevisionError is the error of [Connect] if client and server share no protocol revision.
 type RevisionError struct {
 	Client []string // only that of Options.Protocol.Revision, if it is set
 	Server []string // empty if the server named none

@@ -53,7 +53,7 @@ type Options struct {
 	Client mcp.Implementation
 
 	// Sampling, Elicitation and Roots answer requests of the server. Each declares
-	// its capability if it is set; otherwise the capability is not declared.
+	// its capability if it is not nil; otherwise the capability is not declared. Roots may be empty.
 	Sampling    mcp.SamplingHandler
 	Elicitation mcp.ElicitationHandler
 	Roots       []mcp.Root
