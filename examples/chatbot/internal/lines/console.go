@@ -24,7 +24,6 @@ type Console struct {
 	attended bool
 	width    func() int // width of the terminal; 0 without one
 	wraps    bool       // wrap answers, because out is that terminal
-	still    bool       // the terminal cannot move its cursor
 	dumb     bool
 	hide     func() (show func(), err error)
 	paint    screen.Paint
@@ -43,7 +42,6 @@ type Options struct {
 	Attended bool
 	Width    func() int // of the terminal; nil: lines are not wrapped
 	Wraps    bool       // wrap answers too, because they go to that terminal
-	Still    bool       // the terminal cannot move its cursor: lines of progress stay
 	Dumb     bool       // the terminal takes no escape sequences
 
 	// Hide stops the terminal from showing what is typed, until show is called. Nil: it
