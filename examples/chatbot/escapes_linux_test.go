@@ -114,7 +114,7 @@ func FuzzTerminal(f *testing.F) {
 		m.await("you › say")
 		m.typed("\r")
 		m.enter("[y]es", "?")
-		m.enter("[f]orbid", "y")
+		m.enter("[f]orbid\n", "y") // without [?], which was answered
 		m.await("Enter goes on")
 		m.enter("┃ First", "\r")
 		m.enter("┃ Second", "\r")
