@@ -180,7 +180,14 @@ func watched(before func(*http.Request)) func(http.RoundTripper) http.RoundTripp
 // httpServer answers handshakes itself, and everything else by h, which gets the
 // message too.
 func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := memhttp.New(httpHandler(h))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// httpHandler is the handler of [httpServer].
+func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		var m message
 		_ = json.Unmarshal(raw, &m)
@@ -193,9 +200,7 @@ func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m m
 		default:
 			h(w, r, m)
 		}
-	}))
-	t.Cleanup(s.Close)
-	return s
+	})
 }
 
 // stream begins a response that is an event stream and returns how to go on.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
@@ -52,6 +53,7 @@ func network(err error) string {
 	op, isOp := errors.AsType[*net.OpError](err)
 	name, isName := errors.AsType[*net.DNSError](err)
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	broken, isBroken := errors.AsType[*transport.BrokenError](err)
 	_, isRecord := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case isCertificate:
@@ -68,6 +70,8 @@ func network(err error) string {
 		text, of = hangsUp, op
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		text, of = hangsUp, io.EOF
+	case isBroken:
+		text, of = hangsUp, broken
 	default:
 		return ""
 	}

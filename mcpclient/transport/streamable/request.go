@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -137,7 +138,25 @@ func (c *conn) unsent(method string, err error) error {
 // no such failure.
 func broke(err error) bool {
 	_, network := errors.AsType[*os.SyscallError](err)
-	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || hungUp(err)
+}
+
+// hungUp reports whether the server closed a connection in a way for which net/http has
+// a text, and no exported error.
+func hungUp(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		for _, text := range []string{
+			"http: server closed idle connection", // also a new one, before its first request is written
+			"http2: server sent GOAWAY and closed the connection",
+			"http2: client connection lost",
+			"stream error: ", // RST_STREAM of HTTP/2
+		} {
+			if strings.HasPrefix(err.Error(), text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // request makes a request without its header.
