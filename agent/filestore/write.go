@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/subject"
 )
 
 // Create implements [run.Store].
@@ -77,7 +78,7 @@ func (s *Store) syncDir() error {
 func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record, answers ...run.Answer) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := run.CheckAppend(t.head.Head, lease, next, records); err != nil {
-			return &named{err}
+			return err
 		}
 		l := &line{Records: records, Head: t.head.follow(next)}
 		if len(answers) > 0 {
@@ -86,7 +87,7 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, reco
 				return err
 			}
 			if l.Answers, err = run.CheckAnswers(log.tip.head.Head, log.answers, answers); err != nil {
-				return &named{err}
+				return err
 			}
 			l.Head = l.Head.answered(asksOf(l.Answers))
 		}
@@ -129,7 +130,7 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 		fresh, err := run.CheckAnswers(log.tip.head.Head, log.answers, answers)
 		switch {
 		case err != nil:
-			return &named{err}
+			return err
 		case len(fresh) > 0:
 			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asksOf(fresh))}, s.opts.Sync != Never)
 		case len(answers) > 0 && s.opts.Sync != Never:
@@ -294,16 +295,7 @@ func (s *Store) cut(f File, size int64) error {
 	return f.Sync()
 }
 
-// named is an error that says itself what was done to which run.
-type named struct{ error }
-
-// of says what was done to which run.
+// of says what was done to which run, unless the error says so.
 func of(what string, key run.Key, err error) error {
-	if err == nil {
-		return nil
-	}
-	if n, ok := errors.AsType[*named](err); ok {
-		return n.error
-	}
-	return fmt.Errorf("%s run %q: %w", what, key.ID, err)
+	return subject.Wrap(err, "%s run %q", what, key.ID)
 }

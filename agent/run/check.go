@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/subject"
 )
 
 const maxName = 1 << 10 // bytes of an id or tenant
@@ -33,10 +35,10 @@ func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 // CheckCreate checks what a [Store] is given to create a run with.
 func CheckCreate(head Head, records []Record) error {
 	if err := head.Key.Check(); err != nil {
-		return fmt.Errorf("create run %q: %w", head.Key.ID, err)
+		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	if err := inOrder(0, head, records); err != nil {
-		return fmt.Errorf("create run %q: %w", head.Key.ID, err)
+		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	return nil
 }
@@ -46,14 +48,14 @@ func CheckAppend(stored Head, lease Lease, head Head, records []Record) error {
 	id := stored.Key.ID
 	switch {
 	case lease.Key != stored.Key || head.Key != stored.Key:
-		return fmt.Errorf("append to run %q: the lease and the head are of runs %q and %q", id, lease.Key.ID, head.Key.ID)
+		return subject.Errorf("append to run %q: the lease and the head are of runs %q and %q", id, lease.Key.ID, head.Key.ID)
 	case lease.Epoch != stored.Epoch:
-		return fmt.Errorf("append to run %q as its holder %d, where the holder is %d: %w", id, lease.Epoch, stored.Epoch, ErrConflict)
+		return subject.Errorf("append to run %q as its holder %d, where the holder is %d: %w", id, lease.Epoch, stored.Epoch, ErrConflict)
 	case len(records) > 0 && records[0].Seq != stored.Seq+1:
-		return fmt.Errorf("append record %d to run %q, which has %d: %w", records[0].Seq, id, stored.Seq, ErrConflict)
+		return subject.Errorf("append record %d to run %q, which has %d: %w", records[0].Seq, id, stored.Seq, ErrConflict)
 	}
 	if err := inOrder(stored.Seq, head, records); err != nil {
-		return fmt.Errorf("append to run %q: %w", id, err)
+		return subject.Errorf("append to run %q: %w", id, err)
 	}
 	return nil
 }
@@ -91,9 +93,9 @@ func CheckAnswers(head Head, stored map[string]Answer, answers []Answer) (fresh 
 		switch {
 		case ok && old.Equal(a):
 		case ok:
-			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrAnswered)
+			return nil, subject.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrAnswered)
 		case !slices.Contains(head.Asks, a.Ask):
-			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrNotAsked)
+			return nil, subject.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrNotAsked)
 		default:
 			fresh = append(fresh, a)
 			seen[a.Ask] = a

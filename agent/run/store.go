@@ -15,7 +15,7 @@ import (
 // again, as [FirstEpoch] ensures. A method whose context has ended does
 // nothing, and its error matches the context's. After an error other than the errors of
 // this package a change may have been kept: load the run. The text of an error names the
-// operation and the run. Package storetest proves a store.
+// operation and, once, the run. Package storetest proves a store.
 type Store interface {
 	// Create adds a run with its first records, held as Acquire has it. The error
 	// matches [ErrExists] if there is one by that key.

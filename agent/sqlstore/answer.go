@@ -6,19 +6,14 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/subject"
 )
 
 // Answer implements [run.Store].
 func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.answer(ctx, key, answers) })
-	if err != nil && !named(err) {
-		err = fmt.Errorf("answer run %q: %w", key.ID, err)
-	}
-	return err
+	return subject.Wrap(err, "answer run %q", key.ID)
 }
-
-// named reports whether an error says itself which answer is refused: it is of [run.CheckAnswers].
-func named(err error) bool { return errors.Is(err, run.ErrAnswered) || errors.Is(err, run.ErrNotAsked) }
 
 func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	num, head, err := t.head(ctx, key)

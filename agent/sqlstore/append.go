@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/subject"
 )
 
 // maxRows bounds the rows of one INSERT: databases bound its parameters.
@@ -93,13 +94,7 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 		}
 		return t.insert(ctx, insertRecords, num, items)
 	})
-	if named(err) {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("append record %d to run %q as its holder %d: %w", head.Seq, lease.Key.ID, lease.Epoch, err)
-	}
-	return nil
+	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
 }
 
 // checkAppend checks all of an append that does not need the store.

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"os/exec"
@@ -335,6 +336,22 @@ var faults = []struct {
 				return run.ErrConflict
 			}
 			return nil // as if the last one to write won
+		}
+	}},
+	{"does not name the run", "errors_name_the_run", func(f *faulty) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+			if err := f.Store.Answer(ctx, key, answers); errors.Is(err, run.ErrNotAsked) {
+				return run.ErrNotAsked
+			}
+			return nil
+		}
+	}},
+	{"names the run twice", "errors_name_the_run", func(f *faulty) {
+		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+			if err := f.Store.Append(ctx, l, head, records, answers...); err != nil {
+				return fmt.Errorf("append to run %q: %w", l.Key.ID, err)
+			}
+			return nil
 		}
 	}},
 	{"heeds no context", "context_has_ended", func(f *faulty) {

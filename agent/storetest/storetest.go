@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"at once/append answers", appendAnswersAtOnce},
 		{"at once/load", loadAtOnce},
 		{"context has ended", ended},
+		{"errors name the run", namesRun},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&trial{T: t, store: open(t)}) })
 	}
