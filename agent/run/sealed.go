@@ -105,7 +105,7 @@ func (s *sealedStore) answering(key Key, answers []Answer, keep func([]Answer) e
 		case err == nil:
 			return nil
 		case !errors.Is(err, ErrAnswered):
-			return fmt.Errorf("compare with an answer of run %q that secret %q may have sealed: %w; give the answer again", key.ID, secret, err)
+			return fmt.Errorf("compare with an answer that secret %q may have sealed: %w; give the answer again", secret, err)
 		}
 	}
 	return answered

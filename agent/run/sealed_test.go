@@ -363,11 +363,12 @@ type unsure struct {
 	err  error
 }
 
-func (s *unsure) Answer(context.Context, run.Key, []run.Answer) error {
+func (s *unsure) Answer(_ context.Context, key run.Key, _ []run.Answer) error {
+	err := s.err
 	if s.left--; s.left >= 0 {
-		return fmt.Errorf("question %q: %w", "ask_8", run.ErrAnswered)
+		err = run.ErrAnswered
 	}
-	return s.err
+	return fmt.Errorf("answer run %q: %w", key.ID, err)
 }
 
 // What keeps an answer from being compared is not taken for another answer.
@@ -379,8 +380,11 @@ func TestKeyRotationWithoutTheStore(t *testing.T) {
 		if !errors.Is(err, want) || errors.Is(err, run.ErrAnswered) != (want == run.ErrAnswered) {
 			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
 		}
-		if says := strings.Contains(err.Error(), `of run "run_1"`) && strings.Contains(err.Error(), "give the answer again"); says != (refused == 1 || refused == 2) {
-			t.Errorf("after %d refusals: got %q, want what was done, and what to do", refused, err)
+		if says := strings.Contains(err.Error(), "give the answer again"); says != (refused == 1 || refused == 2) {
+			t.Errorf("after %d refusals: got %q, want what to do", refused, err)
+		}
+		if strings.Count(err.Error(), `run "run_1"`) != 1 {
+			t.Errorf("after %d refusals: got %q, want the run once", refused, err)
 		}
 	}
 }
