@@ -194,6 +194,33 @@ func fold(t testing.TB, s run.Store) *run.State {
 	return state
 }
 
+// TestAcquireReadsTheEnd names the holder of a large run without reading the run.
+func TestAcquireReadsTheEnd(t *testing.T) {
+	d := newDisk()
+	s := d.on(t, t.TempDir(), filestore.EveryEffect)
+	large, _ := create(t, s, key)
+	lease, err := s.Acquire(ctx, key, run.Holder{Name: "one", TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
+	add(t, s, lease, large, ask("a"))
+	if err := s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.Decline}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Renew(ctx, lease, 2*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	d.read = 0
+	_, err = s.Acquire(ctx, key, run.Holder{Name: "two"})
+	if held, ok := errors.AsType[*run.HeldError](err); !ok || held.Holder != "one" {
+		t.Errorf("got %v, want the holder one", err)
+	}
+	if d.read == 0 || d.read > 8<<10 {
+		t.Errorf("got %d bytes read of a file of more than 1 MiB, want its end", d.read)
+	}
+}
+
 // TestListGoesOn lists the runs beside one that is damaged, and a file of another name not at all.
 func TestListGoesOn(t *testing.T) {
 	dir := t.TempDir()

@@ -25,6 +25,7 @@ type disk struct {
 	cut     int               // the change at which the power is cut; 0: none
 	syncs   int               // of files
 	dirs    int               // syncs of directories
+	read    int               // bytes of files
 	fault   error             // of the next Sync
 }
 
@@ -105,6 +106,7 @@ func (h *handle) ReadAt(p []byte, at int64) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(p, h.now[at:])
+	h.disk.read += n
 	if n < len(p) {
 		return n, io.EOF
 	}

@@ -20,7 +20,6 @@ type line struct {
 	V       int          `json:"v"`
 	Records []run.Record `json:"records"`
 	Answers []run.Answer `json:"answers"`
-	Holder  string       `json:"holder"` // who has taken the run, for people
 	Head    head         `json:"head"`
 }
 
@@ -31,12 +30,13 @@ const version = 1
 type head struct {
 	run.Head
 	Answered []string `json:"answered,omitempty"` // the open questions that have an answer
+	Holder   string   `json:"holder,omitempty"`   // of the last lease, for people
 }
 
 // follow is the head after an Append: what is the store's own stays.
 func (h head) follow(next run.Head) head {
 	next.Epoch, next.Held = h.Epoch, h.Held
-	return head{Head: next}.answered(h.Answered)
+	return head{Head: next, Holder: h.Holder}.answered(h.Answered)
 }
 
 // answered adds answers, and drops the ones to questions that are not open.
@@ -74,12 +74,6 @@ func encode(l *line, e end) ([]byte, error) {
 	}
 	if b, err = encodeList(b, "answers", l.Answers); err != nil {
 		return nil, err
-	}
-	if l.Holder != "" {
-		b, err = appendMember(b, "holder", l.Holder)
-		if err != nil {
-			return nil, err
-		}
 	}
 	before := len(b)
 	if b, err = appendMember(b, "head", l.Head); err != nil {

@@ -1,7 +1,6 @@
 package filestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,6 @@ func (s *Store) readEnd(f File, name string) (tip, error) {
 // content is all of a file.
 type content struct {
 	tip     tip
-	holder  string // of the last lease
 	records []run.Record
 	answers map[string]run.Answer // by question, also the ones to closed questions
 }
@@ -88,7 +86,6 @@ func parse(data []byte) (*content, error) {
 			return err
 		}
 		c.records = append(c.records, l.Records...)
-		c.holder = cmp.Or(l.Holder, c.holder)
 		for _, a := range l.Answers {
 			c.answers[a.Ask] = a
 		}

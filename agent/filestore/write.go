@@ -43,7 +43,7 @@ func (s *Store) create(ctx context.Context, h run.Holder, first run.Head, record
 	}
 	now := time.Now()
 	first.Epoch, first.Held = run.FirstEpoch(now), now.Add(h.TTL)
-	l := &line{Records: records, Holder: h.Name, Head: head{Head: first}.answered(nil)}
+	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.answered(nil)}
 	if err := s.begin(s.path(name), l); err != nil {
 		return run.Lease{}, err
 	}
@@ -140,22 +140,18 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 	}))
 }
 
-// Acquire implements [run.Store]. If the run is held it reads the whole file.
+// Acquire implements [run.Store].
 func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease run.Lease, err error) {
 	err = s.change(ctx, key, func(f File, t tip) error {
 		now := time.Now()
 		if now.Before(t.head.Held) {
-			log, err := s.read(f, nameOf(key))
-			if err != nil {
-				return err
-			}
-			return &run.HeldError{Holder: log.holder, Until: t.head.Held}
+			return &run.HeldError{Holder: t.head.Holder, Until: t.head.Held}
 		}
 		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
 		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))
-		t.head.Held = now.Add(h.TTL)
+		t.head.Held, t.head.Holder = now.Add(h.TTL), h.Name
 		lease = run.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
-		return s.write(f, t, &line{Holder: h.Name, Head: t.head}, false)
+		return s.write(f, t, &line{Head: t.head}, false)
 	})
 	if err != nil {
 		return run.Lease{}, of("acquire", key, err)
