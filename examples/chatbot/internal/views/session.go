@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
@@ -27,6 +28,8 @@ type session struct {
 	host    *host.Session
 	wants   wants
 	refused refusals
+
+	receiving sync.WaitGroup // from the view
 }
 
 // wants is what the view wants of the page: a height, and its end. Of each the last counts.
@@ -157,7 +160,7 @@ func (n *session) tell(ctx context.Context, w http.ResponseWriter) {
 	messages := make(chan json.RawMessage)
 	gone, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
+	n.receiving.Go(func() {
 		defer close(messages)
 		for {
 			raw, err := n.conn.Recv()
@@ -170,7 +173,7 @@ func (n *session) tell(ctx context.Context, w http.ResponseWriter) {
 				return
 			}
 		}
-	}()
+	})
 	for err := error(nil); err == nil; {
 		select {
 		case raw, open := <-messages:
@@ -195,5 +198,6 @@ func (n *session) end() {
 	cancel()
 	_ = n.host.Close(ended, "the page is gone")
 	_ = n.conn.Close()
+	n.receiving.Wait()
 	<-n.host.Done()
 }

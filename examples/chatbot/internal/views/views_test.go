@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -358,6 +360,48 @@ func TestEnd(t *testing.T) {
 			t.Errorf("%s listens after the end", host)
 		}
 	}
+}
+
+// late is a connection whose end is noticed late.
+type late struct {
+	mcpclient.Conn
+	notice chan struct{}
+}
+
+func (c *late) Recv() ([]byte, error) {
+	raw, err := c.Conn.Recv()
+	if err != nil {
+		<-c.notice
+	}
+	return raw, err
+}
+
+// A session has ended when nothing receives from its view.
+func TestEndWaitsForTheView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		ours, err := transport.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &session{service: New(Options{}), conn: &late{ours, make(chan struct{})}}
+		if n.host, err = host.Open(t.Context(), conn, &access{session: n}, nil); err != nil {
+			t.Fatal(err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		n.tell(gone, httptest.NewRecorder())
+		ended := make(chan struct{})
+		go func() { n.end(); close(ended) }()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Error("the session has ended, and something receives from its view")
+		default:
+		}
+		close(n.conn.(*late).notice)
+		<-ended
+	})
 }
 
 // Nothing listens before there is a view. The page is for its own address, its own scripts and its token alone.
