@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
@@ -76,51 +77,18 @@ func place(text string, at int) string {
 	return fmt.Sprintf("line %d, column %d", 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(line))
 }
 
-// find is where the value of a JSON pointer begins, or the innermost value on the way to it.
+// find is where the value of a JSON pointer begins, or the innermost value on the way to it. Of several values it is the last.
 func find(text []byte, pointer string) (at int) {
-	value := json.RawMessage(text)
-	for value = trim(value, &at); pointer != ""; value = trim(value, &at) {
-		var name string
-		name, pointer, _ = strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
-		if pointer != "" {
-			pointer = "/" + pointer
-		}
-		inner, offset, ok := member(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
-		if !ok {
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		rest := text[d.InputOffset():]
+		t, err := d.ReadToken()
+		if err != nil {
 			return at
 		}
-		value, at = inner, at+offset
-	}
-	return at
-}
-
-// trim leaves out the blanks before a value, and adds them to its place.
-func trim(value json.RawMessage, at *int) json.RawMessage {
-	trimmed := bytes.TrimLeft(value, " \t\r\n")
-	*at += len(value) - len(trimmed)
-	return trimmed
-}
-
-// member is the value of a name or an index in an object or an array, with its offset.
-func member(value json.RawMessage, name string) (inner json.RawMessage, offset int, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(value))
-	open, err := d.Token()
-	if err != nil || open != json.Delim('{') && open != json.Delim('[') {
-		return nil, 0, false
-	}
-	for i := 0; d.More(); i++ {
-		key := any(strconv.Itoa(i))
-		if open == json.Delim('{') {
-			if key, err = d.Token(); err != nil {
-				return nil, 0, false
-			}
-		}
-		if err := d.Decode(&inner); err != nil {
-			return nil, 0, false
-		}
-		if key == name {
-			return inner, int(d.InputOffset()) - len(inner), true
+		end := t.Kind() == '}' || t.Kind() == ']'
+		if !end && d.StackPointer().Contains(jsontext.Pointer(pointer)) {
+			at = len(text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 		}
 	}
-	return nil, 0, false
 }
