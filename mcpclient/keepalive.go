@@ -68,7 +68,6 @@ func (p pingedLink) ping(ctx context.Context) error {
 
 func (p pingedLink) end(within time.Duration) {
 	asked := p.client.current().pingMethod()
-	p.client.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", asked, "within", within)
 	p.link.kill() // a process that does not answer is not asked to end
 	p.link.died(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, asked, within))
 }

@@ -49,10 +49,10 @@ type Restart struct {
 	// forgotten. Default 1 min.
 	Reset time.Duration
 
-	// Notify, when set, is told before each attempt and after its success, in turn with
+	// Notify is told before each attempt and after its success, in turn with
 	// Options.OnNotification and from the same goroutine. Events wait with the
 	// notifications: if more than Options.Limits.Notifications wait, as an observer is
-	// slow, the oldest is dropped.
+	// slow, the oldest is dropped. Default nil: Options.Logger is told instead.
 	Notify func(RestartEvent)
 }
 
@@ -183,14 +183,15 @@ func (s *restarts) exhausted(reason, last error) error {
 	return err
 }
 
+// tell tells Notify, or else the log.
 func (s *restarts) tell(e RestartEvent) {
-	if e.Up {
-		s.log.Info("the connection is up again", "attempt", e.Attempt)
-	} else {
-		s.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
-	}
-	if notify := s.Notify; notify != nil {
+	switch notify := s.Notify; {
+	case notify != nil:
 		s.queue(func() { notify(e) })
+	case e.Up:
+		s.log.Info("the connection is up again", "attempt", e.Attempt)
+	default:
+		s.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
 	}
 }
 

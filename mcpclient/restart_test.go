@@ -1,11 +1,15 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -235,6 +239,35 @@ func TestRestartCountsShortLives(t *testing.T) {
 		}
 		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+")
 	})
+}
+
+// A death and the return after it are told in one place: to Notify, and to the log without it.
+func TestRestartIsToldOnce(t *testing.T) {
+	records := []string{"WARN", "INFO", "WARN", "INFO"}
+	for name, opts := range eras() {
+		var told events
+		for _, notify := range []func(mcpclient.RestartEvent){nil, told.add} {
+			var log bytes.Buffer
+			o := kept(opts)
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			restarting(t, o, mcpclient.Restart{Notify: notify}, func(t *testing.T, _ *mcpclient.Client, transport *peerTransport, p *peer) {
+				_ = p.conn.Close()
+				<-transport.peers // gives no sign of life later
+				<-transport.peers
+				synctest.Wait()
+				var logged []string
+				for _, level := range regexp.MustCompile(`level=(\w+)`).FindAllStringSubmatch(log.String(), -1) {
+					logged = append(logged, level[1])
+				}
+				if notify == nil && !slices.Equal(logged, records) || notify != nil && logged != nil {
+					t.Errorf("%s: the log has\n%s", name, log.String())
+				}
+			})
+		}
+		if got := len(told.all); got != len(records) {
+			t.Errorf("%s: got %d events, want %d", name, got, len(records))
+		}
+	}
 }
 
 // A connection that ends in its handshake is a failed attempt.
