@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -239,21 +240,32 @@ func TestHugeResult(t *testing.T) {
 		"✗ big huge: ", "message too large")
 }
 
+// Each death of a server is told once, and so is each return.
 func TestServerThatVanishes(t *testing.T) {
-	path := configure(t, map[string]string{"frail": "vanish"})
-	o := converse(t, "call vanish\ncall vanish\nhello\n", "-yes", "-config", path)
-	if o.status != 0 || strings.Count(o.stdout, "\n") < 3 {
-		t.Errorf("got status %d and %q, want answers to all three", o.status, o.stdout)
-	}
-	o.check(t, o.stdout, 0, "lost the server frail, and start it again: transport: ", "exit status 9", "out of memory")
-	told := 0
-	for line := range strings.Lines(o.stderr) {
-		if strings.Contains(line, "exit status 9") && !strings.HasPrefix(line, "✗ ") { // a failed call has its own
-			told++
+	p := start(t, "-yes", "-config", configure(t, map[string]string{"frail": "vanish"}))
+	defer time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() }).Stop()
+	p.say("call vanish")
+	told := map[string]int{}
+	for line := range p.stderr {
+		for _, about := range []string{"exit status 9", "lost the server frail, and start it again: ", "  out of memory", "the server frail is back", "given up"} {
+			if strings.Contains(line, about) && !strings.HasPrefix(line, "✗ ") { // a failed call has its own
+				told[about]++
+			}
+		}
+		switch {
+		case !strings.Contains(line, "the server frail is back"):
+		case told["the server frail is back"] == 1:
+			p.say("call vanish")
+		default:
+			p.say("hello")
+			if err := p.stdin.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if told != 1 || strings.Contains(o.stderr, "given up") {
-		t.Errorf("got %d notes of the first death, want one, and none of the end of the program:\n%s", told, o.stderr)
+	want := map[string]int{"exit status 9": 2, "lost the server frail, and start it again: ": 2, "  out of memory": 2, "the server frail is back": 2}
+	if diff := cmp.Diff(want, told); p.wait() != 0 || diff != "" {
+		t.Errorf("status %d, told -want +got\n%s", p.cmd.ProcessState.ExitCode(), diff)
 	}
 }
 

@@ -2,7 +2,6 @@ package lines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func TestShowResult(t *testing.T) {
 func TestLostServer(t *testing.T) {
 	s := newScreen(t)
 	s.width = func() int { return 30 }
-	s.Show(&agent.ServerLost{Server: "demo", Err: errors.New("exit status 1; its last lines on stderr:\nbot › \x1b[2Jall is well\nAllow it? [y]es " + strings.Repeat("x", 30) + "you › \n  kept")})
+	s.Note(screen.Fail, "lost the server demo: exit status 1; its last lines on stderr:\nbot › \x1b[2Jall is well\nAllow it? [y]es %syou › \n  kept", strings.Repeat("x", 30))
 	s.check(t, `lost the server demo: exit
   status 1; its last lines on
   stderr:

@@ -45,8 +45,6 @@ func Side(e agent.Event) (Style, string) {
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Server, e.Result.Action)
 	case *agent.Compacted:
 		return Faint, fmt.Sprintf("the conversation got long: the oldest %s are short now, or left out, for the model", Plural(e.Replaced, "message"))
-	case *agent.ServerLost:
-		return Fail, fmt.Sprintf("lost the server %s: %v", e.Server, e.Err)
 	case *agent.Answer:
 		if e.StopReason != agent.StopAnswer {
 			return Warn, fmt.Sprintf("the model was stopped by the limit %s", e.StopReason)

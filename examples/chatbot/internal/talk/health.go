@@ -41,27 +41,25 @@ func (h *health) of(server string) error {
 // restart has a server that dies started again, and tells the person.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(e mcpclient.RestartEvent) {
+		known := l.health.of(server) != nil
+		l.health.set(server, e.Err)
 		switch {
 		case e.Up:
-			l.health.set(server, nil)
 			s.Note(screen.Faint, "the server %s is back", server)
-		case e.Attempt == 1:
-			l.health.set(server, e.Err)
+		case !known:
 			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, e.Err)
-		default:
-			l.health.set(server, e.Err)
 		}
 	}}
 }
 
-// watch tells the person once if a server is given up.
+// watch tells the person once if a server is given up. It is not, if the program closes the connection.
 func (s *Session) watch(server string, c *mcpclient.Client) {
 	if s.watched[server] == c {
 		return
 	}
 	s.watched[server] = c
 	c.AfterEnd(func(err error) {
-		if why := s.Servers.health.of(server); why != nil && !s.closing.Load() {
+		if err != mcpclient.ErrClosed && !s.closing.Load() {
 			s.Screen.Note(screen.Fail, "the server %s is given up: %v; /servers restart %s tries again", server, err, server)
 		}
 	})

@@ -229,7 +229,7 @@ func (l *Servers) at(name string, err error) error {
 // warnings shows a server's breaches of the protocol, at most maxWarnings.
 func warnings(con screen.Screen, server string) *slog.Logger {
 	w := &noteWriter{screen: con}
-	return slog.New(untold{slog.NewTextHandler(w, &slog.HandlerOptions{
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelWarn,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
@@ -237,24 +237,8 @@ func warnings(con screen.Screen, server string) *slog.Logger {
 			}
 			return a
 		},
-	})}).With("server", server)
+	})).With("server", server)
 }
-
-// restarting is the log's word of a death. A restart tells the person of it, with the same reason.
-const restarting = "the connection ended: making another"
-
-// untold leaves out what the person is told otherwise.
-type untold struct{ slog.Handler }
-
-func (h untold) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == restarting {
-		return nil
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-func (h untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{h.Handler.WithAttrs(attrs)} }
-func (h untold) WithGroup(name string) slog.Handler       { return untold{h.Handler.WithGroup(name)} }
 
 type noteWriter struct {
 	screen screen.Screen
