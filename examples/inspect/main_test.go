@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "stubborn":
 		_ = os.WriteFile(os.Args[1], []byte(strconv.Itoa(os.Getpid())), 0o600)
-		select {} // not even the end of its input ends it
+		<-time.After(time.Hour) // not even the end of its input ends it
 	case "wedge":
 		if err := wedge().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
