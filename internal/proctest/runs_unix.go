@@ -17,6 +17,10 @@ func Runs(pid int) bool {
 		return false
 	}
 	// proc_pid_stat(5): the state follows the name. The name may hold anything.
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return !strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil { // its parent may have asked in between, or this system has no such file
+		return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}
+	state := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
+	return !strings.HasPrefix(state, " Z") && !strings.HasPrefix(state, " X")
 }

@@ -1,0 +1,33 @@
+package proctest
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// A process that has ended does not run again while its parent asks for its status.
+func TestRunsOfZombie(t *testing.T) {
+	for range 100 {
+		cmd := exec.Command("true")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid := cmd.Process.Pid
+		for Runs(pid) {
+		}
+		waited := make(chan error)
+		go func() { waited <- cmd.Wait() }()
+		for open := true; open; {
+			select {
+			case err := <-waited:
+				if open = false; err != nil {
+					t.Fatal(err)
+				}
+			default:
+				if Runs(pid) {
+					t.Fatal("got true for a process that has ended")
+				}
+			}
+		}
+	}
+}
