@@ -7,4 +7,16 @@
 //
 // Decoders keep what they do not know: an [UnknownContent] has the raw JSON, and
 // schemas, structured content and _meta stay bytes from the wire to the model.
+//
+// # Bounds
+//
+//	items of a page, blocks of a result, messages of a request  10,000
+//	tool results in tool results  4 deep; deeper ones are an UnknownContent
+//	a cursor                      64 KiB
+//	a form                        see [ElicitParams.Fields]
+//	a URI or id that changed      8 KiB; a longer one is [Stale]
+//	how long a result may be kept 24 h
+//	_meta of a server             64 KiB; a larger one is not kept
+//	capabilities that the protocol does not name  100, of 64 KiB together
+//	texts of a peer in errors     1 KiB
 package mcp

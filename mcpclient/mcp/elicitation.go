@@ -7,10 +7,10 @@ import (
 )
 
 // ElicitationHandler lets a server ask the person something in the middle of a
-// call. It is installed by [mcpclient.Options.Elicitation], which also declares the
+// call. It is installed by mcpclient.Options.Elicitation, which also declares the
 // capability.
 //
-// Elicit is called concurrently, at most [mcpclient.Limits.ServerRequests]
+// Elicit is called concurrently, at most mcpclient.Limits.ServerRequests
 // calls at once. Its context ends if the server cancels, if the call behind the
 // request ends, or if the client closes; [OriginFrom] names the server, and a
 // person must see that name. The answer to a form is completed with defaults
@@ -80,7 +80,8 @@ type ElicitResult struct {
 }
 
 // Visitable reports whether a URL of the server is one that a person may be sent
-// to. Other schemes run code or reach into the person's machine.
+// to: https or http, with a host. Other schemes run code or reach into the person's
+// machine.
 func Visitable(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""

@@ -14,6 +14,7 @@ type FormError struct{ Err error }
 
 func (e *FormError) Error() string { return "elicitation answer: " + e.Err.Error() }
 
+// Unwrap returns Err.
 func (e *FormError) Unwrap() error { return e.Err }
 
 // RPCError is what the server gets.
@@ -44,7 +45,8 @@ func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 
 // Complete is the answer that the server gets when a handler returns r: the
 // defaults filled into an accepted form, every value checked and in the type
-// that its field has. The error names the field and what it wants. The client
+// that its field has. The error names the field and what it wants: a
+// [*FormError], or that of [ElicitParams.Fields] for a form that cannot be read. The client
 // completes what handlers return; a handler that wants to know beforehand, to
 // ask the person again or to record what was sent, calls it too. r is not
 // changed.

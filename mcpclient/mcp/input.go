@@ -14,9 +14,9 @@ import (
 // InputRequired is a call that waits for input: the server's questions, and all
 // data to continue. Nothing of it is kept elsewhere, so it may be stored as
 // JSON and continued days later, by another client and in another process, with
-// [mcpclient.Continue], or [mcpclient.Task.Answer] if a task asks.
+// mcpclient.Continue, or mcpclient.Task.Answer if a task asks.
 //
-// It is the error of a call made [mcpclient.WithManualInput]; find it with [errors.As].
+// It is the error of a call made mcpclient.WithManualInput; find it with [errors.As].
 type InputRequired struct {
 	Method string          `json:"method"` // of the call: "tools/call", "prompts/get" or "resources/read"; "tasks/update" if a task asks
 	Params json.RawMessage `json:"params"` // of the call, without _meta; of a task its id, a secret
@@ -26,7 +26,7 @@ type InputRequired struct {
 	Requests map[string]InputRequest `json:"inputRequests,omitzero"`
 
 	// Answers have been given by handlers, by the keys of Requests, while other handlers
-	// returned [ErrAnswerLater]. [mcpclient.Continue] sends them, too.
+	// returned [ErrAnswerLater]. mcpclient.Continue sends them, too.
 	Answers map[string]json.RawMessage `json:"answers,omitempty"`
 
 	// State belongs to the server and is given back unchanged. It may be a secret.

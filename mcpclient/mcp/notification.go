@@ -19,7 +19,7 @@ type Notification struct {
 }
 
 // Progress reads a notifications/progress, of whichever call; ok is false for other
-// notifications. [mcpclient.WithProgress] hears the notices of one call.
+// notifications. mcpclient.WithProgress hears the notices of one call.
 func (n *Notification) Progress() (p Progress, ok bool) {
 	if n.Method != "notifications/progress" || json.Unmarshal(n.Params, &p) != nil {
 		return Progress{}, false

@@ -7,7 +7,7 @@ import (
 
 // Origin tells a handler where a server's request comes from.
 type Origin struct {
-	// Session is the session that the server asks, a [*mcpclient.Client] where that is one of
+	// Session is the session that the server asks, a *mcpclient.Client where that is one of
 	// this package: a handler may call it. Requests of one session have equal values.
 	Session any
 	Server  Server
@@ -27,7 +27,7 @@ type Origin struct {
 type CallInfo struct {
 	// ID is the call's own, unique within the Client and never 0. Whatever
 	// belongs to the call has it: its input rounds, and all requests about the
-	// task that a call became, or that [mcpclient.Client.Task] took up.
+	// task that a call became, or that mcpclient.Client.Task took up.
 	ID int64
 
 	Method string // "tools/call", also where the call has become a task

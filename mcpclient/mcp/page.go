@@ -29,12 +29,12 @@ type Page[T any] struct {
 // maxCursor bounds a cursor of the server, in bytes.
 const maxCursor = 64 << 10
 
-// PageResult reads a page whose items stand under key.
+// PageResult reads a page whose items stand under a key of the result.
 type PageResult[T any] struct {
 	Page[T]
-	Key   string
-	Found bool // the items, which some servers leave out when there are none
-	Nulls int  // among the items, which are left out
+	Key   string // such as "tools": to be set before the JSON is read
+	Found bool   // there is a member Key, which some servers leave out with no items
+	Nulls int    // how many items were null, which Items has not
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].

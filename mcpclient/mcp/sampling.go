@@ -11,9 +11,9 @@ import (
 )
 
 // SamplingHandler lets a server borrow the client's model. It is installed by
-// [mcpclient.Options.Sampling], which also declares the capability.
+// mcpclient.Options.Sampling, which also declares the capability.
 //
-// CreateMessage is called concurrently, at most [mcpclient.Limits.ServerRequests]
+// CreateMessage is called concurrently, at most mcpclient.Limits.ServerRequests
 // calls at once. Its context ends when the server cancels, when the call that
 // caused the request ends, or when the client closes; [OriginFrom] tells who
 // asks.
@@ -22,7 +22,7 @@ import (
 // which has one for servers: a method RPCError() *RPCError. [ErrRejected],
 // wrapped or not, says that the person refused; the server gets code -1. Any
 // other error, an RPCError that is wrapped in one included, is code -32603 to
-// the server without its text, which goes to [mcpclient.Options.Logger]: it may be about
+// the server without its text, which goes to mcpclient.Options.Logger: it may be about
 // what is none of the server's business.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
@@ -162,8 +162,9 @@ func encodeSamplingContent(blocks []Content) (json.RawMessage, error) {
 	return jsonrpc.Marshal(blocks)
 }
 
-// singleBlock makes the result one for servers that read one block: text, an image
-// or, where they know it, audio. Several blocks of text are joined.
+// SingleBlock makes the result one for servers that read one block: text, an image
+// or, where they know it, audio. Several blocks of text are joined. The
+// result is not changed; one that no such block can have is an error.
 func (r *CreateMessageResult) SingleBlock(audio bool) (*CreateMessageResult, error) {
 	switch len(r.Content) {
 	case 0:

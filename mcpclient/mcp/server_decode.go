@@ -7,15 +7,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
+// MetaPrefix begins the names of the protocol's own members of _meta, and of its extensions.
 const MetaPrefix = "io.modelcontextprotocol/"
 
 // Greeting is what a server says of itself: the result of initialize or of
 // server/discover.
 type Greeting struct {
-	Modern     bool     // it is the latter; set before it is read
-	ResultType []byte   // of the latter, as it came; nil for none
-	Revision   string   // that the server settles on
-	Revisions  []string // that a modern server takes
+	Modern     bool     // it is of server/discover: to be set before the JSON is read
+	ResultType []byte   // of server/discover, as it came; nil for none
+	Revision   string   // of initialize: the server's choice
+	Revisions  []string // of server/discover: what the server takes
 	Server     *Server  // without the revision
 }
 

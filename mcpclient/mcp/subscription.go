@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// SubscriptionFilter says what a [mcpclient.Subscription] is about.
+// SubscriptionFilter says what a mcpclient.Subscription is about.
 type SubscriptionFilter struct {
 	ToolsListChanged     bool     `json:"toolsListChanged,omitempty"`
 	PromptsListChanged   bool     `json:"promptsListChanged,omitempty"`
@@ -80,7 +80,7 @@ const (
 	PromptsChanged   ChangeKind = "prompts"   // the list of prompts
 	ResourcesChanged ChangeKind = "resources" // the lists of resources and of templates
 	ResourceUpdated  ChangeKind = "resource"  // the resource at URI
-	TaskUpdated      ChangeKind = "task"      // the task with the id Task: see [mcpclient.Task.Poll]
+	TaskUpdated      ChangeKind = "task"      // the task with the id Task: see mcpclient.Task.Poll
 
 	// Stale says that anything subscribed to may have changed: the server could
 	// not be heard for a while, or more changed than is kept for a slow reader.

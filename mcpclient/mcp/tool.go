@@ -24,7 +24,7 @@ type Tool struct {
 
 	Annotations *ToolAnnotations `json:"annotations,omitempty"`
 	Icons       []Icon           `json:"icons,omitempty"`
-	Execution   json.RawMessage  `json:"execution,omitempty"` // revision 2025-11-25: whether it can be a task, for [mcpclient.WithTask]
+	Execution   json.RawMessage  `json:"execution,omitempty"` // revision 2025-11-25: whether it can be a task, for mcpclient.WithTask
 	Meta        json.RawMessage  `json:"_meta,omitempty"`
 }
 

@@ -24,8 +24,8 @@ type CallToolResult struct {
 
 	Meta json.RawMessage
 
-	Tool   string
-	Advice string // of a ToolError
+	Tool   string // the name of the tool that was called, for Err
+	Advice string // as ToolError.Advice, for Err
 }
 
 // Text joins the text blocks of the result with newlines.
