@@ -42,7 +42,7 @@ const (
 // scopes are the values of [Decision.Scope].
 var scopes = []string{"", SameArguments, SameTool, SameServer}
 
-// Open returns the open questions of a run and its sub-agents.
+// Open returns the open questions of a run and its sub-agents. They are the state's own: do not change them.
 func Open(s *State) []*Ask {
 	asks := slices.Clone(s.Asks)
 	for _, c := range s.Calls {
@@ -65,7 +65,8 @@ func CheckAnswer(s *State, a Answer, now time.Time) error {
 }
 
 // Submit checks answers by their questions and has the store keep them: whoever holds the run
-// takes them, or who takes it up. The error is as of [CheckAnswer] and [Store].Answer.
+// takes them, or who takes it up. Answers without a time get the present one. The error is as of
+// [Check], [Store].Load and [Store].Answer; with an error no answer is kept.
 func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error {
 	if len(answers) == 0 {
 		return nil
@@ -85,8 +86,8 @@ func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error 
 }
 
 // CheckOpen checks answers by the questions of a run whose last state is s, and returns the ones
-// to open questions, dated. Answers to other questions are left to the store, which knows the
-// answers to questions that are closed. The errors are as of [CheckAnswer].
+// to open questions, with the present time if they have none. Answers to other questions are left to the
+// store, which knows the answers to questions that are closed. The error matches [ErrExpired] or [ErrUnfit].
 func CheckOpen(s *State, answers []Answer) (open []Answer, err error) {
 	now := time.Now()
 	for _, a := range dated(answers) {

@@ -23,7 +23,7 @@ func Apply(s *State, r Record) error {
 	return nil
 }
 
-// Fold makes the state of its records, in order from the first.
+// Fold makes the state of its records, in order from the first. The errors are as of [Apply]; no records are one, too.
 func Fold(records []Record) (*State, error) {
 	s := new(State)
 	for _, r := range records {

@@ -34,10 +34,10 @@ type Ask struct {
 	Key        string                   `json:"key,omitzero"`         // of the round's request; of a parked call's question, its hash
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // of an approval or a doubt: as they are sent
 	Definition *mcp.Tool                `json:"definition,omitempty"` // of the tool, as models see it
-	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`
-	URL        string                   `json:"url,omitzero"`       // of a sign-in: where the person signs in
-	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"` // as they go to the model
-	Model      string                   `json:"model,omitzero"`     // that completes them, "" if the handler does not say
+	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // of a form or a URL: as the server asks
+	URL        string                   `json:"url,omitzero"`         // of a sign-in: where the person signs in
+	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // of a server's request: as they go to the model
+	Model      string                   `json:"model,omitzero"`       // that completes them, "" if the handler does not say
 
 	// Tries and Sent are of a doubt: how often the call was sent, continued rounds included, and
 	// when it was sent last.
@@ -53,7 +53,7 @@ type Ask struct {
 	Parked bool `json:"parked,omitzero"`
 
 	Created time.Time `json:"created,omitzero"`
-	Expires time.Time `json:"expires,omitzero"`
+	Expires time.Time `json:"expires,omitzero"` // zero: it does not
 
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -78,7 +78,7 @@ func openOf(ctx context.Context, store Store, head Head) (open []OpenAsk, err er
 	return open, nil
 }
 
-// Asks returns the open questions of the run and its sub-agents that have no answer yet.
+// Asks returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
 func (l *Log) Asks() ([]*Ask, error) {
 	s, err := Fold(l.Records)
 	if err != nil {

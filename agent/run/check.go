@@ -28,11 +28,12 @@ func (k Key) Check() error {
 	return nil
 }
 
-// FirstEpoch is the epoch of a run that is created at that time: higher than in the leases of
-// a deleted run of the same key.
+// FirstEpoch is the epoch of a run that is created at that time: microseconds since 1970, so that it is higher
+// than in the leases of a deleted run of the same key. A clock may stand still for milliseconds: a store that deletes
+// a run waits until the epoch is higher.
 func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 
-// CheckCreate checks what a [Store] is given to create a run with.
+// CheckCreate checks what a [Store] is given to create a run with. The error names the run.
 func CheckCreate(head Head, records []Record) error {
 	if err := head.Key.Check(); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
@@ -43,7 +44,8 @@ func CheckCreate(head Head, records []Record) error {
 	return nil
 }
 
-// CheckAppend checks what a [Store] is given to append to a run with that head.
+// CheckAppend checks what a [Store] is given to append to a run with that head. The error names the run, and matches
+// [ErrConflict] if the lease is not of the last epoch, or if the records do not follow the last one.
 func CheckAppend(stored Head, lease Lease, head Head, records []Record) error {
 	id := stored.Key.ID
 	switch {
@@ -82,7 +84,7 @@ func inOrder(seq uint64, head Head, records []Record) error {
 
 // CheckAnswers returns the answers that a [Store] has to keep: the given ones without
 // those that it has. stored has all answers to the run, by their questions. With an error
-// none is kept.
+// none is kept: it names the run, and matches [ErrAnswered] or [ErrNotAsked].
 func CheckAnswers(head Head, stored map[string]Answer, answers []Answer) (fresh []Answer, err error) {
 	seen := map[string]Answer{}
 	for _, a := range answers {

@@ -13,5 +13,8 @@
 // A state has secrets of others, such as the request states and task ids of servers.
 // [Sealed] encrypts what a store keeps, [Keys.Seal] a state that leaves the server.
 //
+// The member Unknown of a type has the JSON members that a later version of this package has written. They are
+// kept when the value is written again.
+//
 // The guide is docs/durability.md of the repository.
 package run

@@ -38,7 +38,8 @@ type Keys struct {
 
 // NewKeys returns keys that seal with the current secret, and open what any of them
 // sealed. To change the secret, give the last one as an older one for as long as there
-// is something that it sealed.
+// is something that it sealed. The error is for a secret that is not as [Secret] says, for two of one
+// name, and for a key that is one byte 32 times.
 func NewKeys(current Secret, older ...Secret) (*Keys, error) {
 	k := &Keys{current: current.ID, secrets: map[string][]byte{}}
 	for _, s := range append([]Secret{current}, older...) {
@@ -91,7 +92,7 @@ func (k *Keys) Seal(s *State) (string, error) {
 }
 
 // Open reads what Seal has made of a run. The error matches [ErrTruncated],
-// [ErrUnknownKey], [ErrForeign] or [ErrForged].
+// [ErrUnknownKey], [ErrForeign] or [ErrForged], unless the state is of more than 16 MiB or of a later version.
 func (k *Keys) Open(tenant, id, sealed string) (*State, error) {
 	s, err := k.open(Key{tenant, id}, sealed)
 	if err != nil {

@@ -41,11 +41,11 @@ const (
 	FilePart      PartType = "file"      // MIMEType with Data or URL
 	ReasoningPart PartType = "reasoning" // Text, and in Provider what the provider wants back
 	CallPart      PartType = "call"      // ID, Name, Arguments
-	ResultPart    PartType = "result"    // ID, Name, Text, Structured, Media, IsError
+	ResultPart    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError
 	SummaryPart   PartType = "summary"   // Text in the place of older messages
 )
 
-// Part is a piece of a [Message].
+// Part is a piece of a [Message]. Its type says which members it has.
 type Part struct {
 	Type PartType `json:"type"`
 	Text string   `json:"text,omitzero"`

@@ -14,7 +14,8 @@ import (
 
 // Sealed returns a store that keeps runs in another one, and seals what they say: each
 // record, and each answer before it is recorded. A record that was changed, or moved to
-// another place, run or tenant, is [ErrCorrupt]; so is one that is missing.
+// another place, run or tenant, is [ErrCorrupt]; so is one that is missing. If the keys lack the secret that
+// has sealed one, the error matches [ErrUnknownKey].
 //
 // The other store still reads the [Head] of a run (its key, agent, status, times and
 // the ids of its questions), the number, time and size of each record, and which

@@ -41,7 +41,8 @@ const (
 	CallsPhase Phase = "calls"
 )
 
-// State is a run: the fold of its records. Change it by records only, see [Apply].
+// State is a run: the fold of its records, with which it shares data. Change it by records only,
+// see [Apply]. Any number of goroutines may read it while none applies a record.
 type State struct {
 	V       int       `json:"v"`
 	ID      string    `json:"id"`
@@ -94,8 +95,8 @@ type AgentName struct {
 
 // Request is a model call under way.
 type Request struct {
-	Attempt  int    `json:"attempt"`
-	Reserved Amount `json:"reserved,omitempty"`
+	Attempt  int    `json:"attempt"`            // from 1; each reply that was lost adds one
+	Reserved Amount `json:"reserved,omitempty"` // what it may take, if the run has limits for that
 
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -79,6 +79,7 @@ type HeldError struct {
 	Until  time.Time // by the store's clock, if the lease is not renewed
 }
 
+// Error says who holds the run, until when, and what can be done.
 func (e *HeldError) Error() string {
 	who := "another process"
 	if e.Holder != "" {
@@ -147,14 +148,14 @@ func (h Head) Due(now time.Time) bool {
 
 // Query selects runs. The zero value selects all of the tenant "".
 type Query struct {
-	Tenant     string
-	AllTenants bool
+	Tenant     string    // one tenant alone
+	AllTenants bool      // whatever Tenant is
 	ID         string    // "" is any
 	Agent      string    // "" is any
 	Status     Status    // "" is any
 	Before     time.Time // runs whose last change was earlier; zero: any
 	DueAt      time.Time // runs that are due at that time, see [Head.Due]; zero: any
-	Limit      int       // 0 is none
+	Limit      int       // how many at most; 0 is no limit
 }
 
 // Matches reports whether the query selects a run.
