@@ -28,6 +28,7 @@ const exitTime = time.Second / 2
 // skipped, up to an answer that may stand on it; a client logs it, and the error that
 // ends the connection quotes the last such line. A line over MaxMessage is a
 // [*MessageError] as soon as that is known, and the connection goes on behind it.
+// Send queues a message; it waits while 1 MiB is queued.
 //
 // Close ends the whole process group: it closes the process's input, waits
 // for StopTimeout, sends SIGTERM, waits again, then kills. On Windows it
@@ -142,6 +143,7 @@ type ProcessError struct {
 	Stderr  string // the last lines of its standard error, at most 2 KiB; of a long report the first and the last
 }
 
+// Error has the program, its end, and what it wrote to its standard error.
 func (e *ProcessError) Error() string { return e.with("") }
 
 // with is the text of the error with more about its end.
@@ -170,7 +172,8 @@ func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
 // BundledPath returns the path of a program next to the running one, for
 // [Command.Path]: servers that ship with their host. The name has no directory;
 // ".exe" is added when only that file exists. When the running program is a
-// symbolic link, the directory of the link comes first, then that of the file.
+// symbolic link, the directory of the link comes first, then that of the file. The error
+// matches [os.ErrNotExist] if there is no such file.
 func BundledPath(name string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {

@@ -8,17 +8,20 @@ import (
 )
 
 // Exchanger is a [Conn] on which every request has a response of its own, as over
-// HTTP. A client calls its Exchange, Post and Listen instead of Send and Recv. What goes wrong with one exchange concerns that call alone.
+// HTTP. A client calls its Exchange, Post and Listen instead of Send and Recv, any number of
+// them at the same time. Each ends with its ctx. What goes wrong with one exchange concerns
+// that call alone.
 type Exchanger interface {
 	Conn
 
 	// Exchange sends a request and gives every message of its response to deliver, in
 	// order and on this goroutine, until deliver is satisfied or the response ends.
+	// deliver may keep a message, and does not change it.
 	// The error is a [*BrokenError] if what the server did is not known, and an
 	// [*OwnerError] if the request was not sent.
 	Exchange(ctx context.Context, m *Message, deliver func(message []byte) (satisfied bool)) error
 
-	// Post sends a message that has no response.
+	// Post sends a message that has no response. The errors are as of Exchange.
 	Post(ctx context.Context, m *Message) error
 
 	// Listen gives deliver the messages of the server's standalone stream until ctx
@@ -43,8 +46,10 @@ type Exchanger interface {
 	Owner(ctx context.Context) (string, error)
 }
 
-// Session is a session on the server. Two of them can be compared by ==.
+// Session is a session on the server. Two of them can be compared by ==. Its methods may be
+// called concurrently.
 type Session interface {
+	// ID is the id that the server gave it.
 	ID() string
 
 	// Over reports whether the session has ended. Then nothing is sent in it.
@@ -61,8 +66,8 @@ type Message struct {
 	Header http.Header // shared: not to be changed
 
 	Opens      bool   // the response may name a new session
-	Repeatable bool   // it does the same if it is sent twice
-	Handshake  bool   // nothing else is under way
+	Repeatable bool   // it does the same if it is sent twice, as to list tools
+	Handshake  bool   // it is of the handshake: nothing else is under way
 	Heard      func() // called when something of the response comes, if set
 
 	// In is the session that the message belongs to; nil: that of [Exchanger.Session].
@@ -90,13 +95,14 @@ func (m *Message) SetSession(s Session) {
 // ErrSessionOver is the error of a message whose session has ended.
 var ErrSessionOver = errors.New("its session has ended")
 
-// OwnerError is the error of a message that was not sent, as the session belongs to
-// another user than its token. The next session is begun for this user.
+// OwnerError is the error of a message that was not sent: its token is of another user than
+// the session, whose id is Session. A client begins a session for the user of the token.
 type OwnerError struct{ Session string }
 
+// Error does not show the id of the session, which may be a secret.
 func (e *OwnerError) Error() string { return "the token is for another user than the session" }
 
-// LostSessionError is what an error has if the server no longer knows the session.
+// LostSessionError is an error with which the server says that it does not know the session.
 type LostSessionError interface {
 	error
 
@@ -113,6 +119,7 @@ type BrokenError struct {
 	Begun bool
 }
 
+// Error is the text of Err.
 func (e *BrokenError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.

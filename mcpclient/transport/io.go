@@ -21,7 +21,7 @@ import (
 // is read nevertheless. A line that does not begin like a JSON object or array
 // is skipped, up to an answer that may stand on it, and logged by a client. A line
 // over MaxMessage is a [*MessageError] as soon as that is known, and the connection
-// goes on behind it.
+// goes on behind it. Send queues a message; it waits while 1 MiB is queued.
 //
 // Closing a network connection, an [os.File] that has deadlines or an
 // [io.PipeReader] makes its Read return. Other readers, the terminal among

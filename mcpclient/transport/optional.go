@@ -44,8 +44,8 @@ type Killer interface {
 
 // Explainer is a [Conn] that knows more about a server that does not answer.
 type Explainer interface {
-	// Explain adds to err, which wraps it, what the server is and what it said
-	// beside its messages.
+	// Explain returns an error that wraps err, and says what the server is and what it
+	// said beside its messages.
 	Explain(err error) error
 }
 
@@ -72,9 +72,10 @@ type Redactor interface {
 
 // Skipper is a [Conn] that skips text of the server that is no message.
 type Skipper interface {
-	// OnSkip has skipped called with each skipped line, in the order of arrival,
-	// on the goroutine that calls Recv. If lines were skipped before, it is called
-	// with the last of them at once. The client calls OnSkip before its first Recv.
+	// OnSkip sets the function that is called with each skipped line, in the order of
+	// arrival and on the goroutine that calls Recv. A line is cut to 1 KiB. If lines were
+	// skipped before, OnSkip calls it with the last of them. The client calls OnSkip before
+	// its first Recv.
 	OnSkip(skipped func(line string))
 }
 

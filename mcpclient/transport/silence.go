@@ -7,6 +7,7 @@ type SilenceError struct {
 	Stderr string // the last lines of its standard error, as in a [ProcessError]
 }
 
+// Error is the text of Err with the server and what it wrote.
 func (e *SilenceError) Error() string { return e.with("") }
 
 // with is the text of the error with more about the silence.

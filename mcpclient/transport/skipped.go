@@ -55,6 +55,7 @@ type SkippedError struct {
 	Latest string // the last of them, at most 1 KiB
 }
 
+// Error is the text of Err with the count and the last line.
 func (e *SkippedError) Error() string {
 	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.Count, e.Latest)
 	if longer, ok := e.Err.(interface{ with(more string) string }); ok { // its text ends with what the server wrote

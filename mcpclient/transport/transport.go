@@ -41,7 +41,8 @@ type Transport interface {
 type Conn interface {
 	// Send hands over one message. Any number of goroutines may call it. An
 	// error concerns this message only, unless Recv fails too. Send does not
-	// keep message after it returned.
+	// keep message after it returned. It returns when ctx ends: then
+	// the message was sent as a whole or not at all. The client's messages have no line breaks.
 	Send(ctx context.Context, message []byte) error
 
 	// Recv returns the next message, which then belongs to the caller. One
@@ -88,11 +89,13 @@ var (
 
 // MessageError says that one message of the server could not be received.
 type MessageError struct {
-	// Prefix is how the message began, to tell what it belonged to.
+	// Prefix is how the message began, 2 KiB of it in the transports of this package, to tell
+	// what it belonged to. It may be empty.
 	Prefix []byte
 	Err    error
 }
 
+// Error is the text of Err.
 func (e *MessageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.

@@ -20,7 +20,7 @@ type HTTPError struct {
 	URL        string // without user info and query
 	Status     int
 	Body       string        // the first KiB
-	RetryAfter time.Duration // zero when the server named none
+	RetryAfter time.Duration // as the server named it, in any length; zero when it named none
 
 	raw      []byte        // the body, up to 64 KiB
 	rpc      *mcp.RPCError // in the body, or nil
@@ -39,6 +39,7 @@ func (e *HTTPError) Unwrap() error {
 	return e.rpc
 }
 
+// Error has the request, the status, the beginning of the body, and advice for some statuses.
 func (e *HTTPError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: HTTP status %d", e.Method, e.URL, e.Status)

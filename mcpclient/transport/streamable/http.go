@@ -12,6 +12,18 @@
 // A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets,
 // [TokenFunc] is a function, and package oauth signs in. An [HTTPError] is a
 // failure that the HTTP status tells.
+//
+// # Bounds
+//
+//	redirects of a request       5, unless Client has a CheckRedirect
+//	session id                   8 KiB
+//	endpoint of SSE              8 KiB, within 10 s
+//	id of an event               1 KiB; a longer one is not kept
+//	connections for one answer   5 in a row that bring nothing
+//	… wait before the next       as the server asks, up to 1 h; or 1 s to 30 s
+//	body of a response that failed  64 KiB are read, for 1 s
+//	telling the server that a session is replaced  5 s
+//	idle connections             1,024, of the default client
 package streamable
 
 import (
@@ -40,6 +52,8 @@ import (
 // goes wrong with one, a status or a stream cut short, is the error of that
 // call alone. A wrapper around such a connection hides that and loses it.
 type HTTP struct {
+	// URL is absolute: http://host/path or https://host/path. Errors and logs show it without
+	// user info and query.
 	URL string
 
 	// Client makes the requests; it is never changed or closed. Without a
@@ -50,7 +64,8 @@ type HTTP struct {
 	// errors.As in the errors of calls.
 	Client *http.Client
 
-	// Header is added to every request. A User-Agent in it replaces "mcpchain"
+	// Header is added to every request. What the protocol sets (Content-Type, Mcp-*) and the
+	// Authorization of Token replace it. A User-Agent in it replaces "mcpchain"
 	// with the version of this module. An Accept in it is what messages are sent
 	// with instead of "application/json, text/event-stream"; a server that answers
 	// 406 to it gets that, and then less.
@@ -75,7 +90,8 @@ type HTTP struct {
 	MaxMessage int
 }
 
-// Dial prepares the connection; no request is made yet.
+// Dial prepares the connection; no request is made yet. The error is for a URL that is not
+// as HTTP.URL wants it, and for a RoundTripper that returns nil.
 func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *streamable.HTTP)")

@@ -24,6 +24,7 @@ import (
 //
 // The stream is the connection: when it ends, all calls end with it.
 type SSE struct {
+	// URL is that of the stream, as [HTTP].URL.
 	URL string
 
 	// Client makes the requests; it is never changed or closed. Without a
@@ -57,7 +58,8 @@ const (
 )
 
 // Dial opens the stream and waits up to 10 s for the endpoint, which must be on
-// the same origin.
+// the same origin. The error is an [*HTTPError] if the status says why there is no
+// stream, and matches [mcp.ErrInvalidResult] if what came is no such stream.
 func (t *SSE) Dial(ctx context.Context) (_ transport.Conn, err error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *streamable.SSE)")
