@@ -9,7 +9,8 @@ import (
 )
 
 // OpenBrowser opens a URL, https or on this machine, in the person's browser.
-// It runs the system's own opener, without a shell.
+// It runs the system's own opener, without a shell, and does not wait for its end. The
+// error matches [ErrUntrusted] for any other URL.
 func OpenBrowser(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {

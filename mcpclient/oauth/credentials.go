@@ -20,7 +20,7 @@ import (
 // AuthMethod is a client's authentication at a token endpoint.
 type AuthMethod string
 
-// The supported methods.
+// The supported methods, by their names in metadata. The first is of clients without a secret.
 const (
 	AuthNone          AuthMethod = "none"
 	AuthBasic         AuthMethod = "client_secret_basic"
@@ -51,6 +51,7 @@ type Credentials struct {
 	Audience string
 }
 
+// String has the ID and the issuer.
 func (c Credentials) String() string {
 	return fmt.Sprintf("oauth.Credentials{%s at %s}", c.ID, shown(c.Issuer))
 }

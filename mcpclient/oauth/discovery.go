@@ -19,7 +19,8 @@ type Discovery struct {
 
 // Discover asks a server for its authorization servers. A host shows them
 // before it asks for credentials registered with one of them. Discover uses
-// only the options for requests, so Grant may be nil.
+// only the options for requests, so opts and Grant may be nil. The error matches
+// [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
 func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery, error) {
 	t, err := newTransport(serverURL, opts)
 	if err != nil {

@@ -30,8 +30,9 @@
 //
 // Requests with a valid token never wait. Without one, the requests of all
 // goroutines share one attempt to get it. A request stops waiting when its own
-// context ends; the attempt continues for a short time, so that a repeated call
-// does not ask the person twice.
+// context ends; the attempt continues for 30 s, so that a repeated call does not
+// ask the person twice. A token is renewed in the background before it expires: for
+// the last fifth of its life, at most a minute.
 //
 // A client that probes for the protocol's era waits only a few seconds. If a
 // person may have to sign in, call [Transport.SignIn] before it connects.
@@ -47,4 +48,18 @@
 //
 // Secrets do not appear in errors or logs, and Token and Credentials do not
 // show theirs when printed.
+//
+// # Bounds
+//
+//	one request to an authorization server  30 s   Options.Timeout
+//	… and its answer                        256 KiB, after at most 3 redirects
+//	URL that a server names                 8 KiB
+//	wait for a person                       5 min  Options.SignInTimeout
+//	requests for more scopes, for a request 3      Options.MaxStepUps
+//	attempts of one request                 10
+//	authorization servers of a server       16
+//	scopes                                  64, of 256 bytes each
+//	challenges of a response                16, in 16 KiB
+//	token                                   64 KiB
+//	entry of a FileStore                    1 MiB
 package oauth

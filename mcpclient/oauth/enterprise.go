@@ -35,7 +35,7 @@ type IdentityProvider struct {
 	SubjectTokenType string
 }
 
-// The kinds of subject tokens.
+// The kinds of tokens for [IdentityProvider.SubjectTokenType].
 const (
 	TokenTypeID      = "urn:ietf:params:oauth:token-type:id_token"
 	TokenTypeSAML2   = "urn:ietf:params:oauth:token-type:saml2"

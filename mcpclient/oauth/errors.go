@@ -75,6 +75,7 @@ type ScopeError struct {
 	Scopes   []string // scopes that the server demands; nil if unknown
 }
 
+// Error names the server and the scopes, and advises.
 func (e *ScopeError) Error() string {
 	if len(e.Scopes) == 0 {
 		return fmt.Sprintf("%s: the token is not enough, and the server does not say what is missing", e.Resource)

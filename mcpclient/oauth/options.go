@@ -109,7 +109,9 @@ type flow interface {
 	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error)
 }
 
-// New returns a transport for the server at serverURL.
+// New returns a transport for the server at serverURL: https, or http on this machine. It
+// makes no request. The error is for another URL, and for options that cannot work, such as
+// a Grant without what it requires.
 func New(serverURL string, opts *Options) (*Transport, error) {
 	if opts == nil || opts.Grant == nil {
 		return nil, errors.New("Options.Grant is nil: say how a token is got")

@@ -94,6 +94,7 @@ type Token struct {
 	Thumbprint string    `json:"thumbprint,omitempty"` // of the token's DPoP key
 }
 
+// String has the type, the granted scopes and the expiry.
 func (t Token) String() string {
 	return fmt.Sprintf("oauth.Token{%s, scopes %q, expiry %s}", t.Type, t.Granted, t.Expiry.Format(time.RFC3339))
 }

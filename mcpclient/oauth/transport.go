@@ -95,7 +95,12 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // RoundTrip makes a request with the token. If the server refuses it, RoundTrip
-// gets, renews or extends the token, and makes the request again.
+// gets, renews or extends the token, and makes the request again: at most 10 times in all,
+// and not if it is a DELETE or has a body without GetBody. Then the response is returned.
+//
+// The error matches [ErrUntrusted], [ErrNoAuthorization] or [ErrClosed], is a
+// [*ServerError], a [*ScopeError] or an [*mcp.SignInError], or says what else has kept the
+// transport from a token.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)
@@ -238,7 +243,8 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 
 // SignIn gets a token before the first request, for example for a "connect"
 // button. It does nothing if a valid token is stored, or the server demands
-// none. It may wait for a person, and returns early when ctx ends.
+// none. It may wait for a person, and returns early when ctx ends. The errors are as of
+// RoundTrip.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.ready(ctx)
 	if err != nil || s != nil && !s.token.expired(time.Now(), s.token.last()) {
