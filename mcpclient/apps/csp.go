@@ -181,8 +181,9 @@ func isLocal(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Private reports whether a source reaches into the network of the person: a host on it
-// may trust all who can reach it. Hosts should warn.
+// Private reports whether a source, as [CheckSource] returns it, reaches into the network of the
+// person: loopback, private and link-local addresses, names without a dot, and names below .local and
+// .internal. A host there may trust all who can reach it. Hosts should warn.
 func Private(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {

@@ -55,7 +55,8 @@ type Resource struct {
 	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
 
 	// Refused are the sources that the server declares and that no policy may have:
-	// they are left out of CSP.
+	// they are left out of CSP. Each is a text for people, of at most 1 KiB of the server's: the
+	// list and the source.
 	Refused []string `json:"-"`
 }
 
@@ -114,7 +115,8 @@ func OfResource(meta json.RawMessage) (about Resource, said bool) {
 
 // Load reads a view of a server by its URI. What the server says of it in the contents
 // counts more than in its list of resources, which is asked for only if the contents say
-// nothing.
+// nothing. The error matches [mcp.ErrInvalidResult] if the contents are no view: of the type
+// [MIMEType], in UTF-8, not empty, and of at most 16 MiB.
 func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*View, error) {
 	if err := checkURI(uri); err != nil {
 		return nil, fmt.Errorf("load view: %w", err)

@@ -16,7 +16,8 @@ var errNoTools = errors.New("the view has no tools")
 
 // Tools lists the tools that the view itself offers, while it lasts. Names and
 // descriptions are the view's: mark them as its own before a model sees them, and have
-// calls approved. A view with more than Limits.Tools is an error.
+// calls approved. A view without tools ([App].HasTools) is an error, and so is one with more than
+// Limits.Tools, or that does not list them within Limits.ToolCall.
 func (s *Session) Tools(ctx context.Context) ([]*mcp.Tool, error) {
 	if !s.App().HasTools {
 		return nil, fmt.Errorf("list tools of the view: %w", errNoTools)
@@ -66,7 +67,9 @@ func (s *Session) page(ctx context.Context, params map[string]string) (*toolPage
 	return page, nil
 }
 
-// CallTool calls a tool of the view. arguments are a JSON object. The result is the view's.
+// CallTool calls a tool of the view. arguments are a JSON object. The result is the view's:
+// like that of a server's tool it may say that the tool failed. The error is for a view without tools, for one
+// that does not answer within Limits.ToolCall, and an [*mcp.RPCError] if it answers with one.
 func (s *Session) CallTool(ctx context.Context, name string, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	if !s.App().HasTools {
 		return nil, fmt.Errorf("call tool %q of the view: %w", excerpt.Cut(name), errNoTools)

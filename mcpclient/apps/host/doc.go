@@ -39,7 +39,9 @@
 //	tools of the view                  50       Limits.Tools
 //	one call of a tool of the view     30 s     Limits.ToolCall
 //	URL to open                        8 KiB
-//	files of one download              16
+//	files of one download              16, with names of 128 bytes
+//	width and height that a view tells 100,000 pixels
+//	what the view is told of an error  64 KiB
 //
 // # Concurrency
 //

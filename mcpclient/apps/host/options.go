@@ -21,11 +21,13 @@ type Server interface {
 	// CallTool calls one of them. [CallID] tells which request of the view this is.
 	CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error)
 
+	// ReadResource reads a resource by a URI that the view names.
 	ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error)
 }
 
 // Options configure a session. Nil and the zero value are valid: the view then may call
-// tools, read resources and log.
+// tools, read resources and log. An error of a function refuses what the view asks for; the errors
+// of package apps say what the view is told. The context of a function ends with the request of the view.
 type Options struct {
 	// Host is the name and version of the program. Default: name "mcpchain" and the
 	// version of this module.

@@ -17,7 +17,7 @@ import (
 // Protocol is the revision of the extension that sessions speak.
 const Protocol = "2026-01-26"
 
-// Session is the session with one view.
+// Session is the session with one view. Its methods may be called concurrently.
 type Session struct {
 	conn   mcpclient.Conn
 	server Server
@@ -136,6 +136,7 @@ func (s *Session) App() App {
 // (ui/resource-teardown), for at most Limits.Teardown, or until ctx ends. Then requests of
 // the view end, and so does the connection. It does not wait for functions of the host,
 // see [Session.Done]. It may be called more than once: each call waits for the answer, or for its own ctx.
+// The error says that the view did not answer; the session has ended all the same.
 //
 // What the host told the view before comes before the request to end. What it tells the view later is dropped.
 func (s *Session) Close(ctx context.Context, reason string) error {

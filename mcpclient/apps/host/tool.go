@@ -14,7 +14,7 @@ var errOrder = errors.New("the view was told the arguments already, or not yet")
 
 // ToolInputPartial tells the view the arguments as far as the model has written them, a
 // JSON object with what was open closed. A view that is slow gets the latest. It does nothing after
-// ToolInput.
+// ToolInput. The errors are as of ToolInput.
 func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
 	message, err := s.arguments("ui/notifications/tool-input-partial", arguments)
 	if err != nil {
@@ -29,7 +29,9 @@ func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
 	return nil
 }
 
-// ToolInput tells the view the arguments of the call for which it is shown, once.
+// ToolInput tells the view the arguments of the call for which it is shown, once. None are {}. It
+// does not wait for the view. The error is for a second call, and for arguments that are no
+// JSON object or larger than Limits.Outgoing.
 func (s *Session) ToolInput(arguments json.RawMessage) error {
 	message, err := s.arguments("ui/notifications/tool-input", arguments)
 	if err != nil {
@@ -45,7 +47,8 @@ func (s *Session) ToolInput(arguments json.RawMessage) error {
 	return nil
 }
 
-// ToolResult tells the view what the call came to, once and after ToolInput.
+// ToolResult tells the view what the call came to, once and after ToolInput. The error is for another
+// order, and for a result that is larger than Limits.Outgoing.
 func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	params, err := jsonrpc.Marshal(result)
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 }
 
 // ToolCancelled tells the view that the call came to nothing, once and in the place of
-// ToolResult.
+// ToolResult, also before ToolInput. The errors are as of ToolResult.
 func (s *Session) ToolCancelled(reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {
