@@ -13,8 +13,10 @@ import (
 // wraps another one hides its type: name the dialect then.
 type Dialect string
 
+// The dialects.
 const (
-	// Auto goes by the package of the model's type. Without a model it is OpenAI.
+	// Auto goes by the package of the model's type, see [Dialect.For]. Without a model, and for a package
+	// that is none of the ones below, it is OpenAI.
 	Auto Dialect = ""
 
 	// OpenAI takes messages as they are.
