@@ -94,7 +94,8 @@
 // # Limits
 //
 // A file has at most 1 MiB and nests at most 64 levels deep; an environment
-// file has at most 1 MiB.
+// file has at most 1 MiB. Of inputs the first 100 count, each with at most 100
+// choices. A timeout is at most 24 h.
 package config
 
 import (

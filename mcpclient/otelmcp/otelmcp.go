@@ -86,7 +86,8 @@ type Telemetry struct {
 	sent, served, sessions metric.Float64Histogram
 }
 
-// New makes the instruments of the conventions.
+// New makes the instruments of the conventions. It does not shut the providers down. The error is that of the
+// MeterProvider.
 func New(opts *Options) (*Telemetry, error) {
 	var o Options
 	if opts != nil {

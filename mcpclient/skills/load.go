@@ -25,6 +25,7 @@ type Error struct {
 	Reason error
 }
 
+// Error names the skill, the file and the reason.
 func (e *Error) Error() string {
 	if e.File == "" {
 		return fmt.Sprintf("skill %q is not loaded: %v", e.Skill, e.Reason)
@@ -94,9 +95,9 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	return body, nil
 }
 
-// Read reads one file of the skill from its server. It reads only files of the
-// entry. If the size or the SHA-256 differs from the entry, the error is a
-// [*Error].
+// Read reads one file of the skill from its server. If the file is not one of the
+// entry, or if its size or SHA-256 differs from the entry, the error is a [*Error].
+// It may be called concurrently.
 func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.Skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {

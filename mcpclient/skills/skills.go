@@ -189,12 +189,14 @@ func (s *Skill) checkFiles() error {
 
 // List lists the server's skills, without reading any file. The list may be
 // empty or partial: a skill that is not in it may be found by [Get]. Invalid
-// entries are listed, too; see [Skill.Check].
+// entries are listed, too; see [Skill.Check]. An error is the last pair: a server
+// without skills answers with one.
 func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
 	return mcpclient.List[Skill](ctx, c, "skills/list", "skills", opts...)
 }
 
-// Get asks for one skill by the URI of its SKILL.md, without reading any file.
+// Get asks for one skill by the URI of its SKILL.md, without reading any file. The
+// error matches [mcp.ErrInvalidResult] if the server answers with another skill.
 func Get(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*Skill, error) {
 	var result struct {
 		Skill *Skill `json:"skill"`
