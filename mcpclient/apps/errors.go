@@ -2,8 +2,8 @@ package apps
 
 import "errors"
 
-// Errors by which what a host does for a view says how it ended. A view is told no more
-// of other errors than that there was one.
+// Errors by which what a host does for a view says how it ended. [mcp.ErrRejected] is told as ErrDenied, and an
+// [*mcp.RPCError] as it is. Of other errors a view is told only that there was one, or that it took too long.
 var (
 	// ErrDenied says that a person, or a policy of the host, refused.
 	ErrDenied = errors.New("apps: denied by the user")

@@ -31,6 +31,6 @@
 //
 // # Bounds
 //
-//	message of a view or to it  20 MiB of JSON; the proxy drops larger ones
+//	message of a view or to it  20 Mi characters of JSON; the proxy drops larger ones
 //	URL of a frame              16 KiB
 package sandbox

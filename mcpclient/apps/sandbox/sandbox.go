@@ -40,12 +40,13 @@ type Options struct {
 	// Permissions are the features that views may have at most. Default: none.
 	Permissions apps.Permissions
 
-	// Key makes the URLs of frames of one process valid in another, and after a restart. It should be 32 random
-	// bytes. Default: a random one.
+	// Key makes the URLs of frames of one process valid in another, and after a restart. The names in the place of
+	// a star come of it, too: with another key views do not find the data that they have kept. It should be 32
+	// random bytes. Default: a random one.
 	Key []byte
 }
 
-// Sandbox serves the page in which views run. It is an [http.Handler].
+// Sandbox serves the page in which views run. It is an [http.Handler]. Its methods may be called concurrently.
 type Sandbox struct {
 	scheme, host string // host with its port, and with "*." if views have origins
 	ancestors    []string
@@ -155,7 +156,7 @@ type Frame struct {
 	Allow   string // its attribute allow
 
 	// CSP and Permissions are what the view has, for the session with it. Refused are declared
-	// sources that it does not get: the host's own, and private ones unless Options.Local.
+	// sources that it does not get: the host's own, the sandbox's, and private ones unless Options.Local.
 	CSP         apps.CSP
 	Permissions apps.Permissions
 	Refused     []string
