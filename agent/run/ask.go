@@ -79,7 +79,7 @@ const (
 type Answer struct {
 	Ask       string          `json:"ask"`
 	Action    Action          `json:"action"`
-	Reason    string          `json:"reason,omitzero"`    // told to the model
+	Reason    string          `json:"reason,omitzero"`    // told to the model; of Known the result of the call
 	Arguments json.RawMessage `json:"arguments,omitzero"` // in the place of an approved call's, or of Ask.Sampling
 	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
 	Scope     string          `json:"scope,omitzero"`     // of an approval: "", SameArguments, SameTool or SameServer

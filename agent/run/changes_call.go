@@ -36,7 +36,7 @@ func (c *Decided) apply(s *State, _ time.Time) error {
 // Intent says that a call is about to be sent: from here on it may have had its effect.
 type Intent struct {
 	Call string          `json:"call"`
-	Args json.RawMessage `json:"args,omitzero"`
+	Args json.RawMessage `json:"args,omitzero"` // as they are sent; nil: as before
 
 	Unknown jsontext.Value `json:",embed"`
 }

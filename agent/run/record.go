@@ -20,7 +20,7 @@ type Record struct {
 // Change is what a [Record] does to a state. The members are *Begun, *Said, *Called,
 // *Replied, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Opened,
 // *Answered, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
-// and *Unknown. Their Unknown has the members of a later version.
+// and *Unknown. Their Call is the id of a call of the present turn.
 type Change interface {
 	kind() string
 	apply(*State, time.Time) error
