@@ -14,7 +14,9 @@
 //	of a Conn        Killer, Explainer, Ender, Acknowledger, Redactor, Skipper, HeaderConn
 //	of a Conn whose requests have responses of their own   Exchanger, with Session
 //
-// [As] finds them, also in a Conn that another one wraps ([Unwrapper]).
+// [As] finds them, also in a Conn that another one wraps ([Unwrapper]). Exchanger and
+// HeaderConn are the exceptions: a Conn has them itself or not at all, as the client calls
+// them in the place of Send.
 //
 // Three errors tell what became of a message: [*MessageError] says that one message
 // of the server could not be received, [*BrokenError] says that it is not known if a request had an effect, and

@@ -13,8 +13,8 @@ import (
 
 // HTTPError is an answer over HTTP whose status is the failure: one that carried
 // no JSON-RPC message, or one about authorization (401, 403), load (408, 429)
-// or the server's state (5xx). Where such a response carried a JSON-RPC error
-// too, that is the [*mcp.RPCError] that the HTTPError wraps.
+// or the server's state (5xx). If such a response has a JSON-RPC error, too, the
+// HTTPError wraps it as an [*mcp.RPCError].
 type HTTPError struct {
 	Method     string // of the HTTP request
 	URL        string // without user info and query

@@ -50,7 +50,8 @@ import (
 //
 // Its connections carry every request in an exchange of its own, so that what
 // goes wrong with one, a status or a stream cut short, is the error of that
-// call alone. A wrapper around such a connection hides that and loses it.
+// call alone. A Conn that wraps such a connection loses that, unless it is a
+// [transport.Exchanger] itself.
 type HTTP struct {
 	// URL is absolute: http://host/path or https://host/path. Errors and logs show it without
 	// user info and query.
@@ -66,9 +67,8 @@ type HTTP struct {
 
 	// Header is added to every request. What the protocol sets (Content-Type, Mcp-*) and the
 	// Authorization of Token replace it. A User-Agent in it replaces "mcpchain"
-	// with the version of this module. An Accept in it is what messages are sent
-	// with instead of "application/json, text/event-stream"; a server that answers
-	// 406 to it gets that, and then less.
+	// with the version of this module. An Accept in it is tried first for messages; if
+	// the server answers 406, "application/json, text/event-stream" follows, and then less.
 	Header http.Header
 
 	// Token, when set, is asked for the token of each request: a [Bearer], or
@@ -81,9 +81,8 @@ type HTTP struct {
 	// repetition, with its credentials. Dial calls it once. Its errors can be
 	// found with errors.As in the errors of calls.
 	//
-	// Its RoundTrip, and a Read of a body that it makes, have to end with the context
-	// of the request, and a Read with Close of the body, as those that net/http makes: a
-	// call returns no earlier than they.
+	// A call waits for its RoundTrip and for a Read of its bodies. As with net/http, both have
+	// to end with the context of the request, and a Read with Close of the body, too.
 	RoundTripper func(next http.RoundTripper) http.RoundTripper
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.

@@ -18,11 +18,11 @@ import (
 // called by several goroutines at the same time.
 type TokenSource interface {
 	// Token returns the token of one HTTP request. It is asked before each request, and
-	// for the owner of what is in a client's cache. When the server answers 401 or 403 it
-	// is asked once more, with the refusal: the request is repeated, unless the token is
-	// the same. A refusal may come late, when the token has changed already. Token may
-	// block while a person signs in; other requests go on. The context has the values of
-	// the request's. An error is the error of the request.
+	// before a client answers from its cache, which has results of one owner; refused is nil
+	// then. When the server answers 401 or 403 it is asked once more, with the refusal: the
+	// request is repeated, unless the token is the same. A refusal may come late, when the
+	// token has changed already. Token may block while a person signs in; other requests go
+	// on. ctx has the values of the request's context. An error is the error of the request.
 	Token(ctx context.Context, refused *Refusal) (Token, error)
 }
 
