@@ -13,7 +13,7 @@ import (
 )
 
 // AuthorizationCode lets a person sign in with a browser: the authorization
-// code grant with PKCE.
+// code grant with PKCE (RFC 7636, method S256), for the server as the resource (RFC 8707).
 //
 // The client's identity is the first of these: the entry of Clients for the
 // authorization server; Document, if the server takes such ids; dynamic

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Discovery is a server's description of its authorization.
+// Discovery is a server's description of its authorization: its protected resource
+// metadata (RFC 9728).
 type Discovery struct {
 	Resource string   // the server's name for itself
 	Issuers  []string // the authorization servers; any of them is valid

@@ -11,8 +11,9 @@ import (
 
 // Enterprise lets the company's identity provider vouch for a person after a
 // sign-in there: the extension
-// io.modelcontextprotocol/enterprise-managed-authorization. The person does not
-// visit the server's own authorization server.
+// io.modelcontextprotocol/enterprise-managed-authorization. The provider exchanges the
+// token of that sign-in for an assertion (RFC 8693), and the server's authorization server
+// takes the assertion for a token (RFC 7523). The person does not visit that server.
 type Enterprise struct {
 	Provider IdentityProvider
 	Clients  []Credentials // registered with the authorization servers of MCP servers

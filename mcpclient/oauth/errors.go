@@ -21,7 +21,7 @@ var ErrClosed = errors.New("oauth: transport closed")
 // an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
-// ServerError is an authorization server's error answer.
+// ServerError is an authorization server's error answer (RFC 6749, sections 4.1.2.1 and 5.2).
 type ServerError struct {
 	Doing       string // "refresh the token", "register the client", …
 	Issuer      string
@@ -68,8 +68,8 @@ var advices = map[string]string{
 // gone reports whether the presented token or registration is no longer valid.
 func (e *ServerError) gone() bool { return e.Code == "invalid_grant" }
 
-// ScopeError means that the server demands scopes that were requested before,
-// so another request cannot help.
+// ScopeError means that the server demands scopes (insufficient_scope, RFC 6750) that
+// were requested before, so another request cannot help.
 type ScopeError struct {
 	Resource string
 	Scopes   []string // scopes that the server demands; nil if unknown

@@ -88,7 +88,8 @@ func (o *Options) withDefaults() *Options {
 }
 
 // Grant is a way to get a token: [AuthorizationCode], [ClientCredentials],
-// [Enterprise] or [Workload].
+// [Enterprise] or [Workload]. Several Transports may share one; each calls its functions
+// one at a time.
 type Grant interface {
 	flow() (flow, error)
 }

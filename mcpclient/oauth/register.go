@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// ClientMetadata describes a client: for dynamic registration, or as a client
-// id metadata document. The document is its JSON; ClientID is the URL of the
-// document.
+// ClientMetadata describes a client: for dynamic registration (RFC 7591), or as a
+// client id metadata document. The document is its JSON; ClientID is the URL of
+// the document.
 type ClientMetadata struct {
 	ClientID                string   `json:"client_id,omitempty"`
 	ClientName              string   `json:"client_name,omitempty"`

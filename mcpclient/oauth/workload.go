@@ -11,7 +11,7 @@ import (
 )
 
 // Workload lets the platform of a program vouch for it: workload identity
-// federation. It needs no registration; the authorization server trusts the
+// federation, by the grant of RFC 7523. It needs no registration; the authorization server trusts the
 // platform's issuer.
 type Workload struct {
 	// Issuers are the authorization servers that may get the assertion. Required,
