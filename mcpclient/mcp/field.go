@@ -3,12 +3,9 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // FieldKind is the type of a form's [Field].
@@ -57,7 +54,7 @@ type FieldOption struct {
 // Parse turns what a person typed into the field's value and checks it. The
 // value is a string, float64, int64, bool or []string, as the kind has it. The
 // empty text takes the default, or else is nil for a field that is not
-// required.
+// required. Errors are of type [*FieldError].
 //
 // A choice is named by its value, its title, or its number from 1; case does
 // not matter unless it tells options apart. Choices are separated by commas. A
@@ -99,7 +96,7 @@ func (f *Field) Parse(text string) (any, error) {
 	return f.value(values)
 }
 
-// Check reports why v is not an answer to the field. A number may be of any
+// Check reports why v is not an answer to the field, as a [*FieldError]. A number may be of any
 // numeric type or a [json.Number], choices may be a []any of strings, and a
 // choice is the option's value, not its title. Nil is an answer to a field that
 // is not required or that has a default.
@@ -127,7 +124,7 @@ func (f *Field) untouched() (any, error) {
 		return v, nil
 	}
 	if f.Required {
-		return nil, fmt.Errorf("field %q: an answer is required: %s", excerpt.Cut(f.Name), f.expected())
+		return nil, &FieldError{"an answer is required: " + f.expected(), f.Name}
 	}
 	return nil, nil
 }
@@ -146,7 +143,7 @@ func (f *Field) pick(text string) (string, error) {
 		switch {
 		case i < 0:
 		case slices.ContainsFunc(f.Options[i+1:], fits):
-			return "", fmt.Errorf("field %q: several options have this name: give the value or the number of one", excerpt.Cut(f.Name))
+			return "", &FieldError{"several options have this name: give the value or the number of one", f.Name}
 		default:
 			return f.Options[i].Value, nil
 		}

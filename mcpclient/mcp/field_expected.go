@@ -9,11 +9,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// want says what the field wants. It does not say what it got: the error may
-// reach the server, to which the person's answer was not given yet.
-func (f *Field) want() error {
-	return fmt.Errorf("field %q: want %s", excerpt.Cut(f.Name), f.expected())
+// FieldError is an answer that does not fit a [Field]. It does not say what that answer was: the
+// error may reach the server, to which the person's answer was not given yet.
+type FieldError struct {
+	Reason string // what the field wants, for a person who sees which field it is
+	name   string
 }
+
+// Error gives the field's name, cut to 1 KiB, and the reason.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
+}
+
+// want says what the field wants.
+func (f *Field) want() error { return &FieldError{"want " + f.expected(), f.Name} }
 
 // expected describes an answer to the field.
 func (f *Field) expected() string {

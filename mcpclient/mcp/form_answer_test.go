@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -188,6 +189,35 @@ func TestErrorsSayWhatIsExpected(t *testing.T) {
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
+	}
+}
+
+// The reason of an error stands by itself, whatever the name of the field, and a long name is cut.
+func TestFieldError(t *testing.T) {
+	name := strings.Repeat("n", 2000)
+	for _, tt := range []struct {
+		field      Field
+		text, want string
+	}{
+		{Field{Kind: FieldInteger}, "x", "want a whole number"},
+		{Field{Kind: FieldBoolean}, "x", "want yes or no"},
+		{Field{Kind: FieldBoolean, Required: true}, "", "an answer is required: yes or no"},
+		{Field{Kind: FieldChoice, Options: []FieldOption{{"1", "a"}, {"2", "A"}}}, "a", ""},
+		{Field{Kind: FieldChoice, Options: []FieldOption{{"1", "a"}, {"2", "a"}}}, "a", "several options have this name: give the value or the number of one"},
+	} {
+		tt.field.Name = name
+		_, err := tt.field.Parse(tt.text)
+		wrong, ok := errors.AsType[*FieldError](err)
+		switch {
+		case ok != (tt.want != ""):
+			t.Errorf("%s: got %T", tt.field.Kind, err)
+		case ok && (wrong.Reason != tt.want || len(err.Error()) > 1024+200 || !strings.HasPrefix(err.Error(), `field "nnn`) || !strings.HasSuffix(err.Error(), ": "+tt.want)):
+			t.Errorf("%s: got %q and %.1500s, want %q", tt.field.Kind, wrong.Reason, err, tt.want)
+		}
+	}
+	_, err := form(`"age":{"type":"integer"}`, "age").Complete(&ElicitResult{Action: ElicitAccept})
+	if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Reason != "an answer is required: a whole number" {
+		t.Errorf("got %v, want it to wrap the error of the field", err)
 	}
 }
 

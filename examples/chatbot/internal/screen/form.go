@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +67,11 @@ func Wrong(field *mcp.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
 		return "want " + safetext.Line(field.Description, 200)
 	}
-	return safetext.Line(strings.TrimPrefix(err.Error(), fmt.Sprintf("field %q: ", field.Name)), 200)
+	text := err.Error()
+	if wrong, ok := errors.AsType[*mcp.FieldError](err); ok {
+		text = wrong.Reason
+	}
+	return safetext.Line(text, 200)
 }
 
 // Display shows a value in the person's words.
