@@ -215,17 +215,17 @@ func TestServersThatAreWrittenWrong(t *testing.T) {
 func TestServersThatDoNotStart(t *testing.T) {
 	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
-		"this is a demo model", "server good: 7 tools", "left out: "+path+`:1: server "broken": connect: `, "exit status 3", "\n  reading the settings\n  no database at /var/db\n")
+		"this is a demo model", "server good: 7 tools", "left out: "+path+`:1: server "broken": the program "`, `" came to its end: exit status 3; it wrote to stderr:`+"\n  reading the settings\n  no database at /var/db\n")
 
 	path = write(t, "mcp.json", `{"mcpServers": {"gone": {"command": "no-such-program-here"}, "off": {"command": "x", "disabled": true}}}`)
 	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
 	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 1,
-		"connecting to gone …", "left out: "+path+`:1: server "gone": connect: start "no-such-program-here": `, "there are no tools",
+		"connecting to gone …", "left out: "+path+`:1: server "gone": start "no-such-program-here": `, "there are no tools",
 		"\nchatbot: no server could be reached, of 1 server\n")
 
 	path = configure(t, map[string]string{"slow": "mute"})
 	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1,
-		"left out: "+path+`:1: server "slow": not ready within 10ms; -connect-timeout gives it longer`)
+		"left out: "+path+`:1: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
 }
 
 func TestNoisyServer(t *testing.T) {
@@ -247,7 +247,7 @@ func TestServerThatVanishes(t *testing.T) {
 	p.say("call vanish")
 	told := map[string]int{}
 	for line := range p.stderr {
-		for _, about := range []string{"exit status 9", "lost the server frail, and start it again: ", "  out of memory", "the server frail is back", "given up"} {
+		for _, about := range []string{"exit status 9", "lost the server frail, and start it again: the program ", "  out of memory", "the server frail is back", "given up"} {
 			if strings.Contains(line, about) && !strings.HasPrefix(line, "✗ ") { // a failed call has its own
 				told[about]++
 			}
@@ -263,7 +263,7 @@ func TestServerThatVanishes(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"exit status 9": 2, "lost the server frail, and start it again: ": 2, "  out of memory": 2, "the server frail is back": 2}
+	want := map[string]int{"exit status 9": 2, "lost the server frail, and start it again: the program ": 2, "  out of memory": 2, "the server frail is back": 2}
 	if diff := cmp.Diff(want, told); p.wait() != 0 || diff != "" {
 		t.Errorf("status %d, told -want +got\n%s", p.cmd.ProcessState.ExitCode(), diff)
 	}

@@ -71,7 +71,7 @@ Arguments:
 func TestServersCommand(t *testing.T) {
 	path := configure(t, map[string]string{"fine": "good", "broken": "crash"})
 	o := converse(t, "/servers\n/servers restart fine\n/servers restart broken\n/servers\n/servers restart other\n/servers stop\nWhat is 1 plus 2?\n", "-config", path, "-yes")
-	o.check(t, o.stdout, 1, "error: "+path+":1: server \"broken\": connect:", "no database at /var/db",
+	o.check(t, o.stdout, 1, "error: "+path+":1: server \"broken\": the program \"", "no database at /var/db",
 		"error: no server other to restart; there are ", "error: usage: /servers, or /servers restart NAME\n", "\nserver fine: 7 tools, protocol revision 2026-07-28\n")
 	for _, line := range []string{": ready, revision 2026-07-28, 7 tools\n", ": left out: "} {
 		if strings.Count(o.stdout, line) != 2 {

@@ -123,7 +123,8 @@ func TestDeathOnScreen(t *testing.T) {
 	m.await("ready, revision")
 	unbroken := strings.Join(strings.Fields(m.screen()), " ")
 	for want, n := range map[string]int{
-		"lost the server vanish, and start it again: ": 1, "exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
+		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
+		"exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
 	} {
 		if got := strings.Count(unbroken, want); got != n {
 			t.Errorf("the screen has %q %d times, want %d:\n%s", want, got, n, m.screen())

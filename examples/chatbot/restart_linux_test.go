@@ -69,7 +69,7 @@ func TestRestartReadsTheFile(t *testing.T) {
 	p.say("call mine__extra_0")
 	p.await(p.stdout, "extra")
 	p.say("/servers restart other")
-	if line := p.await(p.stderr, "error: "); !strings.HasPrefix(line, "error: "+path+`:3: server "other": connect: start "no-such-program-here": `) {
+	if line := p.await(p.stderr, "error: "); !strings.HasPrefix(line, "error: "+path+`:3: server "other": start "no-such-program-here": `) {
 		t.Errorf("got %q, want the place and the reason alone", line)
 	}
 	if err := p.stdin.Close(); err != nil {

@@ -84,7 +84,7 @@ func TestJSONOfProblems(t *testing.T) {
 	}
 	config := configure(t, map[string]string{"crash": "crash", "good": "good"})
 	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", config).stdout)
-	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:1: server "crash": connect: `) {
+	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:1: server "crash": the program "`) {
 		t.Errorf("got %+v, want the server that is left out", got)
 	}
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/internal/reason"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // health is what is known of servers that are not there.
@@ -41,13 +43,16 @@ func (h *health) of(server string) error {
 // restart has a server that dies started again, and tells the person.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(e mcpclient.RestartEvent) {
-		known := l.health.of(server) != nil
-		l.health.set(server, e.Err)
+		known, why := l.health.of(server) != nil, e.Err
+		if _, died := errors.AsType[*transport.ProcessError](why); died { // what helps with a URL is for the start
+			why = reason.Server{}.Explain(why)
+		}
+		l.health.set(server, why)
 		switch {
 		case e.Up:
 			s.Note(screen.Faint, "the server %s is back", server)
 		case !known:
-			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, e.Err)
+			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
 		}
 	}}
 }
@@ -123,20 +128,13 @@ func (s *Session) listServers() {
 
 // reach says how a server is reached, without what may be secret.
 func (s *Session) reach(server string) string {
-	for _, known := range s.Servers.known() {
-		if known.Name != server {
-			continue
-		}
-		switch t := known.Transport.(type) {
-		case demoCommand:
-			return "stdio, " + safetext.Line(t.Path, 100)
-		case *mcpclient.Command:
-			return "stdio, " + safetext.Line(t.Path, 100)
-		case *mcpclient.HTTP:
-			return "HTTP, " + PublicURL(t.URL)
-		case *mcpclient.SSE:
-			return "HTTP with SSE, " + PublicURL(t.URL)
-		}
+	switch t := s.Servers.transport(server).(type) {
+	case *mcpclient.Command:
+		return "stdio, " + safetext.Line(t.Path, 100)
+	case *mcpclient.HTTP:
+		return "HTTP, " + PublicURL(t.URL)
+	case *mcpclient.SSE:
+		return "HTTP with SSE, " + PublicURL(t.URL)
 	}
 	return "not tried"
 }

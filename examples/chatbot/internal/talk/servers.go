@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/examples/internal/reason"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -110,11 +110,24 @@ func (l *Servers) entry(name string) *config.Server {
 	return nil
 }
 
-// known are the servers at present, for what completes.
+// known are the servers at present.
 func (l *Servers) known() []adapter.Server {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.Good)
+}
+
+// transport is how a server is reached, nil if there is no such server.
+func (l *Servers) transport(name string) mcpclient.Transport {
+	servers := l.known()
+	i := slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	if demo, ok := servers[i].Transport.(demoCommand); ok {
+		return demo.Command
+	}
+	return servers[i].Transport
 }
 
 // Names lists the enabled servers.
@@ -173,22 +186,18 @@ func (s *Session) connect(ctx context.Context) error {
 		s.tools.Close()
 		return err
 	}
-	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...), s.Servers.ConnectTimeout)
+	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
 	if len(toolset.Tools()) == 0 {
 		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
 	}
 	return nil
 }
 
-func (s *Session) reportServers(servers []adapter.ServerStatus, timeout time.Duration) {
+func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con, reached := s.Screen, 0
 	for _, server := range servers {
 		s.Trace.write(record{Event: "server", Server: server.Name, Error: errorText(server.Err)})
-		switch {
-		case errors.Is(server.Err, context.DeadlineExceeded):
-			con.Note(screen.Fail, "left out: %v", s.Servers.at(server.Name, fmt.Errorf("not ready within %v; -connect-timeout gives it longer", timeout)))
-			continue
-		case server.Err != nil:
+		if server.Err != nil {
 			con.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
 			continue
 		}
@@ -204,26 +213,20 @@ func (s *Session) reportServers(servers []adapter.ServerStatus, timeout time.Dur
 	}
 }
 
-// explain is why a server is left out, in the words of a person, with its place in the file.
+// explain is why a server is left out and what helps, in the words of a person, with its place in the file.
 func (l *Servers) explain(s *adapter.ServerStatus) error {
 	if _, placed := errors.AsType[*config.ServerError](s.Err); placed {
 		return s.Err
 	}
-	if err := signin.Explain(s.Err); err != s.Err {
-		return l.at(s.Name, err)
-	}
-	if entry := l.entry(s.Name); entry != nil {
-		return entry.At(s.Err)
-	}
-	return s.Err // which names the server
-}
-
-// at names a server and its place in an error.
-func (l *Servers) at(name string, err error) error {
-	if entry := l.entry(name); entry != nil {
+	about := reason.Server{Transport: l.transport(s.Name), Timeout: l.ConnectTimeout, Flag: "-connect-timeout"}
+	err := about.Explain(s.Err)
+	switch entry := l.entry(s.Name); {
+	case entry != nil:
 		return entry.At(err)
+	case err == s.Err:
+		return err // which names the server
 	}
-	return fmt.Errorf("server %q: %w", name, err)
+	return fmt.Errorf("server %q: %w", s.Name, err)
 }
 
 // warnings shows a server's breaches of the protocol, at most maxWarnings.

@@ -1,14 +1,21 @@
 package talk
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/typist"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
 func TestWarnings(t *testing.T) {
@@ -20,6 +27,37 @@ func TestWarnings(t *testing.T) {
 	}
 	want := strings.Repeat(`warning: msg=odd server=loud text="a\x1b[31m\nb"`+"\n", maxWarnings) + "warning: more of this is not shown\n"
 	s.Check(t, want)
+}
+
+// Why a server is left out is told with what helps here, and with its name and place once.
+func TestLeftOut(t *testing.T) {
+	servers, err := DemoServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
+	remote := config.Server{Name: "remote", Transport: &mcpclient.HTTP{URL: "http://x"}, Place: config.Place{File: "mcp.json", Line: 3}}
+	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, serverOf(&remote))
+	servers.ConnectTimeout = time.Second
+	for _, tt := range []struct {
+		server, want string
+		err          error
+	}{
+		{"demo", `server "demo": the program "` + self + `" runs, but gave no answer within 1s (-connect-timeout); is it an MCP server, and one that speaks over standard input and output?`, silent},
+		{"demo", `server "demo": odd`, errors.New(`server "demo": odd`)},
+		{"remote", `mcp.json:3: server "remote": the server gave no answer within 1s (-connect-timeout); is the server running? check the URL`, silent},
+		{"remote", `mcp.json:3: server "remote": odd`, errors.New(`server "remote": odd`)},
+	} {
+		for range 2 { // the reason of a failed restart is told once more in the list
+			if tt.err = servers.explain(&adapter.ServerStatus{Name: tt.server, Err: tt.err}); tt.err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", tt.err, tt.want)
+			}
+		}
+	}
 }
 
 // linked is a screen with links.

@@ -168,6 +168,9 @@ func (s *Session) lacks() error {
 // a failed turn.
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
+		if slices.ContainsFunc(s.status(), func(server adapter.ServerStatus) bool { return server.Err != nil }) {
+			s.Screen.Note(screen.Faint, "After a change, /servers restart NAME tries a server again.")
+		}
 		s.Screen.Note(screen.Faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
 	}
 	if s.Continue {
