@@ -172,14 +172,19 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
+// A whole file that is wrong ends with the status of a wrong command line, and a file that is written with another one.
 func TestBadConfig(t *testing.T) {
 	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
 	o := converse(t, "hello\n", "-config", path)
-	o.check(t, "", 1)
+	o.check(t, "", 2)
 	if want := "chatbot: " + path + ":5: the file ends, want a comma or } for what begins on line 1\n"; o.stderr != want {
 		t.Errorf("got %s\nwant %s", o.stderr, want)
 	}
-	converse(t, "", "-config", path+"x").check(t, "", 1, "chatbot: read server configuration: open "+path+"x: no such file or directory\n")
+	converse(t, "", "-config", path+"x").check(t, "", 2, "chatbot: read server configuration: open "+path+"x: no such file or directory\n")
+	project := command(t, "-base-url", "http://127.0.0.1:1", "-model", "m")
+	project.Dir = filepath.Dir(path)
+	finish(t, project, "").check(t, "", 2, "chatbot: mcp.json:5: the file ends, ")
+	converse(t, "", "-models", path).check(t, "", 2, "chatbot: read models: "+path+": ")
 	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "chatbot: open the trace: open ")
 }
 

@@ -33,6 +33,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
@@ -61,7 +62,9 @@ func status(err error) int {
 		return 128 + int(quit.Signal)
 	}
 	fmt.Fprintln(os.Stderr, "chatbot:", safetext.Line(err.Error(), 4000))
-	if _, ok := errors.AsType[*usageError](err); ok {
+	_, usage := errors.AsType[*usageError](err)
+	_, file := errors.AsType[*setup.FileError](err)
+	if usage || file {
 		return 2
 	}
 	return 1

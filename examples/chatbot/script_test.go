@@ -76,7 +76,7 @@ func TestJSONOfProblems(t *testing.T) {
 	}
 	o := converse(t, "", "-json", "-prompt", "hello", "-config", "/nonexistent/\u202emcp.json")
 	got = turns(t, o.stdout)
-	if len(got) != 1 || got[0].StopReason != "error" || got[0].Error == nil || !strings.Contains(*got[0].Error, "no such file") || o.status != 1 {
+	if len(got) != 1 || got[0].StopReason != "error" || got[0].Error == nil || !strings.Contains(*got[0].Error, "no such file") || o.status != 2 {
 		t.Errorf("got %s, want the missing file", o.stdout)
 	}
 	if strings.Contains(o.stdout, "\u202e") {

@@ -37,8 +37,10 @@ func contentOf(ctx context.Context, path string, file []byte) (*content, error) 
 			return data, nil
 		},
 	}
-	_, err := l.LoadData(ctx, path, file)
-	return c, err
+	if _, err := l.LoadData(ctx, path, file); err != nil {
+		return nil, &FileError{err}
+	}
+	return c, nil
 }
 
 // environment is the content of an environment file, read with the file.

@@ -27,6 +27,14 @@ func (e *UntrustedError) Error() string {
 		"give -config %s to use them, or -config none", e.File, e.File)
 }
 
+// FileError means that a whole file of servers cannot be read, or is not one.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *FileError) Unwrap() error { return e.Err }
+
 // File is a file of servers.
 type File struct {
 	Path    string
@@ -49,7 +57,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 			return &File{Path: p.Project, places: p, content: content}, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, &FileError{err}
 	}
 	if p.User != "" {
 		if _, err := os.Stat(p.User); err == nil {

@@ -18,7 +18,11 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 	if f.content == nil {
 		data, err := read(f.Path)
 		if err != nil { // it is missing, or a pipe, which is read once
-			return loader(s).Load(ctx, f.Path)
+			cfg, err := loader(s).Load(ctx, f.Path)
+			if err != nil {
+				err = &FileError{err}
+			}
+			return cfg, err
 		}
 		if f.content, err = contentOf(ctx, f.Path, data); err != nil {
 			return nil, err

@@ -186,7 +186,8 @@ func TestWrongProjectFile(t *testing.T) {
 		if err := tt.make(p.Project); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Find(t.Context(), typist.New(t)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		_, err := p.Find(t.Context(), typist.New(t))
+		if wrong, ok := errors.AsType[*setup.FileError](err); !ok || !strings.Contains(wrong.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tt.want)
 		}
 	}

@@ -19,11 +19,11 @@ import (
 // not. A file that was trusted before is trusted as long as it does not change, nor the
 // environment files that it names.
 func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
-	cfg, err := config.Preview(p.Project, data)
+	c, err := contentOf(ctx, p.Project, data)
 	if err != nil {
 		return nil, err
 	}
-	c, err := contentOf(ctx, p.Project, data)
+	cfg, err := config.Preview(p.Project, data)
 	if err != nil {
 		return nil, err
 	}
