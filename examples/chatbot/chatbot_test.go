@@ -172,7 +172,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A whole file that is wrong ends with the status of a wrong command line, and a file that is written with another one.
+// A whole file that is wrong ends with the status of a wrong command line. A trace that cannot be written does not.
 func TestBadConfig(t *testing.T) {
 	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
 	o := converse(t, "hello\n", "-config", path)

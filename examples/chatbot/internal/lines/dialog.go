@@ -177,8 +177,8 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 	for _, a := range answers {
 		keys = append(keys, string(a.Key))
 	}
-	short := question + " " + offered(answers, true) + ":"
-	question += " " + offered(answers, false) + ":"
+	short := question + " " + screen.Paint{}.Answers(answers, ", ", true) + ":"
+	question += " " + screen.Paint{}.Answers(answers, ", ", false) + ":"
 	if width := c.width(); width > 0 && ansi.StringWidth(question) >= width {
 		question = short
 	}
@@ -196,19 +196,6 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 		}
 		c.noteLocked(screen.Faint, "  That is none of the answers: type one of %s.", strings.Join(keys, ", "))
 	}
-}
-
-// offered lists the answers, the quiet ones by their keys alone if it is to be short.
-func offered(answers []screen.Answer, short bool) string {
-	var labels []string
-	for _, a := range answers {
-		label := fmt.Sprintf("[%c]", a.Key)
-		if !short || !a.Quiet {
-			label += a.Word()[1:]
-		}
-		labels = append(labels, label)
-	}
-	return strings.Join(labels, ", ")
 }
 
 var _ screen.Screen = (*Console)(nil)

@@ -1,8 +1,10 @@
 package screen
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -37,4 +39,17 @@ func (p Paint) Text(style Style, text string) string {
 		return s.Styled(text)
 	}
 	return text
+}
+
+// Answers lists answers with their keys, the quiet ones by their keys alone if it is to be short.
+func (p Paint) Answers(answers []Answer, between string, short bool) string {
+	var labels []string
+	for _, a := range answers {
+		label := p.Text(Person, fmt.Sprintf("[%c]", a.Key))
+		if !short || !a.Quiet {
+			label += a.Word()[1:]
+		}
+		labels = append(labels, label)
+	}
+	return strings.Join(labels, between)
 }

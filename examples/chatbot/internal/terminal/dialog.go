@@ -128,25 +128,14 @@ func (c *choice) view(width int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return question + " …", nil
 	}
-	short := question + c.offered(true)
-	question += c.offered(false)
+	short := question + "  " + c.paint.Answers(c.question.Answers, "  ", true)
+	question += "  " + c.paint.Answers(c.question.Answers, "  ", false)
 	if ansi.StringWidth(question) >= width {
 		question = short
 	}
 	question = ansi.Wordwrap(question, max(20, width-1), "")
 	last := question[strings.LastIndexByte(question, '\n')+1:]
 	return question, tea.NewCursor(ansi.StringWidth(last), strings.Count(question, "\n"))
-}
-
-// offered shows the answers, the quiet ones by their keys alone if it is to be short.
-func (c *choice) offered(short bool) (text string) {
-	for _, a := range c.question.Answers {
-		text += "  " + c.paint.Text(screen.Person, fmt.Sprintf("[%c]", a.Key))
-		if !short || !a.Quiet {
-			text += a.Word()[1:]
-		}
-	}
-	return text
 }
 
 // maxPrompt bounds what a question says beside what is typed, in characters. It may have a name of
