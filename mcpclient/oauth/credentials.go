@@ -123,7 +123,7 @@ func shownAll(urls []string) []string {
 }
 
 // method decides how to authenticate.
-func (c *Credentials) method(m *Metadata) (AuthMethod, error) {
+func (c *Credentials) method(m *issuerMetadata) (AuthMethod, error) {
 	if c.Method != "" {
 		return c.Method, nil
 	}
@@ -150,7 +150,7 @@ func (c *Credentials) method(m *Metadata) (AuthMethod, error) {
 }
 
 // authenticate adds the client's identity to a token request.
-func (c *Credentials) authenticate(form url.Values, header map[string][]string, m *Metadata) error {
+func (c *Credentials) authenticate(form url.Values, header map[string][]string, m *issuerMetadata) error {
 	method, err := c.method(m)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 const assertionLife = 2 * time.Minute
 
 // assertion signs the client's identity (RFC 7523 §2.2).
-func (c *Credentials) assertion(m *Metadata) (string, error) {
+func (c *Credentials) assertion(m *issuerMetadata) (string, error) {
 	if c.Key == nil {
 		return "", fmt.Errorf("client %q: %s needs Credentials.Key", c.ID, AuthPrivateKeyJWT)
 	}

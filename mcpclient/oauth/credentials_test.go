@@ -47,7 +47,7 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			form, header := url.Values{}, http.Header{}
-			m := &Metadata{Issuer: issuerOne, TokenEndpointAuthMethodsSupported: tt.supported}
+			m := &issuerMetadata{Issuer: issuerOne, TokenEndpointAuthMethodsSupported: tt.supported}
 			if err := tt.c.authenticate(form, header, m); err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 		})
 	}
 	c := Credentials{ID: id, Secret: secret}
-	if err := c.authenticate(url.Values{}, http.Header{}, &Metadata{TokenEndpointAuthMethodsSupported: []string{"private_key_jwt"}}); err == nil || !strings.Contains(err.Error(), "private_key_jwt") {
+	if err := c.authenticate(url.Values{}, http.Header{}, &issuerMetadata{TokenEndpointAuthMethodsSupported: []string{"private_key_jwt"}}); err == nil || !strings.Contains(err.Error(), "private_key_jwt") {
 		t.Errorf("got %v, want to hear what the server supports", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestAssertion(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tt := range tests {
 		c := &Credentials{Issuer: issuerOne, ID: "svc", Key: tt.key, KeyID: "k1", Audience: tt.audience}
-		signed, err := c.assertion(&Metadata{Issuer: issuerOne, TokenEndpointAuthSigningAlgs: tt.supported})
+		signed, err := c.assertion(&issuerMetadata{Issuer: issuerOne, TokenEndpointAuthSigningAlgs: tt.supported})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestAssertion(t *testing.T) {
 		seen[claims.ID] = true
 	}
 	c := &Credentials{Issuer: issuerOne, ID: "svc", Key: newKey(t)}
-	if _, err := c.assertion(&Metadata{TokenEndpointAuthSigningAlgs: []string{"RS256"}}); err == nil {
+	if _, err := c.assertion(&issuerMetadata{TokenEndpointAuthSigningAlgs: []string{"RS256"}}); err == nil {
 		t.Error("got an assertion with an algorithm that the server does not take")
 	}
 }

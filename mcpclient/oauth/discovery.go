@@ -43,7 +43,7 @@ func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery,
 type site struct {
 	resource string // sent exactly as the server wrote it
 	scopes   []string
-	meta     *Metadata
+	meta     *issuerMetadata
 }
 
 func (s *site) issuer() string { return s.meta.Issuer }
@@ -161,7 +161,7 @@ func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 	meta, err := t.fetch.metadataAt(ctx, at("/.well-known/oauth-authorization-server"), base.String(), header)
 	switch {
 	case absent(err):
-		meta = &Metadata{
+		meta = &issuerMetadata{
 			Issuer: base.String(), assumed: true,
 			AuthorizationEndpoint: at("/authorize"), TokenEndpoint: at("/token"), RegistrationEndpoint: at("/register"),
 			TokenEndpointAuthMethodsSupported: []string{"none", "client_secret_basic", "client_secret_post"},

@@ -111,7 +111,7 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 	setScope(form, scopes)
 	got, err := t.requestToken(ctx, &tokenRequest{
 		doing: doing, client: &f.provider.Client, form: form, secret: []string{"subject_token"}, configured: true,
-		meta: &Metadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
+		meta: &issuerMetadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
 	})
 	if err != nil {
 		return "", err

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Metadata is an authorization server's description of itself (RFC 8414, OpenID
+// issuerMetadata is an authorization server's description of itself (RFC 8414, OpenID
 // Connect Discovery), with the fields used here.
-type Metadata struct {
+type issuerMetadata struct {
 	Issuer                                 string   `json:"issuer"`
 	AuthorizationEndpoint                  string   `json:"authorization_endpoint"`
 	TokenEndpoint                          string   `json:"token_endpoint"`
@@ -49,7 +49,7 @@ func metadataURLs(issuer *url.URL) []string {
 }
 
 // fetchMetadata finds and checks the metadata of an issuer.
-func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*Metadata, error) {
+func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMetadata, error) {
 	u, err := f.guard.checkURL("issuer", issuer)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*Metadata, 
 	return nil, fmt.Errorf("no metadata of authorization server %s: %w", shown(issuer), errors.Join(misses...))
 }
 
-func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header http.Header) (*Metadata, error) {
+func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header http.Header) (*issuerMetadata, error) {
 	a, err := f.get(ctx, "authorization server metadata", place, header)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header h
 	if a.status != http.StatusOK {
 		return nil, &statusError{place: shown(place), status: a.status}
 	}
-	m := new(Metadata)
+	m := new(issuerMetadata)
 	if err := a.decode(m); err != nil {
 		return nil, fmt.Errorf("GET %s: %w", shown(place), err)
 	}
@@ -91,7 +91,7 @@ func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header h
 }
 
 // check refuses metadata with a forbidden URL.
-func (m *Metadata) check(g *guard) error {
+func (m *issuerMetadata) check(g *guard) error {
 	for _, e := range []struct{ what, url string }{
 		{"authorization endpoint", m.AuthorizationEndpoint},
 		{"token endpoint", m.TokenEndpoint},
@@ -111,7 +111,7 @@ func (m *Metadata) check(g *guard) error {
 }
 
 // checkCode refuses servers that do not protect a code.
-func (m *Metadata) checkCode() error {
+func (m *issuerMetadata) checkCode() error {
 	if m.AuthorizationEndpoint == "" {
 		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", shown(m.Issuer))
 	}

@@ -39,7 +39,7 @@ func (t *Transport) restore(ctx context.Context) (*session, error) {
 	if err != nil || !ok || !t.fits(tok) {
 		return nil, err
 	}
-	return &session{site: &site{resource: l.Resource, meta: &Metadata{Issuer: l.Issuer}}, token: tok}, nil
+	return &session{site: &site{resource: l.Resource, meta: &issuerMetadata{Issuer: l.Issuer}}, token: tok}, nil
 }
 
 // fits reports whether a stored token can be sent by this transport.

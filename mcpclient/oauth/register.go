@@ -111,7 +111,7 @@ func (t *Transport) requestRegistration(ctx context.Context, s *site, want *Clie
 }
 
 // describe completes the client's metadata.
-func (t *Transport) describe(want *ClientMetadata, m *Metadata, redirectURI string) *ClientMetadata {
+func (t *Transport) describe(want *ClientMetadata, m *issuerMetadata, redirectURI string) *ClientMetadata {
 	var d ClientMetadata
 	if want != nil {
 		d = *want
@@ -137,7 +137,7 @@ func (t *Transport) describe(want *ClientMetadata, m *Metadata, redirectURI stri
 }
 
 // methodToRegister is the authentication of a client without a key of its own.
-func methodToRegister(m *Metadata) AuthMethod {
+func methodToRegister(m *issuerMetadata) AuthMethod {
 	for _, method := range []AuthMethod{AuthNone, AuthBasic, AuthPost} {
 		if slices.Contains(m.TokenEndpointAuthMethodsSupported, string(method)) {
 			return method

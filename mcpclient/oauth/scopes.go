@@ -71,7 +71,7 @@ func scopesFor(d *demand, s *site, before *Token, configured []string) ([]string
 
 // withOffline adds the scope for a refresh token if the server has it. Without
 // another scope it is left out, as it would replace the server's default.
-func withOffline(scopes []string, m *Metadata) []string {
+func withOffline(scopes []string, m *issuerMetadata) []string {
 	if len(scopes) == 0 || !slices.Contains(m.ScopesSupported, offlineAccess) {
 		return scopes
 	}

@@ -20,7 +20,7 @@ func basic(id, secret string) string {
 // tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
 	doing  string // for errors
-	meta   *Metadata
+	meta   *issuerMetadata
 	client *Credentials // nil if the request needs none
 	form   url.Values   // without the client's authentication
 	secret []string     // the keys of form whose values are secret
