@@ -315,6 +315,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{
 		"Limits.Parallel": {Limits: run.Limits{Parallel: -1}},
 		"Limits.Depth":    {Limits: run.Limits{Depth: -1}},
+		"Limits.Cost":     {Limits: run.Limits{Cost: map[string]int64{"USD": -1}}},
 		"Limits.Tokens":   {Limits: run.Limits{Tokens: -1}},
 		"Limits.Active":   {Limits: run.Limits{Active: -1}},
 		"MaxDuration":     {MaxDuration: -1},

@@ -36,6 +36,11 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 	if l.Active < 0 || l.Tokens < 0 {
 		return l, fmt.Errorf("options: Limits.Active is %v and Limits.Tokens is %d; give positive values, or 0 for none", l.Active, l.Tokens)
 	}
+	for currency, micro := range l.Cost {
+		if micro < 0 {
+			return l, fmt.Errorf("options: Limits.Cost of %q is %d; give a positive value, or 0 for no cost at all", currency, micro)
+		}
+	}
 	return l, nil
 }
 
