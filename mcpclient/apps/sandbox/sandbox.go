@@ -57,6 +57,9 @@ type Sandbox struct {
 
 // New makes a sandbox. The error says which origin cannot be used.
 func New(o *Options) (*Sandbox, error) {
+	if o == nil {
+		o = new(Options)
+	}
 	scheme, host, err := origin(o.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)

@@ -84,6 +84,9 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("sandbox %q of host %q: got %v, want %v", tt.origin, tt.host, err, tt.ok)
 		}
 	}
+	if _, err := sandbox.New(nil); err == nil || !strings.Contains(err.Error(), "Options.Origin") {
+		t.Errorf("no options: got %v", err)
+	}
 }
 
 func TestFrame(t *testing.T) {
