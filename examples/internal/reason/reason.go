@@ -52,6 +52,7 @@ func (s Server) explain(err error) string {
 	status, isStatus := errors.AsType[*streamable.HTTPError](err)
 	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
 	late, isLate := errors.AsType[*mcpclient.TimeoutError](err)
+	other, isOther := errors.AsType[*mcpclient.RevisionError](err)
 	switch {
 	case isProcess && errors.Is(err, mcpclient.ErrClosed):
 		return ended(process, err)
@@ -63,6 +64,10 @@ func (s Server) explain(err error) string {
 		return s.silent(err)
 	case isStatus:
 		return refused(status)
+	case isOther && len(other.Client) == 1:
+		return fmt.Sprintf("the server does not speak the protocol revision that is asked of it: take away -revision, and \"revision\" in the file (%s)", safetext.Line(other.Error(), 500))
+	case isOther:
+		return fmt.Sprintf("the server speaks other revisions of the protocol: is there a newer version of it? (%s)", safetext.Line(other.Error(), 500))
 	case errors.Is(err, mcp.ErrInvalidResult):
 		return s.strange(err)
 	case isRPC:

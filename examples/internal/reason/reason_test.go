@@ -191,3 +191,15 @@ func TestExplain(t *testing.T) {
 		t.Errorf("got %q, %v", text, of)
 	}
 }
+
+// A server of other revisions is told with what helps: another one of it, or no revision of your own.
+func TestRevision(t *testing.T) {
+	for want, err := range map[string]error{
+		`the server speaks other revisions of the protocol: is there a newer version of it? (no common protocol revision: the client speaks 2, 1, the server 0 3)`:                                               &mcpclient.RevisionError{Client: []string{"2", "1"}, Server: []string{"0\n3"}},
+		`the server does not speak the protocol revision that is asked of it: take away -revision, and "revision" in the file (no common protocol revision: the client speaks 1, the server none that it names)`: &mcpclient.RevisionError{Client: []string{"1"}},
+	} {
+		if got := (Server{}).Explain(fmt.Errorf("connect: initialize: %w", err)); got.Error() != want || !errors.Is(got, err) {
+			t.Errorf("got  %v\nwant %s", got, want)
+		}
+	}
+}
