@@ -88,7 +88,7 @@ func errorTexts(t *testing.T, store run.Store) {
 		{"not asked, ResumeRun", second(a.ResumeRun(ctx, theRun, run.Answer{Ask: "x", Action: run.Allow})),
 			`run agent: answer question "x" of run "r": the question is not open`},
 		{"unfit", a.Answer(ctx, theRun, run.Answer{Ask: ask.ID, Action: run.Accept}),
-			`answer question "` + ask.ID + `": the answer does not fit: a question of kind "approval" takes ["allow" "deny"] and not "accept"`},
+			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`},
 		{"answered", a.Answer(ctx, theRun, ask.Deny("")),
 			`answer question "` + ask.ID + `" of run "r": the question has another answer already`},
 		{"answered, ResumeRun", second(a.ResumeRun(ctx, theRun, ask.Deny(""))),

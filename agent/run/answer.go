@@ -124,7 +124,7 @@ func Check(q *Ask, a Answer, now time.Time) error {
 		return fmt.Errorf("answer question %q, which was open until %v: %w", q.ID, q.Expires.Format(time.RFC3339), ErrExpired)
 	}
 	if err := q.fits(a); err != nil {
-		return fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+		return fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
 	return nil
 }
@@ -236,19 +236,19 @@ func (q *Ask) Accept(fields map[string]any) (Answer, error) {
 	if q.Kind == AskForm && q.Elicit != nil {
 		r, err := q.Elicit.Complete(&mcp.ElicitResult{Action: string(Accept), Content: fields})
 		if err != nil {
-			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
 		fields = r.Content
 	}
 	if fields != nil {
 		content, err := json.Marshal(fields)
 		if err != nil {
-			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
 		a.Content = content
 	}
 	if err := q.fits(a); err != nil {
-		return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+		return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
 	return a, nil
 }

@@ -301,22 +301,10 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
 	if code == http.StatusUnprocessableEntity {
-		text = fmt.Sprintf("%.1000s", unfit(err)) // it names the field
+		text = fmt.Sprintf("%.1000s", err) // it names the field
 	}
 	if code == http.StatusInternalServerError && r.Context().Err() == nil {
 		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	_ = write(w, code, map[string]string{"error": text})
-}
-
-// unfit is the reason of an error that matches [run.ErrUnfit], which stands behind it. Others stay as they are.
-func unfit(err error) error {
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if all, ok := e.(interface{ Unwrap() []error }); ok {
-			if list := all.Unwrap(); len(list) == 2 && list[0] == run.ErrUnfit {
-				return fmt.Errorf("%w: the answer does not fit the question", list[1])
-			}
-		}
-	}
-	return err
 }

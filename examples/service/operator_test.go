@@ -153,7 +153,7 @@ func TestWrongBody(t *testing.T) {
 	}
 }
 
-// TestRefusals has errors of several kinds: each is JSON, and says first what is wrong.
+// TestRefusals has errors of several kinds: each is JSON, and says what is wrong.
 func TestRefusals(t *testing.T) {
 	p := person{t, start(t, settings(t), nil), "demo-ada"}
 	id := p.run("Book a table for 4 at Luigi")
@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/healthz", "", 405, "the path has no such method", "GET, HEAD"},
 		{"GET", "/runs/none", "", 404, "there is no such run", ""},
 		{"POST", "/runs/" + id + "/answers", fmt.Sprintf(`[{"ask":%q,"action":"accept"}]`, ask), 422,
-			`a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit the question`, ""},
+			fmt.Sprintf(`answer question %q: a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`, ask), ""},
 	} {
 		var got struct{ Error string }
 		code, head := p.do(tt.method, tt.path, tt.body, &got)

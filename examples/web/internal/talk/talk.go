@@ -101,7 +101,7 @@ var (
 	ErrBusy    = errors.New("the conversation is at work: stop it, or wait for its answer")
 	ErrWaiting = errors.New("the conversation waits for your answers")
 	ErrTooMany = errors.New("too many of your conversations are at work")
-	ErrUnfit   = errors.New("the answer does not fit")
+	ErrUnfit   = errors.New("not accepted")
 	ErrGone    = errors.New("there is no such thing")
 
 	// ErrElsewhere is for a conversation that another process goes on with.
