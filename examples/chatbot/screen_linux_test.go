@@ -216,20 +216,16 @@ func (m *emulator) goldenOf(name string, screen func() string) {
 func (m *emulator) ended(want int) {
 	m.t.Helper()
 	deadline := time.After(patience)
-	for {
+	for shown, status := m.shown, m.status; shown != nil || status != nil; {
 		select {
-		case piece, open := <-m.shown:
-			if open {
-				m.take(piece)
+		case piece, open := <-shown:
+			if m.take(piece); !open { // the terminal closes with its last process
+				shown = nil
 			}
-		case got := <-m.status:
-			if got != want {
+		case got := <-status:
+			if status = nil; got != want {
 				m.t.Errorf("status: got %d, want %d", got, want)
 			}
-			for piece := range m.shown { // the terminal closes with its last process
-				m.take(piece)
-			}
-			return
 		case <-deadline:
 			m.t.Fatalf("the program does not end:\n%s", m.screen())
 		}
