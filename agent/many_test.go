@@ -153,11 +153,8 @@ func TestManySuspendedRuns(t *testing.T) {
 // settled is the number of goroutines, once it is at most the one wanted: one that has
 // returned may be counted for a moment.
 func settled(want int) int {
-	for range 10_000 {
-		if runtime.NumGoroutine() <= want {
-			break
-		}
-		runtime.Gosched()
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > want && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	return runtime.NumGoroutine()
 }

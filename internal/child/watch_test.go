@@ -26,7 +26,7 @@ func goroutines() (stacks []string) {
 // eventually waits for a condition to become true.
 func eventually(t *testing.T, claim string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(proctest.Patience); !holds(); runtime.Gosched() {
+	for deadline := time.Now().Add(proctest.Patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not so after %v; goroutines:\n%s", claim, proctest.Patience, strings.Join(goroutines(), "\n\n"))
 		}

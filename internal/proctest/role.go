@@ -38,7 +38,7 @@ func Stay() (status int) {
 func NoGoroutines(t testing.TB, functions ...string) {
 	t.Helper()
 	buf := make([]byte, 1<<20)
-	for deadline := time.Now().Add(Patience); ; runtime.Gosched() {
+	for deadline := time.Now().Add(Patience); ; time.Sleep(time.Millisecond) {
 		stacks := string(buf[:runtime.Stack(buf, true)])
 		if !slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(stacks, f) }) {
 			return
