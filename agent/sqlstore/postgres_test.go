@@ -89,7 +89,7 @@ func TestPostgresReopen(t *testing.T) {
 // TestPostgresInAnotherOrder has a database that orders texts as people do.
 func TestPostgresInAnotherOrder(t *testing.T) {
 	_, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
-	execute(t, db, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
+	execute(t, db, `DROP DATABASE IF EXISTS words WITH (FORCE)`, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
 	store, _ := opened(t, "pgx", server.running.DSN("words"), sqlstore.Postgres)
 	store.PageBy(2)
 	for _, id := range []string{"a", "B", "C", "b"} {
