@@ -103,7 +103,7 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 		return adapter.Allow(), nil
 	}
 	if opts.LeaseTTL == 0 {
-		opts.LeaseTTL = time.Second
+		opts.LeaseTTL = 10 * time.Second
 	}
 	opts.ModelRetries = -1
 	a, err := agent.New(model, &opts)
@@ -135,7 +135,7 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 	suite.SetLogger(silent{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
-	env.SetWorkerOptions(worker.Options{MaxHeartbeatThrottleInterval: 10 * time.Millisecond})
+	env.SetWorkerOptions(worker.Options{MaxHeartbeatThrottleInterval: 10 * time.Millisecond, DeadlockDetectionTimeout: time.Minute})
 	if err := temporal.Register(env, []*agent.Agent{a}, o); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/mocks"
 	"go.temporal.io/sdk/testsuite"
+	sdkworker "go.temporal.io/sdk/worker"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -121,6 +122,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 		suite.SetLogger(log.NewStructuredLogger(s.logger))
 		env := suite.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(time.Minute)
+		env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: time.Minute})
 		if err := temporal.Register(env, []*agent.Agent{s.agent}, o.forWorker(s.logger)); err != nil {
 			t.Fatal(err)
 		}
