@@ -92,9 +92,10 @@ func TestReasons(t *testing.T) {
 
 // A program that writes its log where messages belong is told with that log.
 func TestLogOnStandardOutput(t *testing.T) {
-	_, out, _ := inspectFile(t, servers(`"chatty":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"chatty"}}`), "-timeout", "4s")
+	t.Parallel() // it takes long: the program has to begin within the time-out
+	_, out, _ := inspectFile(t, servers(`"chatty":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"chatty"}}`), "-timeout", "10s")
 	for _, want := range []string{
-		`" runs, but gave no answer within 4s (-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`,
+		`" runs, but gave no answer within 10s (-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`,
 		"\n    waiting for the database\n",
 	} {
 		if !strings.Contains(out, want) {
