@@ -344,7 +344,7 @@ func TestEnd(t *testing.T) {
 	p = load(t, address)
 	p.begin()
 	p.say(`{"jsonrpc":"2.0","id":77,"method":"ui/open-link","params":{"url":"https://b.example/"}}`)
-	for end := time.Now().Add(patience); len(who.all()) == 0; {
+	for end := time.Now().Add(patience); len(who.all()) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nothing is asked")
 		}
