@@ -122,24 +122,25 @@ func TestDPoPNonces(t *testing.T) {
 
 // TestDPoPNonceNeverRight: the request ends with an error.
 func TestDPoPNonceNeverRight(t *testing.T) {
-	w := newWorld(t)
-	bound(w, "", "")
-	n := 0
-	opts := w.options()
-	opts.DPoP = &DPoP{}
-	auth := w.transport(opts)
-	w.mustCall(auth)
-	w.set(func() {
-		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
-			n++
-			rw.Header().Set("DPoP-Nonce", strings.Repeat("n", n))
-			rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-			rw.WriteHeader(http.StatusUnauthorized)
+	inBubble(t, func(t *testing.T, w *world) {
+		bound(w, "", "")
+		n := 0
+		opts := w.options()
+		opts.DPoP = &DPoP{}
+		auth := w.transport(opts)
+		w.mustCall(auth)
+		w.set(func() {
+			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
+				n++
+				rw.Header().Set("DPoP-Nonce", strings.Repeat("n", n))
+				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+				rw.WriteHeader(http.StatusUnauthorized)
+			}
+		})
+		if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "401") || n != 2 {
+			t.Errorf("got %v after %d requests, want the 401 after 2", err, n)
 		}
 	})
-	if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "401") || n != 2 {
-		t.Errorf("got %v after %d requests, want the 401 after 2", err, n)
-	}
 }
 
 func TestDPoPIsNotSilentlyDropped(t *testing.T) {
@@ -162,20 +163,21 @@ func TestDPoPIsNotSilentlyDropped(t *testing.T) {
 
 // TestDPoPKeyOfStoredTokens: a token of another key is not used.
 func TestDPoPKeyOfStoredTokens(t *testing.T) {
-	w := newWorld(t)
-	bound(w, "", "")
-	opts := w.options()
-	opts.Store, opts.DPoP = MemoryStore(), &DPoP{Key: newKey(t)}
-	w.mustCall(w.transport(opts))
-	w.mustCall(w.transport(opts))
-	if len(w.asked) != 1 {
-		t.Errorf("got %d sign-ins with the same key, want 1", len(w.asked))
-	}
-	opts.DPoP = &DPoP{Key: newKey(t)}
-	w.mustCall(w.transport(opts))
-	if len(w.asked) != 2 {
-		t.Errorf("got %d sign-ins with another key, want 2", len(w.asked))
-	}
+	inBubble(t, func(t *testing.T, w *world) {
+		bound(w, "", "")
+		opts := w.options()
+		opts.Store, opts.DPoP = MemoryStore(), &DPoP{Key: newKey(t)}
+		w.mustCall(w.transport(opts))
+		w.mustCall(w.transport(opts))
+		if len(w.asked) != 1 {
+			t.Errorf("got %d sign-ins with the same key, want 1", len(w.asked))
+		}
+		opts.DPoP = &DPoP{Key: newKey(t)}
+		w.mustCall(w.transport(opts))
+		if len(w.asked) != 2 {
+			t.Errorf("got %d sign-ins with another key, want 2", len(w.asked))
+		}
+	})
 }
 
 func TestThumbprint(t *testing.T) {
