@@ -56,6 +56,8 @@ func network(err error) string {
 	broken, isBroken := errors.AsType[*transport.BrokenError](err)
 	_, isRecord := errors.AsType[tls.RecordHeaderError](err)
 	switch {
+	case isBroken && broken.Begun:
+		text, of = "the server broke off its answer: try again", broken
 	case isCertificate:
 		text, of = certificateOf(certificate.Err)
 	case isRecord || errors.Is(err, http.ErrSchemeMismatch):
