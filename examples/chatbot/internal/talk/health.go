@@ -57,7 +57,8 @@ func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	}}
 }
 
-// watch tells the person once if a server is given up. It is not, if the program closes the connection.
+// watch tells the person once if a server is given up. A connection that the program closes ends with
+// ErrClosed itself; the error of a death has it within.
 func (s *Session) watch(server string, c *mcpclient.Client) {
 	if s.watched[server] == c {
 		return

@@ -24,12 +24,12 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 		return s.Servers.unknown(name)
 	}
 	s.Screen.Progress("connecting to %s …", name)
-	s.Servers.health.set(name, nil)
 	for _, open := range s.tools.Servers() {
 		if open.Name == name {
 			_ = s.tools.Remove(name) // an error tells how the old connection ended
 		}
 	}
+	s.Servers.health.set(name, nil) // after the old connection has ended
 	if err := s.add(ctx, s.Servers.Good[i]); err != nil {
 		s.Servers.health.set(name, err)
 		return err
