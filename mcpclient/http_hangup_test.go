@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -108,16 +109,18 @@ func TestGoAway(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var serving sync.WaitGroup
+			defer serving.Wait()
 			defer func() { _ = l.Close() }()
-			go func() {
+			serving.Go(func() {
 				for {
 					conn, err := l.Accept()
 					if err != nil {
 						return
 					}
-					go leave(conn, end)
+					serving.Go(func() { leave(conn, end) })
 				}
-			}()
+			})
 			_, err = connectBy(t, "https://"+l.Addr().String(), tlsOnly.Client(), modern())
 			wantError[*transport.BrokenError](t, err)
 			if mcpclient.Unsent(err) {

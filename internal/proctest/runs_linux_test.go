@@ -3,6 +3,7 @@ package proctest
 import (
 	"os/exec"
 	"testing"
+	"time"
 )
 
 // A process that has ended does not run again while its parent asks for its status.
@@ -13,9 +14,12 @@ func TestRunsOfZombie(t *testing.T) {
 			t.Fatal(err)
 		}
 		pid := cmd.Process.Pid
-		for Runs(pid) {
+		for end := time.Now().Add(Patience); Runs(pid); time.Sleep(100 * time.Microsecond) {
+			if time.Now().After(end) {
+				t.Fatal("got true for a process that nobody has waited for")
+			}
 		}
-		waited := make(chan error)
+		waited := make(chan error, 1)
 		go func() { waited <- cmd.Wait() }()
 		for open := true; open; {
 			select {
