@@ -77,9 +77,9 @@ folder, in mcpchain/chatbot. With TERM=dumb the program writes plain lines.
 Ctrl-C clears the line, or ends the turn; a second one at once ends the program. While the program starts,
 and with -prompt, the first Ctrl-C ends the program.
 
-Exit status: 2 if the command line is wrong, or the whole file of servers or of
-models; 1 if the program could not start for another reason; 130 after Ctrl-C
-ended the program. On a pipe and with -prompt also 1 if
+Exit status: 2 if the command line is wrong, or if the file of servers or of
+models cannot be read as a whole; 1 if the program could not start for another
+reason; 130 after Ctrl-C ended the program. On a pipe and with -prompt also 1 if
   - a turn or a command failed,
   - there are servers, and none of them could be reached,
   - tool calls were denied because no person could be asked, and none ran,
