@@ -99,9 +99,9 @@ type Options struct {
 	Limits   Limits
 	Timeouts Timeouts
 
-	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the
-	// protocol at Warn, for example lines of a [Command] between its messages: the
-	// first 100 of a connection, later ones at Debug. Default: discarded.
+	// Logger gets traffic at Debug (no bodies), restarts if there is no Restart.Notify,
+	// and tolerated breaches of the protocol at Warn, for example lines of a [Command]
+	// between its messages: the first 100 of a connection, later ones at Debug. Default: discarded.
 	Logger *slog.Logger
 }
 

@@ -52,7 +52,8 @@ type Restart struct {
 	// Notify is told before each attempt and after its success, in turn with
 	// Options.OnNotification and from the same goroutine. Events wait with the
 	// notifications: if more than Options.Limits.Notifications wait, as an observer is
-	// slow, the oldest is dropped. Default nil: Options.Logger is told instead.
+	// slow, the oldest is dropped; Close drops those that wait. Default nil:
+	// Options.Logger is told instead.
 	Notify func(RestartEvent)
 }
 
