@@ -66,7 +66,8 @@ func CheckAnswer(s *State, a Answer, now time.Time) error {
 
 // Submit checks answers by their questions and has the store keep them: whoever holds the run
 // takes them, or who takes it up. Answers without a time get the present one. The error is as of
-// [Check], [Store].Load and [Store].Answer; with an error no answer is kept.
+// [Check], [Store].Load and [Store].Answer. With an error of this package no answer is kept; after
+// another one load the run.
 func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error {
 	if len(answers) == 0 {
 		return nil

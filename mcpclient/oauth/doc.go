@@ -31,8 +31,8 @@
 // Requests with a valid token never wait. Without one, the requests of all
 // goroutines share one attempt to get it. A request stops waiting when its own
 // context ends; the attempt continues for 30 s, so that a repeated call does not
-// ask the person twice. A token is renewed in the background before it expires: for
-// the last fifth of its life, at most a minute.
+// ask the person twice. A request in the last fifth of a token's life, at most its last
+// minute, has the token renewed in the background if that takes no person.
 //
 // A client that probes for the protocol's era waits only a few seconds. If a
 // person may have to sign in, call [Transport.SignIn] before it connects.

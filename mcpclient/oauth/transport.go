@@ -97,10 +97,12 @@ func (t *Transport) CloseIdleConnections() {
 // RoundTrip makes a request with the token. If the server refuses it, RoundTrip
 // gets, renews or extends the token, and makes the request again: at most 10 times in all,
 // and not if it is a DELETE or has a body without GetBody. Then the response is returned.
+// A request to another origin than the server's, or with an Authorization of its own, is
+// made as it is.
 //
 // The error matches [ErrUntrusted], [ErrNoAuthorization] or [ErrClosed], is a
 // [*ServerError], a [*ScopeError] or an [*mcp.SignInError], or says what else has kept the
-// transport from a token.
+// transport from a token; or it is that of Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)

@@ -14,7 +14,7 @@ var errOrder = errors.New("the view was told the arguments already, or not yet")
 
 // ToolInputPartial tells the view the arguments as far as the model has written them, a
 // JSON object with what was open closed. A view that is slow gets the latest. It does nothing after
-// ToolInput. The errors are as of ToolInput.
+// ToolInput. The error says that the arguments are no JSON object, or are over Limits.Outgoing.
 func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
 	message, err := s.arguments("ui/notifications/tool-input-partial", arguments)
 	if err != nil {

@@ -20,7 +20,7 @@ type HTTPError struct {
 	URL        string // without user info and query
 	Status     int
 	Body       string        // the first KiB
-	RetryAfter time.Duration // as the server named it, in any length; zero when it named none
+	RetryAfter time.Duration // as the server named it, at most 24 h; zero when it named none
 
 	raw      []byte        // the body, up to 64 KiB
 	rpc      *mcp.RPCError // in the body, or nil

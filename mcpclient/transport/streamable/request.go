@@ -149,7 +149,7 @@ func hungUp(err error) bool {
 			"http: server closed idle connection", // also a new one, before its first request is written
 			"http2: server sent GOAWAY and closed the connection",
 			"http2: client connection lost",
-			"stream error: ", // RST_STREAM of HTTP/2
+			"stream error: ", // of HTTP/2: the server reset it, or its response is malformed
 		} {
 			if strings.HasPrefix(err.Error(), text) {
 				return true
