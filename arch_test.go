@@ -80,7 +80,7 @@ var layers = []struct {
 	{"agent/otelagent", []string{"agent", "github.com/tmc/langchaingo", "go.opentelemetry.io/otel"}},
 	{"agent/run", []string{"internal/schema", "internal/subject", "mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"agent/filestore", []string{"agent/run", "internal/private", "internal/subject", "github.com/go-json-experiment/json"}},
-	{"agent/sqlstore", []string{"internal/backoff", "internal/subject", "agent/run"}},
+	{"agent/sqlstore", []string{"internal/backoff", "internal/subject", "agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/temporal", []string{"agent", "go.temporal.io", "golang.org/x/time/rate"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/subject"
@@ -16,55 +17,59 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 }
 
 func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	num, head, err := t.head(ctx, key)
+	head, err := t.head(ctx, key)
 	if err != nil {
 		return err
 	}
-	fresh, err := t.keepAnswers(ctx, num, head, answers)
+	fresh, err := t.keepAnswers(ctx, head, answers)
 	if err != nil || fresh == 0 {
 		return err
 	}
 	head.Answers += fresh
-	_, err = t.exec(ctx, updateAnswers, head.Answers, due(head), num)
-	return err
+	return t.updateAnswers(ctx, head)
 }
 
 // answerAs keeps answers for the holder of a run, who appends behind a record. It changes nothing
 // if the append will be refused.
 func (t *tx) answerAs(ctx context.Context, lease run.Lease, behind uint64, answers []run.Answer) error {
-	num, head, err := t.head(ctx, lease.Key)
+	head, err := t.head(ctx, lease.Key)
 	if errors.Is(err, run.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
 		return refuse(run.ErrConflict)
 	}
 	if err == nil {
-		_, err = t.keepAnswers(ctx, num, head, answers)
+		_, err = t.keepAnswers(ctx, head, answers)
 	}
 	return err
 }
 
 // head reads the head of a run, and keeps others from changing it.
-func (t *tx) head(ctx context.Context, key run.Key) (num int64, head run.Head, err error) {
+func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	var epoch, held int64
 	var count int
 	var data []byte
+	if err := t.takeLock(ctx); err != nil {
+		return head, err
+	}
 	tenant, id := names(key)
-	err = one(ctx, t, `SELECT num, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`+t.d.lock,
-		[]any{tenant, id}, &num, &epoch, &held, &count, &data)
+	err = one(ctx, t, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &count, &data)
 	if isNone(err) {
-		return 0, head, refuse(run.ErrNotFound)
+		return head, refuse(run.ErrNotFound)
 	}
 	if err == nil {
 		head, err = decodeHead(key, data, epoch, held, count)
 		err = wrapRefusal(err)
 	}
-	return num, head, err
+	return head, err
 }
 
 // keepAnswers inserts the answers that a run does not have, and returns how many these are.
-func (t *tx) keepAnswers(ctx context.Context, num int64, head run.Head, answers []run.Answer) (int, error) {
-	stored, err := t.answers(ctx, num)
-	if err != nil {
-		return 0, err
+func (t *tx) keepAnswers(ctx context.Context, head run.Head, answers []run.Answer) (int, error) {
+	var stored map[string]run.Answer
+	if head.Answers > 0 || slices.ContainsFunc(answers, func(a run.Answer) bool { return !slices.Contains(head.Asks, a.Ask) }) {
+		var err error
+		if stored, err = t.answers(ctx, head.Key); err != nil {
+			return 0, err
+		}
 	}
 	fresh, err := run.CheckAnswers(head, stored, answers)
 	if err != nil || len(fresh) == 0 {
@@ -74,7 +79,7 @@ func (t *tx) keepAnswers(ctx context.Context, num int64, head run.Head, answers 
 	if err != nil {
 		return 0, refuse(err)
 	}
-	return len(fresh), t.insert(ctx, insertAnswers, num, items)
+	return len(fresh), t.insert(ctx, insertAnswers, head.Key, items)
 }
 
 func wrapRefusal(err error) error {
@@ -85,8 +90,8 @@ func wrapRefusal(err error) error {
 }
 
 // answers reads all answers to a run, by question.
-func (t *tx) answers(ctx context.Context, num int64) (map[string]run.Answer, error) {
-	rows, err := t.QueryContext(ctx, `SELECT ask, sum, data FROM mcpchain_answers WHERE run = ?`, num)
+func (t *tx) answers(ctx context.Context, key run.Key) (map[string]run.Answer, error) {
+	rows, err := t.QueryContext(ctx, selectAnswers, key.Tenant, key.ID)
 	if err != nil {
 		return nil, err
 	}

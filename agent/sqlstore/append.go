@@ -4,24 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/subject"
-)
-
-// maxRows bounds the rows of one INSERT: databases bound its parameters.
-const maxRows = 1000
-
-const (
-	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, head, answers, epoch, held, holder)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING num`
-	updateRun = `UPDATE mcpchain_runs SET agent = ?, status = ?, updated = ?, due = ?, seq = ?, head = ?, answers = 0
-		WHERE tenant = ? AND id = ? AND epoch = ? AND seq = ? RETURNING num`
-	updateAnswers = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE num = ?`
-
-	insertRecords = `INSERT INTO mcpchain_records (run, seq, sum, data) VALUES `
-	insertAnswers = `INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `
 )
 
 // Create implements [run.Store].
@@ -41,18 +26,16 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 			return err
 		}
 		lease.Epoch = run.FirstEpoch(now)
-		var num int64
-		err = one(ctx, t, insertRun, []any{
+		n, err := t.exec(ctx, insertRun,
 			head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), data,
-			int64(lease.Epoch), until(now.Add(h.TTL)), h.Name,
-		}, &num)
-		if isNone(err) {
-			return refuse(run.ErrExists)
-		}
+			int64(lease.Epoch), until(now.Add(h.TTL)), h.Name)
 		if err != nil {
 			return err
 		}
-		return t.insert(ctx, insertRecords, num, items)
+		if n == 0 {
+			return refuse(run.ErrExists)
+		}
+		return t.insert(ctx, insertRecords, head.Key, items)
 	})
 	if err != nil {
 		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
@@ -78,21 +61,21 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 				return err
 			}
 		}
-		var num int64
-		err := one(ctx, t, updateRun, []any{
+		n, err := t.exec(ctx, updateRun,
 			head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), data,
-			tenant, id, int64(lease.Epoch), int64(before),
-		}, &num)
-		if isNone(err) {
-			return refuse(run.ErrConflict)
-		}
-		if err == nil && len(head.Asks) > 0 {
-			err = t.countAnswers(ctx, num, head)
-		}
+			tenant, id, int64(lease.Epoch), int64(before))
 		if err != nil {
 			return err
 		}
-		return t.insert(ctx, insertRecords, num, items)
+		if n == 0 {
+			return refuse(run.ErrConflict)
+		}
+		if len(head.Asks) > 0 {
+			if err := t.countAnswers(ctx, head); err != nil {
+				return err
+			}
+		}
+		return t.insert(ctx, insertRecords, head.Key, items)
 	})
 	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
 }
@@ -116,8 +99,8 @@ func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 }
 
 // countAnswers keeps how many open questions have an answer.
-func (t *tx) countAnswers(ctx context.Context, num int64, head run.Head) error {
-	rows, err := t.QueryContext(ctx, `SELECT ask FROM mcpchain_answers WHERE run = ?`, num)
+func (t *tx) countAnswers(ctx context.Context, head run.Head) error {
+	rows, err := t.QueryContext(ctx, selectAsks, head.Key.Tenant, head.Key.ID)
 	if err != nil {
 		return err
 	}
@@ -134,19 +117,40 @@ func (t *tx) countAnswers(ctx context.Context, num int64, head run.Head) error {
 	if err := rows.Err(); err != nil || head.Answers == 0 {
 		return err
 	}
-	_, err = t.exec(ctx, updateAnswers, head.Answers, due(head), num)
+	return t.updateAnswers(ctx, head)
+}
+
+func (t *tx) updateAnswers(ctx context.Context, head run.Head) error {
+	_, err := t.exec(ctx, updateAnswers, head.Answers, due(head), head.Key.Tenant, head.Key.ID)
 	return err
 }
 
 // insert adds records or answers to a run.
-func (t *tx) insert(ctx context.Context, into string, num int64, items []item) error {
-	for chunk := range slices.Chunk(items, maxRows) {
+func (t *tx) insert(ctx context.Context, into *insertion, key run.Key, items []item) error {
+	if n := len(items); n > fewRows {
+		return t.insertMany(ctx, into, key, items)
+	} else if n == 0 {
+		return nil
+	}
+	args := make([]any, 0, 5*len(items))
+	for _, it := range items {
+		args = append(args, key.Tenant, key.ID, it.name, sum(it.data), it.data)
+	}
+	_, err := t.exec(ctx, into.few[len(items)-1], args...)
+	return err
+}
+
+func (t *tx) insertMany(ctx context.Context, into *insertion, key run.Key, items []item) error {
+	var num int64
+	if err := one(ctx, t, selectNum, []any{key.Tenant, key.ID}, &num); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(items, manyRows) {
 		args := make([]any, 0, 4*len(chunk))
 		for _, it := range chunk {
 			args = append(args, num, it.name, sum(it.data), it.data)
 		}
-		rows := strings.Repeat("(?, ?, ?, ?), ", len(chunk)-1) + "(?, ?, ?, ?)"
-		if _, err := t.exec(ctx, into+rows, args...); err != nil {
+		if _, err := t.exec(ctx, into.many(len(chunk)), args...); err != nil {
 			return err
 		}
 	}

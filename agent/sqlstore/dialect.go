@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -23,70 +26,70 @@ const (
 // dialect is what differs between databases.
 type dialect struct {
 	name   string
-	begin  string // begins a transaction that writes
-	lease  string // begins one that changes leases alone
-	after  string // after COMMIT and ROLLBACK: what begin left behind for the next user of the connection
-	read   string // prepares a connection for a query; "": nothing does
+	reader string // sets a connection up for a query; "": nothing does
 	lock   string // after a SELECT: keeps other transactions from the rows
 	text   string // the type of texts, which are ordered by their bytes
 	blob   string // the type of bytes
 	serial string // the type of a number that the database gives
 	clock  string // a query for the time in nanoseconds; "": the clock of the process
-	alone  string // keeps other processes out of the migration; "": begin does
+	alone  string // keeps other processes out of the migration; "": takeLock does
+	remote bool   // its driver waits for a server
 	dollar bool   // parameters are $1, $2, … in the place of ?
 
-	// durable returns what of the database's settings loses commits.
-	durable func(context.Context, querier) error
+	takeLock  string             // takes the lock of the file, by the table of the version; "": rows have locks
+	isolation sql.IsolationLevel // of a transaction that writes
+
+	// settle returns the settings of connections that write. The error says what of the database's
+	// own settings loses commits.
+	settle func(context.Context, querier) (settings, error)
 
 	// again reports whether a transaction that failed so is worth another try.
 	again func(error) bool
 
 	// group says that commits are shared: one transaction writes at a time.
 	group bool
+
+	// compile has statements compiled once for each connection. A driver of Postgres does that itself.
+	compile bool
 }
 
 var dialects = map[Dialect]*dialect{
 	SQLite: {
-		name:    "SQLite",
-		begin:   beginSQLite("FULL"),
-		lease:   beginSQLite("NORMAL"), // all holders are of this machine, and end with it
-		after:   "; PRAGMA synchronous = FULL",
-		read:    "PRAGMA busy_timeout = 10000",
-		text:    "TEXT",
-		blob:    "BLOB",
-		serial:  "INTEGER PRIMARY KEY AUTOINCREMENT",
-		durable: durableSQLite,
-		again:   func(error) bool { return false }, // busy_timeout has it wait
-		group:   true,
+		name:     "SQLite",
+		reader:   "PRAGMA busy_timeout = 10000",
+		takeLock: lockSchema,
+		text:     "TEXT",
+		blob:     "BLOB",
+		serial:   "INTEGER PRIMARY KEY AUTOINCREMENT",
+		settle:   settleSQLite,
+		again:    func(error) bool { return false }, // busy_timeout has it wait
+		group:    true,
+		compile:  true,
 	},
 	Postgres: {
-		name:    "Postgres",
-		begin:   beginPostgres,
-		lease:   beginPostgres,
-		lock:    " FOR UPDATE",
-		text:    `text COLLATE "C"`,
-		blob:    "bytea",
-		serial:  "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-		clock:   "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
-		alone:   "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same for all
-		dollar:  true,
-		durable: durablePostgres,
-		again:   transient,
+		name:      "Postgres",
+		isolation: sql.LevelReadCommitted, // the updates compare under a row's lock
+		lock:      " FOR UPDATE",
+		text:      `text COLLATE "C"`,
+		blob:      "bytea",
+		serial:    "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+		clock:     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
+		alone:     "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same for all
+		remote:    true,
+		dollar:    true,
+		settle:    settlePostgres,
+		again:     transient,
 	},
 }
 
-// beginPostgres begins a transaction. The updates compare under a row's lock.
-const beginPostgres = "BEGIN ISOLATION LEVEL READ COMMITTED"
-
-// beginSQLite begins a transaction whose commit waits for the disk (FULL) or does not (NORMAL).
-func beginSQLite(synchronous string) string {
-	return strings.Join([]string{
-		"PRAGMA busy_timeout = 10000",         // first: what follows may meet the lock of another process
-		"PRAGMA synchronous = " + synchronous, // the driver's or the DSN's default may be less
-		"PRAGMA fullfsync = ON",               // on macOS, fsync leaves data in the cache of the disk
-		"BEGIN IMMEDIATE",                     // takes the lock at once: one that is taken later cannot wait
-	}, "; ")
+// settings are statements for a connection on which a transaction writes. Empty ones are left out.
+type settings struct {
+	records settingsOf
+	leases  settingsOf // of a transaction that changes leases alone
 }
+
+// settingsOf are run before a transaction, and after it for the next user of the connection.
+type settingsOf struct{ before, after string }
 
 // statement writes a statement with the dialect's parameters.
 func (d *dialect) statement(text string) string {
@@ -115,21 +118,61 @@ func (d *dialect) now(ctx context.Context, q querier) (time.Time, error) {
 	return time.Unix(0, ns), nil
 }
 
-// modeTries is how often the journal mode is set while another process does so, 10 ms apart:
-// busy_timeout does not hold for this switch.
-const modeTries = 1000
+// lockedTries is how often something is tried for which busy_timeout does not hold, 10 ms apart.
+const lockedTries = 1000
 
-// durableSQLite has the file keep a write-ahead log, in which a commit is one write and
-// one sync, and readers need not wait for a writer.
-func durableSQLite(ctx context.Context, q querier) error {
-	var mode string
-	err := one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode)
-	for try := 1; err != nil && strings.Contains(err.Error(), "database is locked") && try < modeTries; try++ {
+// whileLocked tries again while another process has a lock.
+func whileLocked(ctx context.Context, do func() error) error {
+	err := do()
+	for try := 1; err != nil && strings.Contains(err.Error(), "database is locked") && try < lockedTries; try++ {
 		if err := backoff.Sleep(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
-		err = one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode)
+		err = do()
 	}
+	return err
+}
+
+// settleSQLite has the file keep a write-ahead log, in which a commit is one write and
+// one sync, and readers need not wait for a writer.
+func settleSQLite(ctx context.Context, q querier) (settings, error) {
+	if err := setWAL(ctx, q); err != nil {
+		return settings{}, err
+	}
+	var pages int // after which a commit is a checkpoint, too; 0 if the program makes these itself
+	if err := one(ctx, q, "PRAGMA wal_autocheckpoint", nil, &pages); err != nil {
+		return settings{}, fmt.Errorf("read the pages of a checkpoint: %w", err)
+	}
+	s := settings{
+		records: settingsOf{before: settingsSQLite("FULL")},
+		leases:  settingsOf{settingsSQLite("NORMAL"), "PRAGMA synchronous = FULL"}, // all holders are of this machine, and end with it
+	}
+	if pages > 0 {
+		s.records.before += fmt.Sprint("; PRAGMA wal_autocheckpoint = ", min(pages, math.MaxInt32/laterCheckpoint)*laterCheckpoint)
+		s.records.after = fmt.Sprint("PRAGMA wal_autocheckpoint = ", pages)
+	}
+	return s, nil
+}
+
+// laterCheckpoint has commits of records leave checkpoints, which take as long as several commits, to commits of
+// leases: mostly to the release of a run.
+const laterCheckpoint = 10
+
+// settingsSQLite has commits wait for the disk (FULL) or not (NORMAL).
+func settingsSQLite(synchronous string) string {
+	pragmas := []string{
+		"PRAGMA busy_timeout = 10000",         // first: what follows may meet the lock of another process
+		"PRAGMA synchronous = " + synchronous, // the driver's or the DSN's default may be less
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // where fsync leaves data in the cache of the disk
+		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // has statements compiled anew
+	}
+	return strings.Join(pragmas, "; ")
+}
+
+func setWAL(ctx context.Context, q querier) error {
+	var mode string
+	err := whileLocked(ctx, func() error { return one(ctx, q, "PRAGMA journal_mode = WAL", nil, &mode) })
 	if err != nil {
 		return fmt.Errorf("set the journal mode: %w", err)
 	}
@@ -139,7 +182,7 @@ func durableSQLite(ctx context.Context, q querier) error {
 	return nil
 }
 
-func durablePostgres(ctx context.Context, q querier) error {
+func settlePostgres(ctx context.Context, q querier) (settings, error) {
 	for _, setting := range []struct{ name, bad, lost string }{
 		{"synchronous_commit", "off", "a crash of the server loses the last commits"},
 		{"fsync", "off", "a power failure loses commits, or the database"},
@@ -147,20 +190,20 @@ func durablePostgres(ctx context.Context, q querier) error {
 	} {
 		var value string
 		if err := one(ctx, q, "SHOW "+setting.name, nil, &value); err != nil {
-			return fmt.Errorf("read the setting %s: %w", setting.name, err)
+			return settings{}, fmt.Errorf("read the setting %s: %w", setting.name, err)
 		}
 		if value == setting.bad {
-			return fmt.Errorf("the setting %s is %q: %s", setting.name, value, setting.lost)
+			return settings{}, fmt.Errorf("the setting %s is %q: %s", setting.name, value, setting.lost)
 		}
 	}
 	var encoding string
 	if err := one(ctx, q, "SHOW server_encoding", nil, &encoding); err != nil {
-		return fmt.Errorf("read the setting server_encoding: %w", err)
+		return settings{}, fmt.Errorf("read the setting server_encoding: %w", err)
 	}
 	if encoding != "UTF8" {
-		return fmt.Errorf("the database has encoding %q and not UTF8, and cannot have all ids", encoding)
+		return settings{}, fmt.Errorf("the database has encoding %q and not UTF8, and cannot have all ids", encoding)
 	}
-	return nil
+	return settings{}, nil
 }
 
 // transient reports whether Postgres asks for another try: the transaction met another

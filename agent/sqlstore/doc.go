@@ -17,13 +17,16 @@
 //
 // The driver has to give SQLite 3.35 or later, in a file of a local disk. The store sets what
 // durability needs, whatever the DSN says: the journal mode of the file to WAL, and on each
-// connection that it writes with, synchronous to FULL, fullfsync to ON and busy_timeout to
-// 10 s; processes that make the file at one time wait for each other. A commit of leases alone
-// does not wait for the disk: after a power cut no process holds a run, and the clock keeps an
-// epoch from being used again. One transaction writes at a time, and it has all the changes
-// that have come during the one before it: many runs share a sync of the disk. Any number of
-// processes of one machine may share the file. A process that is stopped within a commit keeps
-// the others from writing until it ends or goes on.
+// connection that it writes with, synchronous to FULL, busy_timeout to 10 s and, on macOS,
+// fullfsync to ON; processes that make the file at one time wait for each other. A commit of leases
+// alone does not wait for the disk: after a power cut no process holds a run, and the clock keeps an
+// epoch from being used again. A commit of leases makes a checkpoint if the log has more pages
+// than wal_autocheckpoint; another commit makes one at ten times as many. If the DSN sets
+// wal_autocheckpoint to 0, the program makes checkpoints.
+//
+// One transaction writes at a time, and it has all the changes that have come during the one before
+// it: many runs share a sync of the disk. Any number of processes of one machine may share the file.
+// A process that is stopped within a commit keeps the others from writing until it ends or goes on.
 //
 // # Postgres
 //

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
@@ -83,6 +84,98 @@ func locked(t *testing.T, db *sql.DB) (release func()) {
 			t.Error(err)
 		}
 		_ = conn.Close()
+	}
+}
+
+// TestConnectionsThatFail has a connection not used again on which a transaction has not begun or ended well.
+func TestConnectionsThatFail(t *testing.T) {
+	for _, operation := range []string{"begin", "commit", "commit of a lease", "rollback", "next"} {
+		t.Run(operation, func(t *testing.T) {
+			c := &instrumented{file: inFile(t)}
+			db := sql.OpenDB(c)
+			defer func() { _ = db.Close() }()
+			db.SetMaxOpenConns(1)
+			store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, lease := create(t, store, key)
+			if err := d.append(t.Context(), store, lease, "x", 3); err != nil {
+				t.Fatal(err)
+			}
+			c.fails, _, _ = strings.Cut(operation, " ")
+			switch operation {
+			case "rollback":
+				if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, run.Holder{}); !errors.Is(err, run.ErrNotFound) {
+					t.Errorf("got %v, want %v", err, run.ErrNotFound)
+				}
+			case "next": // read again by another statement
+				if _, err := store.Load(t.Context(), key); err != nil {
+					t.Error(err)
+				}
+			case "commit":
+				if err := store.Delete(t.Context(), run.Key{ID: "none"}); !errors.Is(err, errInstrumented) {
+					t.Errorf("got %v, want %v", err, errInstrumented)
+				}
+			default:
+				if err := store.Renew(t.Context(), lease, time.Minute); !errors.Is(err, errInstrumented) {
+					t.Errorf("got %v, want %v", err, errInstrumented)
+				}
+			}
+			if c.fails != "" {
+				t.Errorf("there was no %s", operation)
+			}
+			const full = 2
+			var level int
+			if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
+				t.Errorf("got synchronous = %d, %v, want %d", level, err, full)
+			}
+			if err := d.append(t.Context(), store, lease, "y", 1); err != nil {
+				t.Errorf("got %v after the failure", err)
+			}
+		})
+	}
+}
+
+// TestDamagedHeadIsNotTaken has an acquisition that fails beside others change nothing.
+func TestDamagedHeadIsNotTaken(t *testing.T) {
+	store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	ids := []string{"a", "bad", "b", "c"}
+	for _, id := range ids {
+		create(t, store, run.Key{ID: id})
+	}
+	execute(t, db, `UPDATE mcpchain_runs SET head = CAST('{' AS BLOB) WHERE id = 'bad'`)
+	errs := make([]error, len(ids))
+	release := locked(t, db)
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Go(func() { _, errs[i] = store.Acquire(t.Context(), run.Key{ID: id}, run.Holder{TTL: time.Hour}) })
+	}
+	time.Sleep(50 * time.Millisecond) // so that most of them share a commit
+	release()
+	wg.Wait()
+	for i, id := range ids {
+		if bad := id == "bad"; bad != errors.Is(errs[i], run.ErrCorrupt) || !bad && errs[i] != nil {
+			t.Errorf("run %q: got %v", id, errs[i])
+		}
+	}
+	var held int
+	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM mcpchain_runs WHERE id = 'bad' AND holder = ''`).Scan(&held); err != nil || held != 0 {
+		t.Errorf("the damaged run is held: %v", err)
+	}
+}
+
+// TestTextOfOthers keeps a name that is not UTF-8 as it is.
+func TestTextOfOthers(t *testing.T) {
+	store, _ := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	d, records := begin(key)
+	head := run.HeadOf(&d.state)
+	head.Agent = "caf\xe9"
+	if _, err := store.Create(t.Context(), run.Holder{}, head, records); err != nil {
+		t.Fatal(err)
+	}
+	if log, err := store.Load(t.Context(), key); err != nil || log.Head.Agent != "caf\ufffd" {
+		t.Errorf("got %+v, %v", log, err)
 	}
 }
 

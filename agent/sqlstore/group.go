@@ -22,7 +22,7 @@ type group struct {
 
 // waiting is a change that waits for its commit.
 type waiting struct {
-	begin  string // how its transaction begins
+	leases bool // it changes leases alone
 	change change
 	err    error
 
@@ -31,8 +31,8 @@ type waiting struct {
 
 // do makes a change. A context that ends takes the change out of the queue; once
 // its commit has begun, do waits for the outcome.
-func (g *group) do(ctx context.Context, begin string, c change) error {
-	w := &waiting{begin: begin, change: c, turn: make(chan bool, 1)}
+func (g *group) do(ctx context.Context, leases bool, c change) error {
+	w := &waiting{leases: leases, change: c, turn: make(chan bool, 1)}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)
 	if !g.active {
@@ -96,14 +96,14 @@ func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
 // of its own, so that it fails alone.
 func (s *Store) commit(ctx context.Context, batch []*waiting) {
 	if len(batch) == 1 {
-		batch[0].err = s.once(ctx, batch[0].begin, batch[0].change)
+		batch[0].err = s.once(ctx, batch[0].leases, batch[0].change)
 		return
 	}
 	failed, err := s.together(ctx, batch)
 	for _, w := range batch {
 		switch {
 		case failed:
-			w.err = s.once(ctx, w.begin, w.change)
+			w.err = s.once(ctx, w.leases, w.change)
 		case err != nil:
 			w.err = err
 		}
@@ -113,14 +113,13 @@ func (s *Store) commit(ctx context.Context, batch []*waiting) {
 // together makes changes in one transaction. failed says that a change has failed and
 // none was kept.
 func (s *Store) together(ctx context.Context, batch []*waiting) (failed bool, err error) {
-	begin := s.d.lease
-	for _, w := range batch {
-		if w.begin != begin {
-			begin = s.d.begin // which keeps more
-		}
-	}
-	t, err := s.begin(ctx, begin)
+	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
+	t, err := s.begin(ctx, !records)
 	if err != nil {
+		return false, err
+	}
+	if err := t.takeLock(ctx); err != nil { // none of them would get it
+		t.rollback(ctx)
 		return false, err
 	}
 	for _, w := range batch {

@@ -31,7 +31,7 @@ func TestGroup(t *testing.T) {
 		const n = 1 + maxGroup + 7
 		errs := make(chan error, n)
 		for i := range n {
-			go func() { errs <- g.do(t.Context(), "", nothing) }()
+			go func() { errs <- g.do(t.Context(), false, nothing) }()
 			if i == 0 {
 				synctest.Wait()
 			}
@@ -72,7 +72,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 		}
 		errs := make(chan error, 3)
 		for _, ctx := range []context.Context{ctx, ctx, t.Context()} {
-			go func() { errs <- g.do(ctx, "", count) }()
+			go func() { errs <- g.do(ctx, false, count) }()
 			synctest.Wait()
 		}
 		cancel()

@@ -21,8 +21,7 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 		first := int64(run.FirstEpoch(now))
 		var epoch, seq int64
 		var data []byte
-		err = one(ctx, t, `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, holder = ?
-			WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch, seq, head`,
+		err = one(ctx, t, acquireRun,
 			[]any{first, first, until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch, &seq, &data)
 		if isNone(err) {
 			return t.whyHeld(ctx, key)
@@ -32,7 +31,7 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 		}
 		head, err := decodeHead(key, data, epoch, 0, 0)
 		lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
-		return wrapRefusal(err)
+		return err // no refusal: the run is taken by now, and its transaction must not go on
 	})
 	if err != nil {
 		return run.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)
@@ -45,7 +44,7 @@ func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 	var holder string
 	var held int64
 	tenant, id := names(key)
-	err := one(ctx, t, `SELECT holder, held FROM mcpchain_runs WHERE tenant = ? AND id = ?`, []any{tenant, id}, &holder, &held)
+	err := one(ctx, t, selectHolder, []any{tenant, id}, &holder, &held)
 	switch {
 	case isNone(err):
 		return refuse(run.ErrNotFound)
@@ -89,7 +88,7 @@ func (s *Store) Release(ctx context.Context, lease run.Lease) error {
 // hold sets until when the last lease holds a run, and returns how many runs it is of.
 func (t *tx) hold(ctx context.Context, lease run.Lease, held int64) (int64, error) {
 	tenant, id := names(lease.Key)
-	return t.exec(ctx, `UPDATE mcpchain_runs SET held = ? WHERE tenant = ? AND id = ? AND epoch = ?`,
+	return t.exec(ctx, updateHeld,
 		held, tenant, id, int64(lease.Epoch))
 }
 
@@ -98,17 +97,17 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
 		tenant, id := names(key)
-		err := one(ctx, t, `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`, []any{tenant, id}, &num, &epoch)
+		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
 		if isNone(err) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `DELETE FROM mcpchain_records WHERE run = ?`, num); err != nil {
+		if _, err := t.exec(ctx, deleteRecords, num); err != nil {
 			return err
 		}
-		if _, err = t.exec(ctx, `DELETE FROM mcpchain_answers WHERE run = ?`, num); err != nil {
+		if _, err = t.exec(ctx, deleteAnswers, num); err != nil {
 			return err
 		}
 		return t.pass(ctx, uint64(epoch))

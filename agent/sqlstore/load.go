@@ -17,11 +17,6 @@ const (
 	answerPart
 )
 
-// selectLog reads all of a run in one statement, so that it is of one moment.
-const selectLog = `SELECT 0, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
-	UNION ALL SELECT 1, c.seq, c.sum, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?
-	UNION ALL SELECT 2, 0, a.sum, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
-
 // Load implements [run.Store].
 func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	var l loading
@@ -31,16 +26,23 @@ func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	return &l.log, nil
 }
 
+// load reads by the compiled statement. Its connection may not wait for the lock of another process: if that
+// fails, load reads again on one that does.
 func (s *Store) load(ctx context.Context, key run.Key, l *loading) error {
-	err := s.reading(ctx, func(q querier) error {
-		tenant, id := names(key)
-		rows, err := q.QueryContext(ctx, s.d.statement(selectLog), tenant, id, tenant, id, tenant, id)
+	tenant, id := names(key)
+	args := []any{tenant, id, tenant, id, tenant, id}
+	read := func(rows *sql.Rows, err error) error {
 		if err != nil {
 			return err
 		}
 		defer func() { _ = rows.Close() }()
+		*l = loading{answers: map[string]run.Answer{}}
 		return l.read(key, rows)
-	})
+	}
+	if stmt := s.compiled[selectLog]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
+		return l.check()
+	}
+	err := s.reading(ctx, func(q querier) error { return read(q.QueryContext(ctx, s.d.statement(selectLog), args...)) })
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,6 @@ type loading struct {
 }
 
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
-	l.answers = map[string]run.Answer{}
 	for rows.Next() {
 		var part, n, m int64
 		var answers int

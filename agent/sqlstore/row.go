@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"math"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -55,16 +57,19 @@ func names(key run.Key) (tenant, id string) {
 	return key.Tenant, key.ID
 }
 
+// anyText keeps a name that is not UTF-8, as other stores do.
+var anyText = jsontext.AllowInvalidUTF8(true)
+
 // encodeHead writes what the agent says of a run. What the store says has columns.
 func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.Held, h.Answers = 0, time.Time{}, 0
-	return json.Marshal(h)
+	return json.Marshal(h, anyText)
 }
 
 // decodeHead reads a head with the columns of its row.
 func decodeHead(key run.Key, data []byte, epoch, held int64, answers int) (run.Head, error) {
 	var h run.Head
-	if err := json.Unmarshal(data, &h); err != nil {
+	if err := json.Unmarshal(data, &h, anyText); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, run.ErrCorrupt, err)
 	}
 	if h.Key != key {

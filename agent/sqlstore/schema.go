@@ -49,7 +49,13 @@ var migrations = [][]string{
 	},
 }
 
-const version = "SELECT version FROM mcpchain_schema"
+const (
+	version      = "SELECT version FROM mcpchain_schema"
+	createSchema = "CREATE TABLE IF NOT EXISTS mcpchain_schema (version bigint NOT NULL)"
+
+	// lockSchema takes SQLite's lock and changes nothing.
+	lockSchema = "UPDATE mcpchain_schema SET version = version WHERE false"
+)
 
 // migrate makes the tables, or brings them up to date. It asks for no rights
 // if they are.
@@ -58,7 +64,15 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err := one(ctx, s.db, version, nil, &have); err == nil && have == len(migrations) {
 		return nil
 	}
-	return s.direct(ctx, s.d.begin, func(ctx context.Context, t *tx) error {
+	if s.d.takeLock != "" {
+		if err := s.makeSchema(ctx); err != nil {
+			return err
+		}
+	}
+	return s.direct(ctx, false, func(ctx context.Context, t *tx) error {
+		if err := t.takeLock(ctx); err != nil {
+			return err
+		}
 		if s.d.alone != "" {
 			if _, err := t.exec(ctx, s.d.alone); err != nil {
 				return err
@@ -68,8 +82,19 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
+// makeSchema makes the table by which transactions of SQLite take their lock.
+func (s *Store) makeSchema(ctx context.Context) error {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	_, err = conn.ExecContext(ctx, s.d.reader+"; "+createSchema)
+	return err
+}
+
 func (t *tx) migrate(ctx context.Context) error {
-	if _, err := t.exec(ctx, `CREATE TABLE IF NOT EXISTS mcpchain_schema (version bigint NOT NULL)`); err != nil {
+	if _, err := t.exec(ctx, createSchema); err != nil {
 		return err
 	}
 	have := 0

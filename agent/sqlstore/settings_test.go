@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +84,52 @@ func TestSyncs(t *testing.T) {
 	var mode string
 	if err := db.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&mode); err != nil || mode != "wal" {
 		t.Errorf("got journal mode %q, %v, want WAL", mode, err)
+	}
+}
+
+// TestCheckpoints leaves checkpoints to commits of leases, within a bound, and to the host if it wants them for itself.
+func TestCheckpoints(t *testing.T) {
+	const pages = 100 // the DSN's
+	for name, c := range map[string]struct {
+		pages, appends int // each of about 26 pages
+		release, moved bool
+	}{
+		"records":           {pages, 20, false, false},
+		"records and lease": {pages, 20, true, true},
+		"many records":      {pages, 60, false, true},
+		"of the host":       {0, 60, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := inFile(t)
+			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.SQLite)
+			db.SetMaxOpenConns(1)
+			again, err := sqlstore.New(t.Context(), db, sqlstore.SQLite) // which finds the DSN's setting, and not the first one's
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, lease := create(t, store, key)
+			for range c.appends {
+				if err := d.append(t.Context(), again, lease, strings.Repeat("x", 100<<10), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.release {
+				if err := again.Release(t.Context(), lease); err != nil {
+					t.Fatal(err)
+				}
+			}
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if moved := info.Size() > 1<<20; moved != c.moved {
+				t.Errorf("the file has %d bytes: a checkpoint is %v, want %v", info.Size(), moved, c.moved)
+			}
+			var left int
+			if err := db.QueryRowContext(t.Context(), "PRAGMA wal_autocheckpoint").Scan(&left); err != nil || left != c.pages {
+				t.Errorf("got %d pages on the host's connection, %v, want %d", left, err, c.pages)
+			}
+		})
 	}
 }
 

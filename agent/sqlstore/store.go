@@ -12,9 +12,11 @@ import (
 
 // Store is a [run.Store] in a database.
 type Store struct {
-	db    *sql.DB
-	d     *dialect
-	group group
+	db       *sql.DB
+	d        *dialect
+	settings settings
+	compiled compiled
+	group    group
 
 	pageSize int // of List
 }
@@ -22,8 +24,9 @@ type Store struct {
 var _ run.Store = (*Store)(nil)
 
 // New returns the store in a database, whose tables it makes or brings up to date. The
-// database stays the caller's, who closes it after the last call of the store. The error
-// says what is lost if the settings of the database do not keep what is committed.
+// database stays the caller's, who closes it after the last call of the store. Make one store for a
+// database: what it has compiled ends with the database. The error says what is lost if the settings
+// of the database do not keep what is committed.
 func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
 	d := dialects[dialect]
 	if d == nil {
@@ -31,22 +34,28 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
 	}
 	s := &Store{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
-	if err := s.durable(ctx); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
 	}
 	if err := s.migrate(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: make its tables: %w", d.name, err)
 	}
+	if err := s.compile(ctx); err != nil {
+		return nil, fmt.Errorf("open SQL store in %s: compile its statements: %w", d.name, err)
+	}
 	return s, nil
 }
 
-func (s *Store) durable(ctx context.Context) error {
-	return s.reading(ctx, func(q querier) error { return s.d.durable(ctx, q) })
+func (s *Store) settle(ctx context.Context) error {
+	return s.reading(ctx, func(q querier) (err error) {
+		s.settings, err = s.d.settle(ctx, q)
+		return err
+	})
 }
 
 // reading calls read with a connection.
 func (s *Store) reading(ctx context.Context, read func(querier) error) error {
-	if s.d.read == "" {
+	if s.d.reader == "" {
 		return read(s.db)
 	}
 	conn, err := s.db.Conn(ctx)
@@ -54,31 +63,27 @@ func (s *Store) reading(ctx context.Context, read func(querier) error) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(ctx, s.d.read); err != nil {
+	if _, err := conn.ExecContext(ctx, s.d.reader); err != nil {
 		return err
 	}
 	return read(conn)
 }
 
 // writing has a change made and committed. A change that is refused has changed nothing.
-func (s *Store) writing(ctx context.Context, c change) error {
-	return s.write(ctx, s.d.begin, c)
-}
+func (s *Store) writing(ctx context.Context, c change) error { return s.write(ctx, false, c) }
 
 // leasing is writing for a change of a lease alone.
-func (s *Store) leasing(ctx context.Context, c change) error {
-	return s.write(ctx, s.d.lease, c)
-}
+func (s *Store) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
 
-func (s *Store) write(ctx context.Context, begin string, c change) error {
+func (s *Store) write(ctx context.Context, leases bool, c change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var err error
 	if s.d.group {
-		err = s.group.do(ctx, begin, c)
+		err = s.group.do(ctx, leases, c)
 	} else {
-		err = s.direct(ctx, begin, c)
+		err = s.direct(ctx, leases, c)
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.err

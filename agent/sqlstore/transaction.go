@@ -33,55 +33,90 @@ func refused(err error) bool {
 	return ok
 }
 
-// tx is a transaction. It begins and ends by statements and not by a [sql.Tx]: no
-// option of a sql.Tx has SQLite take the lock at once.
+// tx is a transaction on a connection of its own.
 type tx struct {
 	d        *dialect
 	conn     *sql.Conn
-	prepared map[string]*sql.Stmt
+	tx       *sql.Tx
+	compiled compiled
+	used     compiled           // in this transaction
+	end      context.CancelFunc // ends the wait for a rollback
+	after    string             // settings for the next user of the connection
 }
 
-// begin begins a transaction on a connection of its own, by a statement of the dialect.
-func (s *Store) begin(ctx context.Context, statement string) (*tx, error) {
+// begin begins a transaction that writes, or one that changes leases alone.
+func (s *Store) begin(ctx context.Context, leases bool) (*tx, error) {
+	t, err := s.open(ctx, leases)
+	if err != nil {
+		return nil, fmt.Errorf("begin a transaction: %w", err)
+	}
+	return t, nil
+}
+
+func (s *Store) open(ctx context.Context, leases bool) (*tx, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}}
-	if _, err := conn.ExecContext(ctx, statement); err != nil {
-		t.rollback(ctx)
-		return nil, fmt.Errorf("begin a transaction: %w", err)
+	set := s.settings.records
+	if leases {
+		set = s.settings.leases
+	}
+	t := &tx{d: s.d, conn: conn, compiled: s.compiled, end: func() {}, after: set.after}
+	if set.before != "" {
+		_, err = conn.ExecContext(ctx, set.before)
+	}
+	if err == nil {
+		if s.d.remote {
+			ctx, t.end = context.WithCancel(ctx)
+		}
+		t.tx, err = conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.d.isolation})
+	}
+	if err != nil {
+		t.close(ctx, err)
+		return nil, err
 	}
 	return t, nil
 }
 
 // commit ends the transaction. After an error it is unknown whether it was kept.
 func (t *tx) commit(ctx context.Context) error {
-	t.forget()
-	if _, err := t.conn.ExecContext(ctx, "COMMIT"+t.d.after); err != nil {
-		t.rollback(ctx)
+	err := t.tx.Commit()
+	t.close(ctx, err)
+	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	return t.conn.Close()
+	return nil
 }
 
-// rollback ends the transaction without its changes. A connection on which that
-// fails is not used again.
+// rollback ends the transaction without its changes.
 func (t *tx) rollback(ctx context.Context) {
-	t.forget()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
-	defer cancel()
-	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"+t.d.after); err != nil {
+	late := time.AfterFunc(rollbackTime, t.end)
+	err := t.tx.Rollback()
+	late.Stop()
+	t.close(ctx, err)
+}
+
+// close gives the connection back. One on which the transaction did not end well is not used again.
+func (t *tx) close(ctx context.Context, err error) {
+	defer t.end()
+	if err == nil && t.after != "" {
+		_, err = t.conn.ExecContext(context.WithoutCancel(ctx), t.after)
+	}
+	if err != nil {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 	_ = t.conn.Close()
 }
 
-func (t *tx) forget() {
-	for _, stmt := range t.prepared {
-		_ = stmt.Close()
+// takeLock takes SQLite's lock, which a transaction gets otherwise when it first writes. One that has read before cannot
+// wait for the lock.
+func (t *tx) takeLock(ctx context.Context) error {
+	if t.d.takeLock == "" {
+		return nil
 	}
-	clear(t.prepared)
+	_, err := t.exec(ctx, t.d.takeLock)
+	return err
 }
 
 // exec runs a statement and returns how many rows it has changed.
@@ -94,45 +129,41 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 }
 
 func (t *tx) run(ctx context.Context, text string, args []any) (sql.Result, error) {
-	stmt, err := t.prepare(ctx, text)
-	if err != nil {
-		return nil, err
+	if stmt := t.statement(ctx, text); stmt != nil {
+		return stmt.ExecContext(ctx, args...)
 	}
-	if stmt == nil {
-		return t.conn.ExecContext(ctx, t.d.statement(text), args...)
-	}
-	return stmt.ExecContext(ctx, args...)
+	return t.tx.ExecContext(ctx, t.d.statement(text), args...)
 }
 
 // QueryContext implements querier.
 func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	stmt, err := t.prepare(ctx, text)
-	if err != nil {
-		return nil, err
+	if stmt := t.statement(ctx, text); stmt != nil {
+		return stmt.QueryContext(ctx, args...)
 	}
-	if stmt == nil {
-		return t.conn.QueryContext(ctx, t.d.statement(text), args...)
-	}
-	return stmt.QueryContext(ctx, args...)
+	return t.tx.QueryContext(ctx, t.d.statement(text), args...)
 }
 
-// prepare compiles a statement once for the transaction, however many changes run it. The
-// result is nil if the transaction has one change only.
-func (t *tx) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
-	if stmt := t.prepared[text]; stmt != nil || !t.d.group {
-		return stmt, nil
+// statement is a compiled statement on the connection of the transaction, nil if that text is not compiled.
+func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
+	if stmt := t.used[text]; stmt != nil {
+		return stmt
 	}
-	stmt, err := t.conn.PrepareContext(ctx, t.d.statement(text))
-	if err == nil {
-		t.prepared[text] = stmt
+	stmt := t.compiled[text]
+	if stmt == nil {
+		return nil
 	}
-	return stmt, err
+	if t.used == nil {
+		t.used = compiled{}
+	}
+	stmt = t.tx.StmtContext(ctx, stmt)
+	t.used[text] = stmt
+	return stmt
 }
 
 // direct makes a change in a transaction of its own, again if it meets another one.
-func (s *Store) direct(ctx context.Context, begin string, c change) error {
+func (s *Store) direct(ctx context.Context, leases bool, c change) error {
 	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
-	return backoff.Loop(ctx, policy, func() error { return s.once(ctx, begin, c) }, func(f *backoff.Failure) error {
+	return backoff.Loop(ctx, policy, func() error { return s.once(ctx, leases, c) }, func(f *backoff.Failure) error {
 		if !s.d.again(f.Err) || f.Count+1 == maxTries {
 			return f.Err
 		}
@@ -141,8 +172,8 @@ func (s *Store) direct(ctx context.Context, begin string, c change) error {
 }
 
 // once makes a change in a transaction of its own.
-func (s *Store) once(ctx context.Context, begin string, c change) error {
-	t, err := s.begin(ctx, begin)
+func (s *Store) once(ctx context.Context, leases bool, c change) error {
+	t, err := s.begin(ctx, leases)
 	if err != nil {
 		return err
 	}

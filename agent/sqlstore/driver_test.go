@@ -1,0 +1,154 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
+)
+
+// instrumented is SQLite's driver. It counts the statements that its connections have compiled and closed, and
+// has an operation fail.
+type instrumented struct {
+	sqlite           sqlite.Driver
+	file             string
+	compiled, closed atomic.Int64
+	fails            string // begin, commit, rollback, prepare or next, once
+}
+
+var errInstrumented = errors.New("out of luck: database is locked")
+
+func (i *instrumented) fail(operation string) error {
+	if i.fails != operation {
+		return nil
+	}
+	i.fails = ""
+	return errInstrumented
+}
+
+func (i *instrumented) Connect(context.Context) (driver.Conn, error) {
+	conn, err := i.sqlite.Open(i.file)
+	if err != nil {
+		return nil, err
+	}
+	return &instrumentedConn{conn.(sqliteConn), i}, nil
+}
+
+func (i *instrumented) Driver() driver.Driver { return &i.sqlite }
+
+// text counts a statement that is compiled for one use.
+func (i *instrumented) text(text string) {
+	if !strings.HasPrefix(text, "PRAGMA") {
+		i.compiled.Add(1)
+		i.closed.Add(1)
+	}
+}
+
+// sqliteConn is what a connection of the driver can do.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+type instrumentedConn struct {
+	sqliteConn
+	of *instrumented
+}
+
+func (c *instrumentedConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	c.of.text(text)
+	return c.sqliteConn.ExecContext(ctx, text, args)
+}
+
+func (c *instrumentedConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	c.of.text(text)
+	return c.sqliteConn.QueryContext(ctx, text, args)
+}
+
+func (c *instrumentedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	if err := c.of.fail("prepare"); err != nil {
+		return nil, err
+	}
+	stmt, err := c.sqliteConn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	c.of.compiled.Add(1)
+	return &instrumentedStmt{stmt.(sqliteStmt), c.of}, nil
+}
+
+func (c *instrumentedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if err := c.of.fail("begin"); err != nil {
+		return nil, err
+	}
+	tx, err := c.sqliteConn.BeginTx(ctx, o)
+	return &instrumentedTx{tx, c.of}, err
+}
+
+// instrumentedTx stays open if its end fails.
+type instrumentedTx struct {
+	driver.Tx
+	of *instrumented
+}
+
+func (t *instrumentedTx) Commit() error {
+	if err := t.of.fail("commit"); err != nil {
+		return err
+	}
+	return t.Tx.Commit()
+}
+
+func (t *instrumentedTx) Rollback() error {
+	if err := t.of.fail("rollback"); err != nil {
+		return err
+	}
+	return t.Tx.Rollback()
+}
+
+type sqliteStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type instrumentedStmt struct {
+	sqliteStmt
+	of *instrumented
+}
+
+func (s *instrumentedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := s.sqliteStmt.QueryContext(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return &instrumentedRows{Rows: rows, of: s.of}, nil
+}
+
+func (s *instrumentedStmt) Close() error {
+	s.of.closed.Add(1)
+	return s.sqliteStmt.Close()
+}
+
+type instrumentedRows struct {
+	driver.Rows
+	of *instrumented
+	n  int
+}
+
+// Next fails at the third row.
+func (r *instrumentedRows) Next(row []driver.Value) error {
+	if r.n++; r.n == 3 {
+		if err := r.of.fail("next"); err != nil {
+			return err
+		}
+	}
+	return r.Rows.Next(row)
+}

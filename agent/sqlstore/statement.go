@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// The statements that change or read one run.
+const (
+	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, head, answers, epoch, held, holder)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`
+	updateRun = `UPDATE mcpchain_runs SET agent = ?, status = ?, updated = ?, due = ?, seq = ?, head = ?, answers = 0
+		WHERE tenant = ? AND id = ? AND epoch = ? AND seq = ?`
+	updateAnswers = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE tenant = ? AND id = ?`
+
+	selectHead    = `SELECT epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`
+	selectAnswers = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectAsks    = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+
+	// selectLog reads all of a run in one statement, so that it is of one moment.
+	selectLog = `SELECT 0, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
+		UNION ALL SELECT 1, c.seq, c.sum, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?
+		UNION ALL SELECT 2, 0, a.sum, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+
+	acquireRun = `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, holder = ?
+		WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch, seq, head`
+	selectNum    = `SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ?`
+	selectHolder = `SELECT holder, held FROM mcpchain_runs WHERE tenant = ? AND id = ?`
+	updateHeld   = `UPDATE mcpchain_runs SET held = ? WHERE tenant = ? AND id = ? AND epoch = ?`
+
+	deleteRun     = `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`
+	deleteRecords = `DELETE FROM mcpchain_records WHERE run = ?`
+	deleteAnswers = `DELETE FROM mcpchain_answers WHERE run = ?`
+)
+
+// The statements that insert rows of one run.
+var (
+	insertRecords = newInsertion(`INSERT INTO mcpchain_records (run, seq, sum, data) VALUES `)
+	insertAnswers = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
+)
+
+const (
+	fewRows  = 8    // of an INSERT that is compiled and finds the run itself
+	manyRows = 1000 // databases bound the parameters of a statement
+)
+
+// insertion is a statement for any number of rows.
+type insertion struct {
+	into string
+	few  [fewRows]string // for 1 row and more; a row has the run's tenant and id before its own values
+}
+
+func newInsertion(into string) *insertion {
+	i := &insertion{into: into}
+	for n := range i.few {
+		i.few[n] = i.rows("((SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ?), ?, ?, ?)", n+1)
+	}
+	return i
+}
+
+// many is the statement for n rows, each with the run's num before its own values.
+func (i *insertion) many(n int) string { return i.rows("(?, ?, ?, ?)", n) }
+
+func (i *insertion) rows(row string, n int) string {
+	return i.into + row + strings.Repeat(", "+row, n-1)
+}
+
+// compiled are the statements that SQLite compiles once for each connection, by their texts: to
+// compile one takes longer than to run it. database/sql closes them with their connection.
+type compiled map[string]*sql.Stmt
+
+// compile fills compiled.
+func (s *Store) compile(ctx context.Context) error {
+	if !s.d.compile {
+		return nil
+	}
+	s.compiled = compiled{}
+	for _, text := range append([]string{
+		lockSchema, insertRun, updateRun, updateAnswers, insertAnswers.few[0], selectHead, selectAnswers, selectAsks,
+		selectLog, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteAnswers,
+	}, insertRecords.few[:]...) {
+		err := whileLocked(ctx, func() (err error) {
+			s.compiled[text], err = s.db.PrepareContext(ctx, text)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// TestCompiledOnce has the statements of a run compiled once for each connection, and closed with it.
+func TestCompiledOnce(t *testing.T) {
+	c := &instrumented{file: inFile(t)}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(1)
+	var stores []run.Store
+	for range 2 { // the second store finds the tables
+		before := c.compiled.Load()
+		c.fails = "prepare" // by a lock of another process
+		store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const statements, version = 23, 1
+		if n := c.compiled.Load() - before; len(stores) == 1 && n != statements+version {
+			t.Errorf("%d statements were compiled for a store, want %d", n, statements+version)
+		}
+		stores = append(stores, store)
+	}
+	before := c.compiled.Load()
+	for i, store := range stores {
+		live(t, store, run.Key{ID: fmt.Sprint(i)})
+	}
+	if n := c.compiled.Load() - before; n != 0 {
+		t.Errorf("%d statements were compiled for runs, want none", n)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.closed.Load(), c.compiled.Load(); got != want {
+		t.Errorf("%d statements of %d are closed", got, want)
+	}
+}
+
+// live has a run created, answered, continued by another holder, and deleted.
+func live(t *testing.T, store run.Store, key run.Key) {
+	t.Helper()
+	d, lease := create(t, store, key)
+	steps := []func() error{
+		func() error { return d.ask(t.Context(), store, lease) },
+		func() error { return store.Renew(t.Context(), lease, time.Minute) },
+		func() error { return store.Release(t.Context(), lease) },
+		func() error { return store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.Decline}}) },
+		func() (err error) {
+			lease, err = store.Acquire(t.Context(), key, run.Holder{TTL: time.Minute})
+			return err
+		},
+		func() error { _, err := store.Load(t.Context(), key); return err },
+		func() error { return d.append(t.Context(), store, lease, "x", 8) },
+		func() error { return store.Delete(t.Context(), key) },
+	}
+	for i, step := range steps {
+		if err := step(); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+}
+
+// ask opens a question of a run.
+func (d *draft) ask(ctx context.Context, store run.Store, lease run.Lease) error {
+	records := d.add(&run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}})
+	return store.Append(ctx, lease, run.HeadOf(&d.state), records)
+}
+
+// TestLockComesFirst has programs change one file at a time: a transaction that queries before it writes
+// has the lock by then.
+func TestLockComesFirst(t *testing.T) {
+	file := inFile(t)
+	var wg sync.WaitGroup
+	for program := range 4 {
+		store, _ := opened(t, "sqlite", file, sqlstore.SQLite)
+		wg.Go(func() {
+			for i := range 50 {
+				key := run.Key{ID: fmt.Sprint(program, "-", i)}
+				d, lease := create(t, store, key)
+				err := d.ask(t.Context(), store, lease)
+				if err == nil {
+					err = store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.Decline}})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestLoadWaits has a connection that has never waited for a lock wait for one.
+func TestLoadWaits(t *testing.T) {
+	file := inFile(t)
+	store, db := opened(t, "sqlite", file, sqlstore.SQLite)
+	create(t, store, key)
+	db.SetMaxIdleConns(0) // so that each connection is a new one
+	other, err := sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.SetMaxOpenConns(1)
+	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // keeps its lock
+	var direct *sqlite.Error
+	if _, err := db.ExecContext(t.Context(), "SELECT * FROM mcpchain_schema"); !errors.As(err, &direct) {
+		t.Fatalf("got %v, want the lock of another", err)
+	}
+	released := time.AfterFunc(50*time.Millisecond, func() { _ = other.Close() })
+	defer released.Stop()
+	if _, err := store.Load(t.Context(), key); err != nil {
+		t.Errorf("got %v, want Load to wait", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Load(ended, key); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v of an ended context, want %v", err, context.Canceled)
+	}
+}
+
+// TestManyRecords appends more records at a time than a statement has parameters for.
+func TestManyRecords(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+		d, lease := create(t, store, key)
+		for _, n := range []int{1, 8, 9, 1000, 17_000} {
+			if err := d.append(t.Context(), store, lease, "x", n); err != nil {
+				t.Fatalf("%d records: %v", n, err)
+			}
+		}
+		log, err := store.Load(t.Context(), key)
+		if err != nil || uint64(len(log.Records)) != d.state.Seq {
+			t.Errorf("got %d records, %v, want %d", len(log.Records), err, d.state.Seq)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// stuck is a driver whose connections go silent at a rollback. It keeps what was run before a transaction, and
+// counts transactions.
+type stuck struct {
+	driver.Conn
+	settings string
+	begun    int
+}
+
+func (s *stuck) Connect(context.Context) (driver.Conn, error) { return s, nil }
+func (*stuck) Driver() driver.Driver                          { return nil }
+func (*stuck) Close() error                                   { return nil }
+
+func (s *stuck) ExecContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Result, error) {
+	if text == "lock" {
+		return nil, errors.New("database is locked")
+	}
+	s.settings = text
+	return driver.RowsAffected(0), nil
+}
+
+func (s *stuck) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	s.begun++
+	return silent{ctx}, nil
+}
+
+type silent struct{ ctx context.Context }
+
+func (s silent) Commit() error { return errors.New("not used") }
+
+func (s silent) Rollback() error {
+	<-s.ctx.Done()
+	return s.ctx.Err()
+}
+
+// TestMixedGroup has a commit wait for the disk if one of its changes does.
+func TestMixedGroup(t *testing.T) {
+	fails := func(context.Context, *tx) error { return errors.New("out of luck") }
+	records, leases := &waiting{change: fails}, &waiting{change: fails, leases: true}
+	for _, c := range []struct {
+		batch []*waiting
+		want  string
+	}{
+		{[]*waiting{records, records}, "records"},
+		{[]*waiting{leases, records}, "records"},
+		{[]*waiting{records, leases}, "records"},
+		{[]*waiting{leases, leases}, "leases"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			driver := new(stuck)
+			db := sql.OpenDB(driver)
+			defer func() { _ = db.Close() }()
+			s := &Store{db: db, d: &dialect{remote: true}}
+			s.settings.records.before, s.settings.leases.before = "records", "leases"
+			if failed, err := s.together(t.Context(), c.batch); !failed || err == nil {
+				t.Errorf("got %v, %v, want the failure of a change", failed, err)
+			}
+			if driver.settings != c.want {
+				t.Errorf("got the settings of %s, want those of %s", driver.settings, c.want)
+			}
+		})
+	}
+}
+
+// TestGroupWithoutTheLock has changes that share a transaction wait for the lock once.
+func TestGroupWithoutTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := new(stuck)
+		db := sql.OpenDB(driver)
+		defer func() { _ = db.Close() }()
+		s := &Store{db: db, d: &dialect{remote: true, takeLock: "lock"}}
+		locks := func(ctx context.Context, t *tx) error { return t.takeLock(ctx) }
+		batch := []*waiting{{change: locks}, {change: locks}}
+		s.commit(t.Context(), batch)
+		for _, w := range batch {
+			if w.err == nil {
+				t.Error("a change is made without the lock")
+			}
+		}
+		if driver.begun != 1 {
+			t.Errorf("%d transactions were begun, want one", driver.begun)
+		}
+	})
+}
+
+// TestRollbackIsBounded has the wait for a rollback end.
+func TestRollbackIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := sql.OpenDB(new(stuck))
+		defer func() { _ = db.Close() }()
+		s := &Store{db: db, d: dialects[Postgres]}
+		tx, err := s.begin(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		tx.rollback(t.Context())
+		if took := time.Since(began); took != rollbackTime {
+			t.Errorf("it took %v, want %v", took, rollbackTime)
+		}
+		if n := db.Stats().OpenConnections; n != 0 {
+			t.Errorf("%d connections are kept, want none", n)
+		}
+	})
+}
