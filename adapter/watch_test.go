@@ -188,6 +188,30 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 	})
 }
 
+// The removal of a server is its last event: the end of its connection, which the
+// removal brought, is none.
+func TestRemovalIsTheLastEvent(t *testing.T) {
+	for range 20 { // the goroutine of the server finds both ends, in any order
+		synctest.Test(t, func(t *testing.T) {
+			var e events
+			var ts *Toolset
+			l := newListener(t, "a")
+			ts = open(t, &Options{OnChange: func(got Event) {
+				e.hear(got)
+				if got.Kind == PromptsChanged {
+					if err := ts.Remove("p"); err != nil {
+						t.Error(err)
+					}
+				}
+			}}, Server{Name: "p", Transport: l.way})
+			l.tell(t, "prompts")
+			wantEvents(t, &e, Event{Server: "p", Kind: PromptsChanged}, Event{Server: "p", Kind: ServerRemoved, Removed: []string{"a"}})
+			_ = ts.Close()
+			wantEvents(t, &e)
+		})
+	}
+}
+
 // A server that tells of changes all the time is neither asked nor reported all
 // the time.
 func TestListeningIsBounded(t *testing.T) {
