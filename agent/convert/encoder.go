@@ -34,6 +34,7 @@ type Encoder struct {
 	rules  rules
 	media  func(string) bool
 	system string
+	array  *run.Message // the first one of the history that was encoded
 	seen   []seen
 	out    []llms.MessageContent
 
@@ -65,7 +66,8 @@ func NewEncoder(o Options) *Encoder {
 // Encode writes the messages. A system prompt comes first, in one message with the
 // system messages at the beginning of the history: some providers take one only. What
 // this encoder has written for the same messages, by the identity of their parts, it
-// takes again. So do not change parts; make new ones.
+// takes again. So do not change parts; make new ones. A history in the same array, with the
+// same last message, has only grown: to replace a message, make a new slice.
 //
 // The caller may append to the result and must not change its elements.
 func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageContent {
@@ -74,6 +76,9 @@ func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageCo
 		e.keep(0)
 	}
 	e.keep(e.same(messages))
+	if len(messages) > 0 {
+		e.array = &messages[0]
+	}
 	n := len(e.seen)
 	if n == 0 && system != "" {
 		n = e.begin(messages)
@@ -153,6 +158,9 @@ func (e *Encoder) freshID(given map[string]bool) string {
 // system messages after it.
 func (e *Encoder) same(messages []run.Message) int {
 	n := 0
+	if k := len(e.seen); 0 < k && k <= len(messages) && e.array == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
+		n = k
+	}
 	for n < min(len(e.seen), len(messages)) && e.seen[n].is(&messages[n]) {
 		n++
 	}

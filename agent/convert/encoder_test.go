@@ -194,6 +194,27 @@ func TestEncoderForgets(t *testing.T) {
 	}
 }
 
+// Histories that part in one array are told apart.
+func TestEncoderOfBranches(t *testing.T) {
+	e := convert.NewEncoder(convert.Options{})
+	stem := append(make([]run.Message, 0, 8), history()[1:4]...)
+	for _, said := range []string{"one", "two"} {
+		branch := append(stem, run.Text(run.User, said), run.Text(run.Assistant, said))
+		for n := len(stem); n <= len(branch); n++ {
+			if diff := cmp.Diff(lines(convert.ToLLMS(branch[:n], convert.Options{})), lines(e.Encode("", branch[:n]))); diff != "" {
+				t.Errorf("branch %s, %d messages (-fresh +got):\n%s", said, n, diff)
+			}
+		}
+		if diff := cmp.Diff(lines(convert.ToLLMS(branch, convert.Options{})), lines(e.Encode("", branch))); diff != "" {
+			t.Errorf("branch %s again (-fresh +got):\n%s", said, diff)
+		}
+	}
+	branch := append(stem, run.Text(run.User, "three"), run.Text(run.Assistant, "three"))
+	if diff := cmp.Diff(lines(convert.ToLLMS(branch, convert.Options{})), lines(e.Encode("", branch))); diff != "" {
+		t.Errorf("a branch in the place of another one (-fresh +got):\n%s", diff)
+	}
+}
+
 // long is a history of n messages: turns of one call each.
 func long(n int) []run.Message {
 	h := make([]run.Message, 0, n+2000)
