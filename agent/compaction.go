@@ -11,6 +11,19 @@ import (
 // backBytes are the bytes of a token of what goes back to the host of the model, as an estimate.
 const backBytes = 4
 
+// estimate is how long a history is that only grows.
+type estimate struct {
+	tokens   int64
+	messages int
+}
+
+// of returns the tokens of the history. It reads the messages that have come since.
+func (e *estimate) of(history []run.Message) int64 {
+	e.tokens += compact.Estimate(history[e.messages:])
+	e.messages = len(history)
+	return e.tokens
+}
+
 // compact makes the history shorter if it is too long for the model. A failure leaves it
 // as it is, and what it has used counts.
 func (d *dialog) compact() error {
@@ -22,6 +35,8 @@ func (d *dialog) compact() error {
 	if last := d.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.state.History) {
 		back := int64(convert.HostSize(&d.state.History[last.Messages-1])) / backBytes
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
+	} else {
+		budget.Estimate = d.estimate.of(d.state.History)
 	}
 	change, err := shorten(d.ctx, d.state.History, budget)
 	if err != nil && change != nil {
@@ -38,5 +53,6 @@ func (d *dialog) compact() error {
 	case change == nil:
 		return nil
 	}
+	d.estimate = estimate{}
 	return d.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

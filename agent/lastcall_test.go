@@ -107,14 +107,22 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 	}
 }
 
-// A compactor is not told what the agent has estimated for a model that does not count.
+// A compactor is told the estimate of the history for a model that does not count, and
+// nothing that the agent has estimated of its calls.
 func TestBudgetOfAnUncountedModel(t *testing.T) {
-	var told []compact.Budget
-	note := func(_ context.Context, _ []run.Message, b compact.Budget) (*run.Compacted, error) {
+	var told, want []compact.Budget
+	note := func(_ context.Context, history []run.Message, b compact.Budget) (*run.Compacted, error) {
 		told = append(told, b)
+		want = append(want, compact.Budget{Estimate: compact.Estimate(history)})
+		if len(told) == 2 {
+			return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.User, strings.Repeat("go ", 100))}}, nil
+		}
 		return nil, nil
 	}
-	opts := &agent.Options{Limits: run.Limits{Tokens: 50_000, Turns: 2}, Compact: note}
+	opts := &agent.Options{Limits: run.Limits{Tokens: 50_000, Turns: 4}, Compact: note}
 	mustRun(t, newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), opts), human("go"))
-	diff(t, "budgets", told, make([]compact.Budget, 3))
+	diff(t, "budgets", told, want)
+	if len(told) != 5 || told[2].Estimate < 75 {
+		t.Errorf("got %v, want 5 budgets, from the third on with what the compactor has put in", told)
+	}
 }

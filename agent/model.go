@@ -34,6 +34,7 @@ func finalOf(stop StopReason) string {
 type dialog struct {
 	account
 	encoder    *convert.Encoder
+	estimate   estimate         // of the history
 	prompt     string           // with the instructions of servers
 	instructed *adapter.Catalog // to which prompt belongs
 	here       bool             // the model call under way is of this process

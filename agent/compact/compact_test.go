@@ -458,11 +458,46 @@ func TestLongSummary(t *testing.T) {
 	}
 }
 
+// A caller's estimate is taken as it is, unless the provider has counted.
+func TestEstimateOfTheCaller(t *testing.T) {
+	h := turns(200, 1000)
+	whole := compact.Estimate(h)
+	for _, tt := range []struct {
+		name   string
+		window int64
+		known  compact.Budget
+		want   bool
+	}{
+		{"short", 2 * whole, compact.Budget{Estimate: whole}, false},
+		{"long", whole, compact.Budget{Estimate: whole}, true},
+		{"long, and the caller says short", whole, compact.Budget{Estimate: whole / 2}, false},
+		{"counted as long", whole, compact.Budget{Estimate: whole / 2, Tokens: whole, Messages: len(h)}, true},
+		{"below zero", whole, compact.Budget{Estimate: -1}, true},
+	} {
+		tt.known.Window = tt.window
+		got, err := compact.Trim(nil)(t.Context(), h, tt.known)
+		if err != nil || (got != nil) != tt.want {
+			t.Errorf("%s: got %v, %v, want a shorter history: %t", tt.name, got, err, tt.want)
+		}
+		if !tt.want || tt.known.Tokens > 0 {
+			continue
+		}
+		alone, err := compact.Trim(nil)(t.Context(), h, compact.Budget{Window: tt.window})
+		if diff := cmp.Diff(got, alone); err != nil || diff != "" {
+			t.Errorf("%s: got (-) want (+), as without the estimate: %v\n%s", tt.name, err, diff)
+		}
+	}
+}
+
 // BenchmarkBelowStart is what each model call costs while the history is short enough.
 func BenchmarkBelowStart(b *testing.B) {
 	h := turns(5000, 40)
 	c := compact.Trim(nil)
-	for name, budget := range map[string]compact.Budget{"counted": {Window: 10_000_000, Tokens: 1, Messages: len(h) - 2}, "estimated": {Window: 10_000_000}} {
+	for name, budget := range map[string]compact.Budget{
+		"counted":   {Window: 10_000_000, Tokens: 1, Messages: len(h) - 2},
+		"estimated": {Window: 10_000_000},
+		"known":     {Window: 10_000_000, Estimate: compact.Estimate(h)},
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -42,11 +42,14 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	if b.Tokens <= 0 || told <= 0 || told > len(messages) {
 		told, b.Tokens = 0, 0
 	}
-	rest := tokensOfAll(messages[told:])
+	if told == 0 && 0 < b.Estimate && b.Estimate <= p.start {
+		return nil
+	}
+	rest := Estimate(messages[told:])
 	if b.Tokens+rest <= p.start {
 		return nil // the estimate of the whole cannot be more
 	}
-	before := tokensOfAll(messages[:told])
+	before := Estimate(messages[:told])
 	p.scale = newScale(b.Tokens, before)
 	if p.scale.tokens(before+rest) <= p.start {
 		return nil
@@ -59,6 +62,7 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 func split(messages []run.Message) []unit {
 	units := make([]unit, 0, len(messages))
 	first, last := -1, -1 // units of the user's messages
+	open := map[string]bool{}
 	for i := 0; i < len(messages); {
 		u := unit{from: i, to: i + 1}
 		switch role := messages[i].Role; {
@@ -67,7 +71,7 @@ func split(messages []run.Message) []unit {
 			for u.to < len(messages) && messages[u.to].Role == run.Tool {
 				u.to++
 			}
-			u.fixed = hasOpenCalls(messages[u.from:u.to])
+			u.fixed = hasOpenCalls(messages[u.from:u.to], open)
 		case isSummary(&messages[i]):
 			u.summary = true
 		case role == run.User:
@@ -78,7 +82,7 @@ func split(messages []run.Message) []unit {
 		default:
 			u.fixed = true // system, and roles of a later version
 		}
-		u.tokens = tokensOfAll(messages[u.from:u.to])
+		u.tokens = Estimate(messages[u.from:u.to])
 		units = append(units, u)
 		i = u.to
 	}
@@ -92,9 +96,9 @@ func isSummary(m *run.Message) bool {
 	return m.Role == run.User && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.SummaryPart })
 }
 
-// hasOpenCalls reports whether a turn has a call without a result.
-func hasOpenCalls(turn []run.Message) bool {
-	open := map[string]bool{}
+// hasOpenCalls reports whether a turn has a call without a result, and leaves in open which.
+func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
+	clear(open)
 	for i := range turn {
 		for j := range turn[i].Parts {
 			switch p := &turn[i].Parts[j]; p.Type {

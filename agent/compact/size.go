@@ -43,7 +43,9 @@ func mediaTokens(p *run.Part) int64 {
 	return int64(len(p.Data) / tokenBytes)
 }
 
-func tokensOfAll(messages []run.Message) int64 {
+// Estimate is about how many tokens the messages have: one for 4 bytes, 4 for each message, 2,000 for
+// an image, one for 256 bytes of sound. Reasoning counts only if it goes back to the host of the model.
+func Estimate(messages []run.Message) int64 {
 	var sum int64
 	for i := range messages {
 		sum += tokensOf(&messages[i])
