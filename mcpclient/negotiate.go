@@ -121,13 +121,13 @@ func (n *negotiator) identify(ctx context.Context) error {
 		return err
 	}
 	n.log.Debug("no modern server, falling back to initialize", "because", probeErr)
-	if redial || n.link.Load().dead() != nil { // some servers die of a request before initialize
-		if err := n.redial(ctx); err != nil {
-			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
-		}
+	redial = redial || n.link.Load().dead() != nil // some servers die of a request before initialize
+	legacyErr := n.introduce(ctx, revision, redial, probeErr)
+	silent := errors.Is(probeErr, errSilent)
+	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some a moment later
+		legacyErr = n.introduce(ctx, revision, true, probeErr)
 	}
-	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
-	if legacyErr == nil || !errors.Is(probeErr, errSilent) {
+	if legacyErr == nil || !silent {
 		return legacyErr
 	}
 	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
@@ -141,6 +141,21 @@ func (n *negotiator) identify(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
+}
+
+// introduce begins with initialize, on a new connection if redial says so.
+func (n *negotiator) introduce(ctx context.Context, revision string, redial bool, probeErr error) error {
+	if redial {
+		if err := n.redial(ctx); err != nil {
+			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
+		}
+	}
+	return n.adoptLegacy(ctx, &legacyEra{revision: revision})
+}
+
+// hungUpOn reports whether the server ended the connection in the place of an answer.
+func (n *negotiator) hungUpOn(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrClosed) && n.link.Load().exchange == nil && ctx.Err() == nil
 }
 
 // redial replaces the connection by a new one. It waits for the end of the old

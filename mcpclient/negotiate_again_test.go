@@ -1,8 +1,10 @@
 package mcpclient_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -31,6 +33,54 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		if got := c.Server().Revision; got != mcp.Revision20251125 || transport.dialed() != 2 {
 			t.Errorf("got revision %s after %d dials, want 2025-11-25 after 2", got, transport.dialed())
+		}
+	})
+}
+
+// The server may end a moment later, with initialize in its hands. That is asked for once
+// more, on one other connection.
+func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
+	for last, want := range map[int]string{1: "", 2: "initialize: transport: connection closed: the server closed the connection"} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := newPeerTransport(t)
+			transport.greet = func(p *peer) {
+				if transport.dialed() > last {
+					p.handshake()
+					return
+				}
+				m := p.next()
+				if m.Method == "server/discover" {
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+					m = p.next()
+				}
+				if m.Method != "initialize" {
+					t.Errorf("got %s, want initialize", m.Method)
+				}
+				_ = p.conn.Close()
+			}
+			c, err := mcpclient.Connect(t.Context(), transport, nil)
+			if err == nil {
+				_ = c.Close()
+			}
+			if got := fmt.Sprint(err); transport.dialed() != 2 || (err == nil) != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("died %d times: got %q after %d dials, want %q after 2", last, got, transport.dialed(), want)
+			}
+		})
+	}
+}
+
+// A server that is silent, and ends when it is asked again, is not started a second time:
+// most such servers fail to start.
+func TestSilentServerThatDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newPeerTransport(t)
+		transport.greet = func(p *peer) {
+			for p.next().Method != "initialize" {
+			}
+			_ = p.conn.Close()
+		}
+		if _, err := mcpclient.Connect(t.Context(), transport, nil); err == nil || transport.dialed() != 1 {
+			t.Errorf("got %v after %d dials, want an error after 1", err, transport.dialed())
 		}
 	})
 }
