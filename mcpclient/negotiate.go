@@ -125,7 +125,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 	legacyErr := n.introduce(ctx, revision, redial, probeErr)
 	silent := errors.Is(probeErr, errSilent)
 	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some a moment later
-		legacyErr = n.introduce(ctx, revision, true, probeErr)
+		legacyErr = n.introduce(ctx, revision, true, legacyErr)
 	}
 	if legacyErr == nil || !silent {
 		return legacyErr
@@ -143,19 +143,22 @@ func (n *negotiator) identify(ctx context.Context) error {
 	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
 }
 
-// introduce begins with initialize, on a new connection if redial says so.
-func (n *negotiator) introduce(ctx context.Context, revision string, redial bool, probeErr error) error {
+// introduce begins with initialize, on a new connection if redial says so; before is what came of
+// the last request on the old one.
+func (n *negotiator) introduce(ctx context.Context, revision string, redial bool, before error) error {
 	if redial {
 		if err := n.redial(ctx); err != nil {
-			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
+			return fmt.Errorf("%w (the connection before it ended: %w)", err, before)
 		}
 	}
 	return n.adoptLegacy(ctx, &legacyEra{revision: revision})
 }
 
-// hungUpOn reports whether the server ended the connection in the place of an answer.
+// hungUpOn reports whether the server ended the connection in the place of an answer, on the only
+// form of the transport.
 func (n *negotiator) hungUpOn(ctx context.Context, err error) bool {
-	return errors.Is(err, ErrClosed) && n.link.Load().exchange == nil && ctx.Err() == nil
+	_, tried := errors.AsType[*olderError](err)
+	return errors.Is(err, ErrClosed) && !tried && n.link.Load().exchange == nil && ctx.Err() == nil
 }
 
 // redial replaces the connection by a new one. It waits for the end of the old

@@ -34,7 +34,7 @@ type Encoder struct {
 	rules  rules
 	media  func(string) bool
 	system string
-	array  *run.Message // the first one of the history that was encoded
+	first  *run.Message // of the history that was encoded
 	seen   []seen
 	out    []llms.MessageContent
 
@@ -77,7 +77,7 @@ func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageCo
 	}
 	e.keep(e.same(messages))
 	if len(messages) > 0 {
-		e.array = &messages[0]
+		e.first = &messages[0]
 	}
 	n := len(e.seen)
 	if n == 0 && system != "" {
@@ -158,7 +158,7 @@ func (e *Encoder) freshID(given map[string]bool) string {
 // system messages after it.
 func (e *Encoder) same(messages []run.Message) int {
 	n := 0
-	if k := len(e.seen); 0 < k && k <= len(messages) && e.array == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
+	if k := len(e.seen); 0 < k && k <= len(messages) && e.first == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
 		n = k
 	}
 	for n < min(len(e.seen), len(messages)) && e.seen[n].is(&messages[n]) {
