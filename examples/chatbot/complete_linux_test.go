@@ -97,17 +97,18 @@ func TestSearch(t *testing.T) {
 	m.enter("you ›\n", "What is 3 plus 4?\r")
 	m.await("3 + 4 = 7")
 	m.enter("you ›\n", "a draft"+ctrlR+"what is")
-	m.await("search: what is")
-	m.await("you › What is 3 plus 4?\n")
+	m.await("you › What is 3 plus 4?\n      search: what is ")
 	m.typed(ctrlR)
-	m.await("you › What is 1 plus 2?\n")
+	m.await("you › What is 1 plus 2?\n      search: what is ")
 	m.typed("\r")
 	m.until("the search is over", func(s string) bool { return !strings.Contains(s, "search:") })
 	m.typed("\x7f!" + ctrlR + "4")
-	m.await("you › What is 3 plus 4?\n")
+	m.await("you › What is 3 plus 4?\n      search: 4 ")
 	m.typed(esc)
 	m.await("you › What is 1 plus 2!\n")
-	m.typed(ctrlC + ctrlD)
+	m.typed("?" + ctrlR + "4" + esc + ctrlC) // Esc and Ctrl-C come at once
+	m.await("you ›\n")
+	m.typed(ctrlD)
 	m.ended(0)
 }
 

@@ -49,3 +49,22 @@ func TestTextUnderTheList(t *testing.T) {
 		}
 	}
 }
+
+// Esc and Ctrl-C that come at once leave the search and clear the line; a second time they interrupt.
+func TestEscWithCtrlC(t *testing.T) {
+	interrupted := 0
+	m := newModel(&Terminal{output: &output{}}, Options{Interrupt: func() { interrupted++ }})
+	m.editor.set("a draft")
+	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	both := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt}
+	m.update(both)
+	if m.editor.search.on || m.editor.text() != "" || interrupted != 0 {
+		t.Errorf("got search %v, %q, %d interrupts", m.editor.search.on, m.editor.text(), interrupted)
+	}
+	if cmd := m.update(both); cmd != nil {
+		cmd()
+	}
+	if interrupted != 1 {
+		t.Errorf("got %d interrupts, want 1", interrupted)
+	}
+}

@@ -140,6 +140,11 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 
 // key takes a key that is the same everywhere, or passes it on.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	if k.Mod == tea.ModCtrl|tea.ModAlt { // terminals send the same for Esc and a key with Ctrl, and nothing here has both
+		leave := m.key(tea.KeyPressMsg{Code: tea.KeyEscape})
+		k.Mod = tea.ModCtrl
+		return tea.Sequence(leave, m.key(k))
+	}
 	switch k.String() {
 	case "ctrl+c":
 		if m.dialog != nil && m.dialog.clear() || m.dialog == nil && m.editor.clear() {
