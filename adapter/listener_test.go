@@ -52,6 +52,7 @@ type listener struct {
 
 	refuse, mute bool // subscriptions/listen: answers with an error, not at all
 	listless     bool // tools/list: answers with an error
+	resources    bool // tells of its resources, too
 
 	mu     sync.Mutex
 	heard  []string          // methods, and the requests that were cancelled
@@ -95,7 +96,11 @@ func (l *listener) answer(t *testing.T, data []byte) error {
 	l.mu.Unlock()
 	switch m.Method {
 	case "server/discover":
-		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}}}}`, m.ID)
+		more := ""
+		if l.resources {
+			more = `,"resources":{"listChanged":true}`
+		}
+		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}%s}}}`, m.ID, more)
 	case "tools/list":
 		if listless {
 			return l.send(t, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, m.ID)
@@ -140,7 +145,11 @@ func (l *listener) subscription() json.RawMessage {
 }
 
 func (l *listener) agree(t *testing.T) error {
-	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`, l.subscription())
+	more := ""
+	if l.resources {
+		more = `,"resourcesListChanged":true`
+	}
+	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true%s}}}`, l.subscription(), more)
 }
 
 // tell tells of a change of a list.

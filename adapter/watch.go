@@ -227,7 +227,7 @@ func (f *following) work(ctx context.Context) {
 	if err := f.failed; err != nil {
 		f.failed = nil
 		f.log.Warn("changes are not announced", "server", f.server, "error", err)
-		f.tell(Event{Server: f.server, Kind: WatchEnded, Err: err})
+		f.say(ctx, WatchEnded, err)
 	}
 	if f.rest != nil || f.due == (due{}) {
 		return
@@ -235,16 +235,23 @@ func (f *following) work(ctx context.Context) {
 	now := f.due
 	f.due = due{}
 	if now.prompts {
-		f.tell(Event{Server: f.server, Kind: PromptsChanged})
+		f.say(ctx, PromptsChanged, nil)
 	}
 	if now.resources {
-		f.tell(Event{Server: f.server, Kind: ResourcesChanged})
+		f.say(ctx, ResourcesChanged, nil)
 	}
 	if now.tools {
 		if err := f.relist(ctx); err != nil && ctx.Err() == nil {
 			f.log.Warn("tools not listed again", "server", f.server, "error", err)
-			f.tell(Event{Server: f.server, Kind: ToolsChanged, Err: err})
+			f.say(ctx, ToolsChanged, err)
 		}
 	}
 	f.rest = time.After(f.interval)
+}
+
+// say tells the host, who may have removed the server when it was told something else.
+func (f *following) say(ctx context.Context, kind EventKind, err error) {
+	if ctx.Err() == nil {
+		f.tell(Event{Server: f.server, Kind: kind, Err: err})
+	}
 }

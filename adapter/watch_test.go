@@ -189,22 +189,31 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 }
 
 // The removal of a server is its last event: the end of its connection, which the
-// removal brought, is none.
+// removal brought, is none, and what else was due is not told.
 func TestRemovalIsTheLastEvent(t *testing.T) {
 	for range 20 { // the goroutine of the server finds both ends, in any order
 		synctest.Test(t, func(t *testing.T) {
 			var e events
 			var ts *Toolset
 			l := newListener(t, "a")
+			l.resources = true
+			changes := 0
 			ts = open(t, &Options{OnChange: func(got Event) {
 				e.hear(got)
-				if got.Kind == PromptsChanged {
+				if got.Kind != PromptsChanged {
+					return
+				}
+				if changes++; changes == 2 {
 					if err := ts.Remove("p"); err != nil {
 						t.Error(err)
 					}
 				}
 			}}, Server{Name: "p", Transport: l.way})
+			l.tell(t, "prompts") // an interval begins
+			wantEvents(t, &e, Event{Server: "p", Kind: PromptsChanged})
 			l.tell(t, "prompts")
+			l.tell(t, "resources")
+			time.Sleep(2 * time.Second)
 			wantEvents(t, &e, Event{Server: "p", Kind: PromptsChanged}, Event{Server: "p", Kind: ServerRemoved, Removed: []string{"a"}})
 			_ = ts.Close()
 			wantEvents(t, &e)
