@@ -14,7 +14,7 @@ type driver struct {
 }
 
 func newDriver(e *engine) *driver {
-	encoder := convert.NewEncoder(convert.Options{Dialect: e.agent.dialect, Media: e.agent.opts.Media})
+	encoder := convert.NewEncoder(convert.Options{Dialect: e.agent.dialect, Media: e.agent.opts.Media, AppendOnly: true})
 	return &driver{dialog: dialog{account: account{e}, encoder: encoder}}
 }
 

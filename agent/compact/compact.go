@@ -49,13 +49,13 @@ type Budget struct {
 	// the output without the reasoning that does not go back to the host. It is for the first
 	// Messages of the history, the reply included. By it the tokens of other messages are estimated, and what comes with
 	// every call: the system prompt and the tools. A compaction makes the count void.
-	// Default: [Estimate].
+	// Default: what the function [Estimate] returns.
 	Tokens   int64
 	Messages int
 
-	// Estimate is the [Estimate] of all messages, from a caller who keeps it while the history
-	// grows. A compactor then need not read a history that is short enough. Package agent tells it
-	// if the provider has not counted. Default: unknown.
+	// Estimate is what the function [Estimate] returns for all messages, from a caller who keeps
+	// it while the history grows. A compactor then need not read a history that is short enough.
+	// Package agent sets it if the provider has not counted. Default: unknown.
 	Estimate int64
 }
 

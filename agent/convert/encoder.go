@@ -19,6 +19,11 @@ type Options struct {
 	// so a human message after the results does, if the dialect has it there. Default nil:
 	// none.
 	Media func(mimeType string) bool
+
+	// AppendOnly promises that a history in the same array as the one before has only grown:
+	// to replace a message or to branch, the caller makes a new slice. Encode then does not
+	// look at all messages. Default: it does.
+	AppendOnly bool
 }
 
 // ToLLMS writes messages for a provider. The result shares the data of media with the
@@ -33,6 +38,7 @@ func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
 type Encoder struct {
 	rules  rules
 	media  func(string) bool
+	grows  bool // see Options.AppendOnly
 	system string
 	first  *run.Message // of the history that was encoded
 	seen   []seen
@@ -60,14 +66,13 @@ func NewEncoder(o Options) *Encoder {
 	if media == nil {
 		media = func(string) bool { return false }
 	}
-	return &Encoder{rules: o.Dialect.rules(), media: media, calls: map[string]bool{}}
+	return &Encoder{rules: o.Dialect.rules(), media: media, grows: o.AppendOnly, calls: map[string]bool{}}
 }
 
 // Encode writes the messages. A system prompt comes first, in one message with the
 // system messages at the beginning of the history: some providers take one only. What
 // this encoder has written for the same messages, by the identity of their parts, it
-// takes again. So do not change parts; make new ones. A history in the same array, with the
-// same last message, has only grown: to replace a message, make a new slice.
+// takes again. So do not change parts; make new ones.
 //
 // The caller may append to the result and must not change its elements.
 func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageContent {
@@ -158,7 +163,7 @@ func (e *Encoder) freshID(given map[string]bool) string {
 // system messages after it.
 func (e *Encoder) same(messages []run.Message) int {
 	n := 0
-	if k := len(e.seen); 0 < k && k <= len(messages) && e.first == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
+	if k := len(e.seen); e.grows && 0 < k && k <= len(messages) && e.first == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
 		n = k
 	}
 	for n < min(len(e.seen), len(messages)) && e.seen[n].is(&messages[n]) {

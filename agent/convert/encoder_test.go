@@ -174,7 +174,7 @@ func TestEncoderForgets(t *testing.T) {
 		compacted := append([]run.Message{run.Text(run.User, "sum")}, h[3:]...)
 		changed := slices.Clone(h)
 		changed[6] = run.Text(run.Assistant, "other")
-		o := convert.Options{Dialect: d, Media: pngOnly}
+		o := convert.Options{Dialect: d, Media: pngOnly, AppendOnly: d == convert.Anthropic}
 		e := convert.NewEncoder(o)
 		var returned [][]llms.MessageContent
 		var shown [][]string
@@ -194,24 +194,28 @@ func TestEncoderForgets(t *testing.T) {
 	}
 }
 
-// Histories that part in one array are told apart.
+// Histories that part in one array are told apart, also if they end with the same message or with one that is empty.
 func TestEncoderOfBranches(t *testing.T) {
-	e := convert.NewEncoder(convert.Options{})
-	stem := append(make([]run.Message, 0, 8), history()[1:4]...)
-	for _, said := range []string{"one", "two"} {
-		branch := append(stem, run.Text(run.User, said), run.Text(run.Assistant, said))
-		for n := len(stem); n <= len(branch); n++ {
-			if diff := cmp.Diff(lines(convert.ToLLMS(branch[:n], convert.Options{})), lines(e.Encode("", branch[:n]))); diff != "" {
-				t.Errorf("branch %s, %d messages (-fresh +got):\n%s", said, n, diff)
+	goOn := run.Text(run.User, "go on")
+	for name, last := range map[string]func(said string) run.Message{
+		"another": func(said string) run.Message { return run.Text(run.Assistant, said) },
+		"shared":  func(string) run.Message { return goOn },
+		"empty":   func(string) run.Message { return run.Message{Role: run.Assistant} },
+	} {
+		e := convert.NewEncoder(convert.Options{})
+		stem := append(make([]run.Message, 0, 8), history()[1:4]...)
+		for _, said := range []string{"one", "two", "three"} {
+			branch := append(stem, run.Text(run.User, said), last(said))
+			from := len(stem)
+			if said != "two" {
+				from = len(branch) // in the place of another one, whole
+			}
+			for n := from; n <= len(branch); n++ {
+				if diff := cmp.Diff(lines(convert.ToLLMS(branch[:n], convert.Options{})), lines(e.Encode("", branch[:n]))); diff != "" {
+					t.Errorf("%s last message: branch %s, %d messages (-fresh +got):\n%s", name, said, n, diff)
+				}
 			}
 		}
-		if diff := cmp.Diff(lines(convert.ToLLMS(branch, convert.Options{})), lines(e.Encode("", branch))); diff != "" {
-			t.Errorf("branch %s again (-fresh +got):\n%s", said, diff)
-		}
-	}
-	branch := append(stem, run.Text(run.User, "three"), run.Text(run.Assistant, "three"))
-	if diff := cmp.Diff(lines(convert.ToLLMS(branch, convert.Options{})), lines(e.Encode("", branch))); diff != "" {
-		t.Errorf("a branch in the place of another one (-fresh +got):\n%s", diff)
 	}
 }
 
@@ -250,25 +254,27 @@ func TestEncodeCost(t *testing.T) {
 func BenchmarkEncode(b *testing.B) {
 	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{{ID: ""}}}}}
 	for _, n := range []int{1_000, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
-			base := long(n)
-			var h []run.Message
-			var e *convert.Encoder
-			i := 0
-			for b.Loop() {
-				if i%1000 == 0 {
-					b.StopTimer()
-					h, e = base, convert.NewEncoder(convert.Options{})
+		for _, only := range []bool{false, true} {
+			b.Run(fmt.Sprint(n, " append only ", only), func(b *testing.B) {
+				b.ReportAllocs()
+				base := long(n)
+				var h []run.Message
+				var e *convert.Encoder
+				i := 0
+				for b.Loop() {
+					if i%1000 == 0 {
+						b.StopTimer()
+						h, e = base, convert.NewEncoder(convert.Options{AppendOnly: only})
+						e.Encode("be", h)
+						b.StartTimer()
+					}
+					i++
+					h = grow(h, n+i)
 					e.Encode("be", h)
-					b.StartTimer()
+					e.Reply(response)
 				}
-				i++
-				h = grow(h, n+i)
-				e.Encode("be", h)
-				e.Reply(response)
-			}
-		})
+			})
+		}
 	}
 }
 
