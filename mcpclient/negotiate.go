@@ -121,11 +121,16 @@ func (n *negotiator) identify(ctx context.Context) error {
 		return err
 	}
 	n.log.Debug("no modern server, falling back to initialize", "because", probeErr)
-	redial = redial || n.link.Load().dead() != nil // some servers die of a request before initialize
-	legacyErr := n.introduce(ctx, revision, redial, probeErr)
 	silent := errors.Is(probeErr, errSilent)
+	redial = redial || n.link.Load().dead() != nil // some servers die of a request before initialize
+	if redial {
+		if err := n.replace(ctx, probeErr); err != nil {
+			return err
+		}
+	}
+	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
 	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some a moment later
-		legacyErr = n.introduce(ctx, revision, true, legacyErr)
+		legacyErr = n.initializeAgain(ctx, revision, legacyErr)
 	}
 	if legacyErr == nil || !silent {
 		return legacyErr
@@ -140,22 +145,37 @@ func (n *negotiator) identify(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
+	return fmt.Errorf("%w (and before that, %w)", legacyErr, probeErr)
 }
 
-// introduce begins with initialize, on a new connection if redial says so; before is what came of
-// the last request on the old one.
-func (n *negotiator) introduce(ctx context.Context, revision string, redial bool, before error) error {
-	if redial {
-		if err := n.redial(ctx); err != nil {
-			return fmt.Errorf("%w (the connection before it ended: %w)", err, before)
-		}
+// initializeAgain sends initialize on a new connection, after the old one ended with before. The
+// error has both failures.
+func (n *negotiator) initializeAgain(ctx context.Context, revision string, before error) error {
+	n.log.Debug("the server ended on initialize, asking once more", "because", before)
+	if err := n.replace(ctx, before); err != nil {
+		return err
 	}
-	return n.adoptLegacy(ctx, &legacyEra{revision: revision})
+	if err := n.adoptLegacy(ctx, &legacyEra{revision: revision}); err != nil {
+		return fmt.Errorf("%w (and before that, %w)", err, before)
+	}
+	return nil
 }
 
-// hungUpOn reports whether the server ended the connection in the place of an answer, on the only
-// form of the transport.
+// replace is redial after a connection that ended with before. The error has both failures, or
+// says what to do if the transport has one connection.
+func (n *negotiator) replace(ctx context.Context, before error) error {
+	switch err := n.redial(ctx); {
+	case err == nil:
+		return nil
+	case errors.Is(err, transport.ErrDialedOnce):
+		return fmt.Errorf("%w (some servers end on server/discover: name a revision in Options.Protocol.Revision to leave it out)", before)
+	default:
+		return fmt.Errorf("%w (and before that, %w)", err, before)
+	}
+}
+
+// hungUpOn reports whether the server ended the connection before the handshake was over, on the
+// only form of the transport. A restart has attempts of its own, and [ErrConnectionLost] for it.
 func (n *negotiator) hungUpOn(ctx context.Context, err error) bool {
 	_, tried := errors.AsType[*olderError](err)
 	return errors.Is(err, ErrClosed) && !tried && n.link.Load().exchange == nil && ctx.Err() == nil

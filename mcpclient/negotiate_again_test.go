@@ -1,16 +1,20 @@
 package mcpclient_test
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // A legacy server that refuses server/discover and ends is started again for
@@ -107,6 +111,78 @@ func TestSilentServerThatDies(t *testing.T) {
 		}
 		if _, err := mcpclient.Connect(t.Context(), transport, nil); err == nil || transport.dialed() != 1 {
 			t.Errorf("got %v after %d dials, want an error after 1", err, transport.dialed())
+		}
+	})
+}
+
+// What the second server says does not hide that the first one ended.
+func TestSecondServerThatRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newPeerTransport(t)
+		transport.greet = func(p *peer) {
+			m := p.next()
+			if m.Method == "server/discover" {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+				m = p.next()
+			}
+			if transport.dialed() == 2 {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"another one is running"}}`, m.ID)
+			}
+			_ = p.conn.Close()
+		}
+		_, err := mcpclient.Connect(t.Context(), transport, nil)
+		for _, want := range []string{"server error -32000: another one is running (and before that, initialize: ", "the server closed the connection)"} {
+			if got := fmt.Sprint(err); !strings.Contains(got, want) {
+				t.Errorf("got %q, want %q in it", got, want)
+			}
+		}
+	})
+}
+
+// A transport of one connection is not blamed for the second, which the caller did not make. The
+// error says what the caller can do.
+func TestServerThatDiesOnAPipe(t *testing.T) {
+	for name, answers := range map[string]int{"on server/discover": 0, "on initialize": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pipe, conn := mcpclient.Pipe()
+				p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+				go p.read()
+				go func() {
+					for range answers {
+						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, p.next().ID)
+					}
+					p.next()
+					_ = conn.Close()
+				}()
+				_, err := mcpclient.Connect(t.Context(), pipe, nil)
+				if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), "name a revision in Options.Protocol.Revision") {
+					t.Errorf("got %v, want what the server did", err)
+				}
+			})
+		})
+	}
+}
+
+// A server that was silent, ended, and does not start again: the error has the silence once.
+func TestSilentServerThatDoesNotStartAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		way := newPeerTransport(t)
+		first := make(chan *peer, 1)
+		way.greet = func(p *peer) { p.next(); first <- p }
+		way.fails = func(dial int) error {
+			if dial > 1 {
+				return errors.New("no such program")
+			}
+			return nil
+		}
+		log := slog.New(onceSaid{slog.DiscardHandler, "no modern server", new(sync.Once), func() {
+			_ = (<-first).conn.Close()
+			synctest.Wait()
+		}})
+		_, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Logger: log})
+		if got := fmt.Sprint(err); strings.Count(got, "no answer within") != 1 || !strings.Contains(got, "no such program (and before that, server/discover: ") {
+			t.Errorf("got %q, want both failures once", got)
 		}
 	})
 }
