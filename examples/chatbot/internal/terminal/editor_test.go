@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A note that is printed beside it must not take away why nothing was written.
@@ -66,5 +67,26 @@ func TestEscWithCtrlC(t *testing.T) {
 	}
 	if interrupted != 1 {
 		t.Errorf("got %d interrupts, want 1", interrupted)
+	}
+}
+
+// What is no letter, and what has a text, is one key with Ctrl and Alt: arrows, and AltGr of some keyboards.
+func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
+	m := newModel(&Terminal{output: &output{}}, Options{})
+	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", BaseCode: 'q', Mod: tea.ModCtrl | tea.ModAlt})
+	if m.editor.search.text != "@" {
+		t.Errorf("AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
+	}
+	d := newForm(&screen.Form{Server: "s", Fields: []*mcp.Field{{Name: "mail", Kind: mcp.FieldString}}, Values: map[string]any{}}, nil)
+	m.update(askMsg{d})
+	m.quiet.past = true
+	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})
+	if d.left {
+		t.Error("an arrow left the form")
+	}
+	m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
+	if !d.left {
+		t.Error("Esc with Ctrl-C did not leave the form")
 	}
 }

@@ -140,10 +140,10 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 
 // key takes a key that is the same everywhere, or passes it on.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
-	if k.Mod == tea.ModCtrl|tea.ModAlt { // terminals send the same for Esc and a key with Ctrl, and nothing here has both
+	if escAndCtrl(k) {
 		leave := m.key(tea.KeyPressMsg{Code: tea.KeyEscape})
 		k.Mod = tea.ModCtrl
-		return tea.Sequence(leave, m.key(k))
+		return tea.Batch(leave, m.key(k))
 	}
 	switch k.String() {
 	case "ctrl+c":
@@ -157,6 +157,12 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.ClearScreen
 	}
 	return m.typed(k)
+}
+
+// escAndCtrl reports whether a key may be two, Esc and a letter with Ctrl: most terminals send the
+// same for a letter with Ctrl and Alt. No command here has both.
+func escAndCtrl(k tea.KeyPressMsg) bool {
+	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == "" && k.BaseCode == 0
 }
 
 // typed passes on what the person types. A question takes it only after a moment of quiet:
