@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -21,7 +22,8 @@ type Result struct {
 	Asks []*run.Ask
 
 	// Messages is the history of complete turns: what the run was given and what it added,
-	// without [Options.System]. Give it back with a new human message to go on.
+	// without [Options.System]. Give it back with a new human message to go on: an append makes
+	// a new array.
 	Messages []run.Message
 
 	Spent        run.Spent  // since the run began, its sub-agents included
@@ -44,7 +46,7 @@ func ResultOf(s *run.State) *Result {
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
-		Status: s.Status, Answer: s.Answer, Asks: run.Open(s), Messages: messages, Spent: s.Spent,
+		Status: s.Status, Answer: s.Answer, Asks: run.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
 		StopReason: StopReason(s.Stop), FinishReason: s.Finish, State: s,
 	}
 }

@@ -149,6 +149,22 @@ func TestConversation(t *testing.T) {
 	}
 }
 
+// What a caller appends to the messages of a result reaches neither the run, which has the model's calls behind them,
+// nor another history that begins with them.
+func TestMessagesAreOfTheCaller(t *testing.T) {
+	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
+	got, err := a.Run(t.Context(), human("go"))
+	if err != nil || got.Status != run.Waiting || len(got.Messages) != 1 || len(got.State.History) != 2 {
+		t.Fatalf("got %+v, %v, want a run that waits", got, err)
+	}
+	one := append(got.Messages, run.Text(run.User, "one"))
+	_ = append(got.Messages, run.Text(run.User, "two"))
+	if last := got.State.History[1]; last.Role != run.Assistant || one[1].Parts[0].Text != "one" {
+		t.Errorf("got %v in the run and %v in a history", last, one[1])
+	}
+}
+
 // Without a store a run that waits is JSON, and goes on in another process: with the arguments that were approved, once.
 func TestResumeState(t *testing.T) {
 	ran := ""
