@@ -20,9 +20,9 @@ type Options struct {
 	// none.
 	Media func(mimeType string) bool
 
-	// AppendOnly promises that a history in the same array as the one before has only grown:
-	// to replace a message or to branch, the caller makes a new slice. Encode then does not
-	// look at all messages. Default: it does.
+	// AppendOnly promises that the caller only appends to a history. To replace a message, to
+	// branch or to shorten it, copy it first, as [slices.Clone] does. Encode then skips the
+	// messages that it has written. Default false: Encode compares all messages.
 	AppendOnly bool
 }
 

@@ -219,6 +219,19 @@ func TestEncoderOfBranches(t *testing.T) {
 	}
 }
 
+// An encoder that is promised a history that only grows does not look at what it has written. Another one does.
+func TestEncoderOfReplacedMessages(t *testing.T) {
+	for only, want := range map[bool]string{true: "before", false: "after"} {
+		e := convert.NewEncoder(convert.Options{AppendOnly: only})
+		h := []run.Message{run.Text(run.User, "before"), run.Text(run.Assistant, "yes")}
+		e.Encode("", h)
+		h[0] = run.Text(run.User, "after")
+		if got := lines(e.Encode("", h)); got[0] != `human: "`+want+`"` {
+			t.Errorf("append only %v: got %s, want %s", only, got[0], want)
+		}
+	}
+}
+
 // long is a history of n messages: turns of one call each.
 func long(n int) []run.Message {
 	h := make([]run.Message, 0, n+2000)
