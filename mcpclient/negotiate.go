@@ -90,8 +90,8 @@ func (n *negotiator) recall(ctx context.Context) error {
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
 	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().dead() != nil { // or it died of initialize
 		n.transport = recipe
-		if err := n.redial(ctx); err != nil {
-			return err
+		if again := n.redial(ctx); again != nil {
+			return fmt.Errorf("%w (and before that, %w)", again, err)
 		}
 	}
 	return n.identify(ctx)
@@ -132,12 +132,12 @@ func (n *negotiator) identify(ctx context.Context) error {
 	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some a moment later
 		legacyErr = n.initializeAgain(ctx, revision, legacyErr)
 	}
-	if legacyErr == nil || !silent {
+	if legacyErr == nil || !silent && !redial {
 		return legacyErr
 	}
 	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
-	if refused || mismatch {
+	if silent && (refused || mismatch) {
 		// A modern server that was slow to start refuses initialize, and is ready.
 		again, cancel := context.WithTimeout(ctx, n.probeTimeout)
 		defer cancel()
@@ -145,20 +145,24 @@ func (n *negotiator) identify(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w (and before that, %w)", legacyErr, probeErr)
+	return after(legacyErr, probeErr)
 }
 
-// initializeAgain sends initialize on a new connection, after the old one ended with before. The
-// error has both failures.
+// initializeAgain sends initialize on a new connection, after the old one ended with before.
 func (n *negotiator) initializeAgain(ctx context.Context, revision string, before error) error {
 	n.log.Debug("the server ended on initialize, asking once more", "because", before)
 	if err := n.replace(ctx, before); err != nil {
 		return err
 	}
-	if err := n.adoptLegacy(ctx, &legacyEra{revision: revision}); err != nil {
-		return fmt.Errorf("%w (and before that, %w)", err, before)
+	return after(n.adoptLegacy(ctx, &legacyEra{revision: revision}), before)
+}
+
+// after is the error of a second try. It tells how the first one failed, unless the server ended both.
+func after(err, before error) error {
+	if err == nil || errors.Is(err, ErrClosed) && errors.Is(before, ErrClosed) {
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w (and before that, %v)", err, before)
 }
 
 // replace is redial after a connection that ended with before. The error has both failures, or
@@ -168,7 +172,7 @@ func (n *negotiator) replace(ctx context.Context, before error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, transport.ErrDialedOnce):
-		return fmt.Errorf("%w (some servers end on server/discover: name a revision in Options.Protocol.Revision to leave it out)", before)
+		return fmt.Errorf("%w (some servers end on server/discover: make a new transport, and set Options.Protocol.Revision to %s)", before, legacyRevisions[0])
 	default:
 		return fmt.Errorf("%w (and before that, %w)", err, before)
 	}

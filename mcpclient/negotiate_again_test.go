@@ -44,7 +44,7 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 // The server may end a moment later, with initialize in its hands. That is asked for once
 // more, on one other connection.
 func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
-	for last, want := range map[int]string{1: "", 2: "initialize: transport: connection closed: the server closed the connection"} {
+	for last, want := range map[int]string{1: "", 2: "connect: initialize: transport: connection closed: the server closed the connection"} {
 		synctest.Test(t, func(t *testing.T) {
 			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) {
@@ -66,7 +66,7 @@ func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 			if err == nil {
 				_ = c.Close()
 			}
-			if got := fmt.Sprint(err); transport.dialed() != 2 || (err == nil) != (want == "") || !strings.Contains(got, want) {
+			if got := fmt.Sprint(err); transport.dialed() != 2 || (want == "" && err != nil) || (want != "" && got != want) {
 				t.Errorf("died %d times: got %q after %d dials, want %q after 2", last, got, transport.dialed(), want)
 			}
 		})
@@ -115,23 +115,53 @@ func TestSilentServerThatDies(t *testing.T) {
 	})
 }
 
-// What the second server says does not hide that the first one ended.
+// What the second server says does not hide how the first one ended: on server/discover, or on initialize.
 func TestSecondServerThatRefuses(t *testing.T) {
+	for answers, want := range []string{"server/discover: ", "initialize: "} {
+		synctest.Test(t, func(t *testing.T) {
+			way := newPeerTransport(t)
+			way.greet = func(p *peer) {
+				m := p.next()
+				if way.dialed() == 2 {
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"another one is running"}}`, m.ID)
+				}
+				if way.dialed() == 1 && answers == 1 {
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+					p.next()
+				}
+				_ = p.conn.Close()
+			}
+			_, err := mcpclient.Connect(t.Context(), way, nil)
+			want := "connect: initialize: server error -32000: another one is running (and before that, " + want + "transport: connection closed: the server closed the connection)"
+			if fmt.Sprint(err) != want {
+				t.Errorf("got %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+// A server that is remembered, refuses initialize, ends, and does not start again: the error has its word.
+func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		transport.greet = func(p *peer) {
-			m := p.next()
-			if m.Method == "server/discover" {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
-				m = p.next()
-			}
-			if transport.dialed() == 2 {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"another one is running"}}`, m.ID)
-			}
+		var eras mcpclient.EraCache
+		way := newChangeable(t, "s", "legacy")
+		c, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		way.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the licence is over"}}`, p.next().ID)
 			_ = p.conn.Close()
 		}
-		_, err := mcpclient.Connect(t.Context(), transport, nil)
-		for _, want := range []string{"server error -32000: another one is running (and before that, initialize: ", "the server closed the connection)"} {
+		way.fails = func(dial int) error {
+			if dial > 2 {
+				return errors.New("no such program")
+			}
+			return nil
+		}
+		_, err = mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
+		for _, want := range []string{"no such program (and before that, initialize: ", "the licence is over"} {
 			if got := fmt.Sprint(err); !strings.Contains(got, want) {
 				t.Errorf("got %q, want %q in it", got, want)
 			}
@@ -139,25 +169,43 @@ func TestSecondServerThatRefuses(t *testing.T) {
 	})
 }
 
-// A transport of one connection is not blamed for the second, which the caller did not make. The
-// error says what the caller can do.
+// A transport of one connection is not blamed for the second, which the caller did not make. What the
+// error advises helps.
 func TestServerThatDiesOnAPipe(t *testing.T) {
 	for name, answers := range map[string]int{"on server/discover": 0, "on initialize": 1} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				pipe, conn := mcpclient.Pipe()
-				p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-				go p.read()
-				go func() {
-					for range answers {
-						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, p.next().ID)
+				dial := func(revision string) error {
+					pipe, conn := mcpclient.Pipe()
+					p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+					go p.read()
+					go func() {
+						for n := 0; ; n++ {
+							switch m := p.next(); {
+							case m.Method == "initialize" && n == 0:
+								p.send(handshakeAnswer(m))
+								return
+							case n == answers:
+								_ = conn.Close()
+								return
+							default:
+								p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+							}
+						}
+					}()
+					c, err := mcpclient.Connect(t.Context(), pipe, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+					if err == nil {
+						_ = c.Close()
 					}
-					p.next()
-					_ = conn.Close()
-				}()
-				_, err := mcpclient.Connect(t.Context(), pipe, nil)
-				if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), "name a revision in Options.Protocol.Revision") {
+					return err
+				}
+				err := dial("")
+				const advice = "make a new transport, and set Options.Protocol.Revision to " + mcp.Revision20251125
+				if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), advice) {
 					t.Errorf("got %v, want what the server did", err)
+				}
+				if err := dial(mcp.Revision20251125); err != nil {
+					t.Errorf("as advised: %v", err)
 				}
 			})
 		})
