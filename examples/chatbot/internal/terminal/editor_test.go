@@ -70,11 +70,21 @@ func TestEscWithCtrlC(t *testing.T) {
 	}
 }
 
+// Ctrl-C behind Esc does not wait for the moment that Esc begins at a question.
+func TestEscWithCtrlCAtAQuestion(t *testing.T) {
+	m := newModel(&Terminal{output: &output{}}, Options{})
+	m.update(askMsg{&waiting{done: make(chan struct{})}})
+	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
+	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
+		t.Errorf("got %T, want two commands at once", cmd())
+	}
+}
+
 // What is no letter, and what has a text, is one key with Ctrl and Alt: arrows, and AltGr of some keyboards.
 func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
-	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", BaseCode: 'q', Mod: tea.ModCtrl | tea.ModAlt})
+	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", Mod: tea.ModCtrl | tea.ModAlt})
 	if m.editor.search.text != "@" {
 		t.Errorf("AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
 	}

@@ -162,7 +162,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 // escAndCtrl reports whether a key may be two, Esc and a letter with Ctrl: most terminals send the
 // same for a letter with Ctrl and Alt. No command here has both.
 func escAndCtrl(k tea.KeyPressMsg) bool {
-	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == "" && k.BaseCode == 0
+	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
 // typed passes on what the person types. A question takes it only after a moment of quiet:
