@@ -44,6 +44,7 @@ var layers = []struct {
 	{"internal/private", []string{"golang.org/x/sys"}},
 	{"internal/npmtest", nil},
 	{"internal/pgtest", nil},
+	{"internal/soak", nil},
 	{"internal/proctest", []string{"golang.org/x/sys"}},
 	{"internal/frontmatter", []string{"github.com/goccy/go-yaml"}},
 	{"internal/uritemplate", nil},

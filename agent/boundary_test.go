@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/parallel"
 	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // A run whose process is killed before or after any of its writes ends as an undisturbed one
@@ -47,10 +48,11 @@ func TestEveryBoundary(t *testing.T) {
 	}
 	diff(t, "questions of the undisturbed run", len(want.questions), 10)
 	diff(t, "effects of the undisturbed run", slices.Sorted(maps.Values(want.effects)), slices.Repeat([]int{1}, 17))
+	step := soak.Pick(7, 1)
 	boundaries := make([]bool, 2*maxWrites)
 	var doubts, doubted atomic.Int64
-	parallel.Do((len(boundaries)+6)/boundaryStep, 6, func(i int) {
-		i *= boundaryStep
+	parallel.Do((len(boundaries)+6)/step, 6, func(i int) {
+		i *= step
 		first := life{At: i/2 + 1, Keep: i%2 == 1, By: []string{"", "recover", "advance"}[i%3]}
 		next := life{By: first.By}
 		if repeated := i - len(boundaries); repeated >= 0 { // each process is killed
@@ -72,10 +74,10 @@ func TestEveryBoundary(t *testing.T) {
 		diff(t, name+": questions", got.questions, want.questions)
 	})
 	n := len(slices.DeleteFunc(boundaries, func(killed bool) bool { return !killed }))
-	if n < 180/boundaryStep || n == 2*maxWrites {
-		t.Errorf("the run was killed at %d boundaries, want %d or more, and less than %d", n, 180/boundaryStep, 2*maxWrites)
+	if n < 180/step || n == 2*maxWrites {
+		t.Errorf("the run was killed at %d boundaries, want %d or more, and less than %d", n, 180/step, 2*maxWrites)
 	}
-	if boundaryStep == 1 && (doubts.Load() == 0 || doubted.Load() == 0) {
+	if step == 1 && (doubts.Load() == 0 || doubted.Load() == 0) {
 		t.Errorf("the model was told of %d calls in doubt, and the person asked about %d; want both", doubts.Load(), doubted.Load())
 	}
 
@@ -99,9 +101,10 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 		t.Fatalf("the undisturbed run ends at %q with %q, after %+v", last.Stop, last.Answer, last.Spent)
 	}
 	const most = 80
+	step := soak.Pick(7, 1)
 	var killed, lost atomic.Int64
-	parallel.Do(most/boundaryStep, 6, func(i int) {
-		i *= boundaryStep
+	parallel.Do(most/step, 6, func(i int) {
+		i *= step
 		first := limited
 		first.At, first.Keep = i/2+1, i%2 == 1
 		name := fmt.Sprintf("%d: write %d kept %v", i, first.At, first.Keep)
@@ -128,7 +131,7 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 			}
 		}
 	})
-	if n := killed.Load(); n < 30/boundaryStep || n == most || lost.Load() == 0 {
+	if n := int(killed.Load()); n < 30/step || n == most || lost.Load() == 0 {
 		t.Errorf("the run was killed at %d boundaries, and %d model calls were lost; want 30 or more, and some", n, lost.Load())
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/soak"
 	"github.com/mcpchain/mcpchain/internal/stats"
 )
 
@@ -134,8 +135,9 @@ func allow(t testing.TB, a *agent.Agent, id, ask string) {
 
 // A run that waits for a person is in the store alone: it has no goroutine and no memory.
 func TestManySuspendedRuns(t *testing.T) {
+	suspended := soak.Pick(1000, 10_000)
 	// A store may start and end goroutines of its own, and keeps some memory for all runs together.
-	const most, few = min(2<<20, suspended*800), suspended / 100
+	most, few := min(uint64(2<<20), uint64(suspended)*800), suspended/100
 	for _, s := range []struct {
 		name string
 		open func(testing.TB) run.Store

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // step is a call of a store. After a synced one, a power cut loses nothing of it.
@@ -127,7 +128,7 @@ func TestPowerCut(t *testing.T) {
 				want[k] = append(want[k], content(t, s, k))
 			}
 		}
-		for cut := 1; cut <= whole.changes; cut++ {
+		for cut := 1; cut <= whole.changes; cut += soak.Pick(5, 1) {
 			for fate := range fates {
 				d := newDisk()
 				d.cut = cut

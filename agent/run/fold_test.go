@@ -8,18 +8,20 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // TestFold makes random runs. After each record the state is the same if the records
 // come from JSON, and if the state itself does. No record is changed by a fold.
 func TestFold(t *testing.T) {
 	kinds := map[string]int{}
+	seeds := soak.Pick[uint64](500, 10_000)
 	for seed := range seeds {
 		if err := foldBothWays(seed, kinds); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
-	if seeds >= 10_000 && len(kinds) != 21 { // fewer seeds may miss a rare one
+	if soak.Whole() && len(kinds) != 21 { // fewer seeds may miss a rare one
 		t.Errorf("got records of %d kinds, want all 21: %v", len(kinds), kinds)
 	}
 }

@@ -35,6 +35,9 @@ func inFile(t testing.TB) run.Store {
 	return store
 }
 
+// users is how many people use the page at the same time.
+const users = 200
+
 // together has all users do something at the same time.
 func together(do func(user string, i int)) {
 	var wg sync.WaitGroup

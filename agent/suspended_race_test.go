@@ -1,6 +1,0 @@
-//go:build race
-
-package agent_test
-
-// suspended is how many runs TestManySuspendedRuns suspends.
-const suspended = 1000

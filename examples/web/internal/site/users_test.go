@@ -1,5 +1,0 @@
-//go:build !race
-
-package site_test
-
-const users = 200
