@@ -19,6 +19,7 @@ func npmPeers(t *testing.T) *npmtest.Set {
 // all three transports. It does not declare changes of its list of tools, so
 // the client does not listen for them.
 func TestFastMCP(t *testing.T) {
+	t.Parallel()
 	set := npmPeers(t)
 	program := set.Path("fastmcp.mjs")
 	p := peer{name: "fastmcp", visits: true, silent: []mcp.ChangeKind{mcp.ToolsChanged}}

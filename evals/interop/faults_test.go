@@ -85,6 +85,7 @@ func faulty(t *testing.T, opts *mcpclient.Options) *mcpclient.Client {
 // TestServerDies: if the server's process ends, a call fails at once and its
 // error describes the end.
 func TestServerDies(t *testing.T) {
+	t.Parallel()
 	c := faulty(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -106,6 +107,7 @@ func TestServerDies(t *testing.T) {
 
 // TestServerKilled does the same with a server killed from outside.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	c := faulty(t, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}})
 	done := make(chan error, 1)
 	go func() {
@@ -124,6 +126,7 @@ func TestServerKilled(t *testing.T) {
 // TestEndlessLine: 100 MiB without a newline fail their call, within the bound
 // of a message, and the session continues.
 func TestEndlessLine(t *testing.T) {
+	t.Parallel()
 	written := make(chan struct{})
 	c := faulty(t, &mcpclient.Options{
 		Protocol:       mcpclient.Protocol{Revision: mcp.Revision20251125},
@@ -150,6 +153,7 @@ func TestEndlessLine(t *testing.T) {
 
 // TestResponseCut: a response cut in the middle fails only its call.
 func TestResponseCut(t *testing.T) {
+	t.Parallel()
 	server := goServer(t.Context())
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
 	var cut sync.Map
@@ -190,6 +194,7 @@ func TestResponseCut(t *testing.T) {
 
 // TestCloseUnderCalls closes a client in the middle of 100 calls.
 func TestCloseUnderCalls(t *testing.T) {
+	t.Parallel()
 	transports := map[string]func(t *testing.T) *mcpclient.Client{
 		"stdio": func(t *testing.T) *mcpclient.Client { return faulty(t, nil) },
 		"http": func(t *testing.T) *mcpclient.Client {

@@ -60,6 +60,7 @@ var forced = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revisi
 // Its tools send requests: in the modern era they fail, with a forced revision
 // they work.
 func TestGoSDKExamples(t *testing.T) {
+	t.Parallel()
 	server := goExamples(t, goSDKExamples, "server/everything")["server/everything"]
 	calls := []asking{
 		{"greet", map[string]any{"name": "Ada"}, "Hi Ada"},
@@ -88,6 +89,7 @@ func TestGoSDKExamples(t *testing.T) {
 // TestMCPGoExamples has example servers of mcp-go as its peers. They send
 // requests. One of them prints received messages to its standard output.
 func TestMCPGoExamples(t *testing.T) {
+	t.Parallel()
 	servers := goExamples(t, markExamples, "everything", "sampling_server", "roots_server", "elicitation")
 	t.Run("everything", func(t *testing.T) {
 		asks(t, servers["everything"], forced, []asking{

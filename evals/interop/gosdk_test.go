@@ -217,6 +217,7 @@ func serveGo() int {
 // TestGoSDK has the server of the official Go SDK as its peer. Over HTTP that
 // server speaks the modern era only if it is stateless.
 func TestGoSDK(t *testing.T) {
+	t.Parallel()
 	stateless := &sdk.StreamableHTTPOptions{Stateless: true}
 	t.Run("probed", func(t *testing.T) {
 		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), "", mcp.Revision20260728) })

@@ -43,6 +43,7 @@ func markSSE(t *testing.T) (url string) {
 // subscription, so that they have no receiver: there the test only checks that
 // the server accepts the subscription. Over HTTP+SSE it cannot send requests.
 func TestMCPGo(t *testing.T) {
+	t.Parallel()
 	legacy := peer{name: "mcp-go", looseProgress: true}
 	modern, modernStdio, sse := legacy, legacy, legacy
 	modern.silent = []mcp_.ChangeKind{mcp_.ResourceUpdated}

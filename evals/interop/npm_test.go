@@ -30,6 +30,7 @@ func npmServers(t *testing.T) *npmtest.Set {
 // TestServerEverything has the reference server of the protocol as its peer. It
 // speaks 2025-11-25 over stdio and Streamable HTTP.
 func TestServerEverything(t *testing.T) {
+	t.Parallel()
 	set := npmServers(t)
 	t.Run("stdio", func(t *testing.T) {
 		everything(t, &mcpclient.Command{Path: set.Node(), Args: []string{set.Module(everythingProgram), "stdio"}})
@@ -42,6 +43,7 @@ func TestServerEverything(t *testing.T) {
 // TestServerEverythingForgetsSession replaces the server by another one. That
 // one answers 400 to the session of the first.
 func TestServerEverythingForgetsSession(t *testing.T) {
+	t.Parallel()
 	set := npmServers(t)
 	var current atomic.Pointer[httputil.ReverseProxy]
 	restart := func() {

@@ -23,6 +23,7 @@ const pdfProgram = "@modelcontextprotocol/server-pdf/dist/index.js"
 // HTTP: it reads a file in pieces, shows a user interface of megabytes, and has a
 // tool that waits.
 func TestPDF(t *testing.T) {
+	t.Parallel()
 	set := npmPeers(t)
 	file := filepath.Join(realDir(t), "page.pdf")
 	if err := os.WriteFile(file, onePage(), 0o600); err != nil {

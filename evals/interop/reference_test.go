@@ -89,6 +89,7 @@ func realDir(t *testing.T) string {
 // TestFilesystem has the reference server for files as its peer. It asks for
 // the client's roots, and works only in these.
 func TestFilesystem(t *testing.T) {
+	t.Parallel()
 	outside, inside := realDir(t), realDir(t)
 	root := (&url.URL{Scheme: "file", Path: filepath.ToSlash(inside)}).String()
 	r := connectReference(t, "server-filesystem", nil, []string{outside}, &mcpclient.Options{
@@ -141,6 +142,7 @@ type graph struct {
 // TestMemory has the reference server with a knowledge graph as its peer, and
 // watches its resource.
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, nil)
 	const resource = "memory://knowledge-graph"
 	sub, err := r.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: []string{resource}})
@@ -178,6 +180,7 @@ func TestMemory(t *testing.T) {
 // TestSequentialThinking has the reference server for a chain of thoughts as
 // its peer.
 func TestSequentialThinking(t *testing.T) {
+	t.Parallel()
 	r := connectReference(t, "server-sequential-thinking", nil, nil, nil)
 	type thought struct {
 		Thought           string `json:"thought"`

@@ -25,6 +25,7 @@ func goSSE(t *testing.T) string {
 // TestGoSDKOverSSE has the official Go SDK's server of the oldest HTTP
 // transport as its peer, with SSE, and with HTTP by its fallback.
 func TestGoSDKOverSSE(t *testing.T) {
+	t.Parallel()
 	p := peer{name: "go-sdk"}
 	t.Run("direct", func(t *testing.T) {
 		scenario(t, p, &mcpclient.SSE{URL: goSSE(t)}, mcp.Revision20241105, mcp.Revision20241105)
@@ -36,12 +37,14 @@ func TestGoSDKOverSSE(t *testing.T) {
 
 // TestServerEverythingOverSSE has the reference server as its peer.
 func TestServerEverythingOverSSE(t *testing.T) {
+	t.Parallel()
 	everything(t, &mcpclient.SSE{URL: everythingAt(t, npmServers(t), "sse", "/sse")})
 }
 
 // TestGoSDKForgetsSession replaces the official Go SDK's server by a new one
 // without the old sessions.
 func TestGoSDKForgetsSession(t *testing.T) {
+	t.Parallel()
 	var current atomic.Pointer[sdk.StreamableHTTPHandler]
 	restart := func() {
 		server := goServer(t.Context())

@@ -81,6 +81,7 @@ func referenceServer(t *testing.T, name string, args ...string) mcpclient.Transp
 // testdata/tools. Tests of other packages read these lists. The flag -update
 // rewrites them.
 func TestToolLists(t *testing.T) {
+	t.Parallel()
 	for name, transport := range toolServers(t) {
 		t.Run(name, func(t *testing.T) {
 			ctx, c := connect(t, transport, mcpclient.Options{})

@@ -40,6 +40,7 @@ func typescriptHTTP(t *testing.T) mcpclient.Transport {
 
 // TestTypeScriptSDK has a server on the official SDK for TypeScript as its peer.
 func TestTypeScriptSDK(t *testing.T) {
+	t.Parallel()
 	p := peer{name: "typescript-sdk"}
 	const revision = mcp.Revision20260728
 	t.Run("probed", func(t *testing.T) {

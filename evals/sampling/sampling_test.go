@@ -93,6 +93,7 @@ func (b *bench) wantRefused(t *testing.T, err error, reason string) {
 
 // TestEndToEnd makes every server ask every host.
 func TestEndToEnd(t *testing.T) {
+	t.Parallel()
 	for _, a := range askers() {
 		t.Run(a.name, func(t *testing.T) {
 			t.Run("own host", func(t *testing.T) {

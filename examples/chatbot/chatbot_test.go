@@ -17,11 +17,13 @@ import (
 )
 
 func TestOneLine(t *testing.T) {
+	t.Parallel()
 	converse(t, "What is 17 plus 25?\n", "-yes").check(t, "The result: 17 + 25 = 42.\n", 0,
 		"this is a demo model that follows fixed rules", "server demo: 7 tools", `→ demo add {"a":17,"b":25}`, "← demo add: 17 + 25 = 42")
 }
 
 func TestConversation(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	converse(t, `What is 17 plus 25, and what 6 times 7?
 
@@ -100,6 +102,7 @@ func readTrace(t *testing.T, path string) []map[string]any {
 }
 
 func TestTraceIsAppended(t *testing.T) {
+	t.Parallel()
 	path := write(t, "trace.jsonl", `{"event":"old"}`+"\n")
 	converse(t, "", "-trace", path, "-prompt", "hello")
 	records := readTrace(t, path)
@@ -109,6 +112,7 @@ func TestTraceIsAppended(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
+	t.Parallel()
 	o := converse(t, "What is 17 plus 25?\n")
 	o.check(t, o.stdout, 1,
 		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
@@ -119,6 +123,7 @@ func TestDenied(t *testing.T) {
 }
 
 func TestDeclinedForm(t *testing.T) {
+	t.Parallel()
 	const declined = "No table was booked: the guest did not fill in the form (decline).\n"
 	const failed = "\nchatbot: 1 form declined, because no person could be asked and -answer did not complete it; see above\n"
 	converse(t, "Book a table\n", "-yes").check(t, declined, 1, failed,
@@ -133,11 +138,13 @@ func TestDeclinedForm(t *testing.T) {
 
 // A value in the question is not asked for.
 func TestBookingForSoMany(t *testing.T) {
+	t.Parallel()
 	converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30").check(t,
 		"Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, `→ demo book_table {"people":4}`)
 }
 
 func TestPipedCommands(t *testing.T) {
+	t.Parallel()
 	o := converse(t, "/tools\n/read demo://menu\n/etc/hosts, what is it?\n")
 	o.check(t, o.stdout, 0, "\ndemo://menu of the server demo:\n")
 	for _, want := range []string{"add (demo) Adds two numbers.\n", "Lemon tart", "I am a demo model"} {
@@ -154,6 +161,7 @@ func TestPipedCommands(t *testing.T) {
 }
 
 func TestRevision(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"new": "good", "old": "good"})
 	converse(t, "", "-config", path, "-revision", "old=2025-11-25", "-yes", "-prompt", "call old__add {\"a\":1,\"b\":2}").check(t,
 		"The result: 1 + 2 = 3.\n", 0, "server new: 7 tools, protocol revision 2026-07-28\n", "server old: 7 tools, protocol revision 2025-11-25\n")
@@ -162,10 +170,12 @@ func TestRevision(t *testing.T) {
 }
 
 func TestPrompt(t *testing.T) {
+	t.Parallel()
 	converse(t, "ignored\n", "-yes", "-prompt", "What is 2 times 21?").check(t, "The result: 2 × 21 = 42.\n", 0)
 }
 
 func TestWrongUsage(t *testing.T) {
+	t.Parallel()
 	converse(t, "", "-nonsense").check(t, "", 2, "chatbot: flag provided but not defined: -nonsense; -help lists the flags\n")
 	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
 		t.Errorf("help: got %+v", o)
@@ -174,6 +184,7 @@ func TestWrongUsage(t *testing.T) {
 
 // A whole file that is wrong ends with the status of a wrong command line. A trace that cannot be written does not.
 func TestBadConfig(t *testing.T) {
+	t.Parallel()
 	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
 	o := converse(t, "hello\n", "-config", path)
 	o.check(t, "", 2)
@@ -191,6 +202,7 @@ func TestBadConfig(t *testing.T) {
 // A server with a mistake in the file is named, with the place, and the others
 // work.
 func TestServersThatAreWrittenWrong(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -218,6 +230,7 @@ func TestServersThatAreWrittenWrong(t *testing.T) {
 }
 
 func TestServersThatDoNotStart(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
 		"this is a demo model", "server good: 7 tools", "left out: "+path+`:1: server "broken": the program "`, `" came to its end: exit status 3; it wrote to stderr:`+"\n  reading the settings\n  no database at /var/db\n")
@@ -234,11 +247,13 @@ func TestServersThatDoNotStart(t *testing.T) {
 }
 
 func TestNoisyServer(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"loud": "noise"})
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0)
 }
 
 func TestHugeResult(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"big": "huge"})
 	converse(t, "call huge\nWhat is 1 plus 2?\n", "-yes", "-config", path).check(t,
 		"The tool huge says: Error: the tool ran, but its result is too large to be received\nThe result: 1 + 2 = 3.\n", 0,
@@ -247,6 +262,7 @@ func TestHugeResult(t *testing.T) {
 
 // Each death of a server is told once, and so is each return.
 func TestServerThatVanishes(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-yes", "-config", configure(t, map[string]string{"frail": "vanish"}))
 	defer time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() }).Stop()
 	p.say("call vanish")
@@ -302,6 +318,7 @@ func TestWedgedServer(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
+	t.Parallel()
 	o := converse(t, `call add {"a": [], "c": 3}`+"\ncall nothing {}\nWhat is 1 plus 2?\n", "-yes")
 	o.check(t, o.stdout, 0, "✗ demo add: ")
 	for _, want := range []string{`"b"`, `there is no tool named "nothing".`, "1 + 2 = 3"} {
@@ -312,6 +329,7 @@ func TestWrongArguments(t *testing.T) {
 }
 
 func TestEndpoint(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(demomodel.Handler())
 	defer server.Close()
 	o := converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", server.URL+"/v1/", "-model", "some-model")
@@ -323,6 +341,7 @@ func TestEndpoint(t *testing.T) {
 
 // A pipe continues after a failed turn, and fails at the end.
 func TestEndpointThatRefuses(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL + "/v1"
 	server.Close()
@@ -335,6 +354,7 @@ func TestEndpointThatRefuses(t *testing.T) {
 }
 
 func TestEndpointWithoutVersion(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(demomodel.Handler())
 	defer server.Close()
 	converse(t, "", "-base-url", server.URL, "-model", "m", "-prompt", "one").check(t, "", 1,
@@ -352,6 +372,7 @@ func errorLines(stderr string) []string {
 }
 
 func TestEndpointThatTalksGarbage(t *testing.T) {
+	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>Welcome</html>") },
 		"half a stream": func(w http.ResponseWriter, _ *http.Request) {
@@ -381,6 +402,7 @@ func TestEndpointThatTalksGarbage(t *testing.T) {
 }
 
 func TestLongLine(t *testing.T) {
+	t.Parallel()
 	converse(t, strings.Repeat("x", 1<<20+1)+"\nWhat is 1 plus 2?\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
 		"error: a line of input has more than 1048576 bytes and was skipped")
 }

@@ -24,6 +24,7 @@ func holds(t *testing.T, got string, want ...string) {
 }
 
 func TestHelpIsOneScreen(t *testing.T) {
+	t.Parallel()
 	o := converse(t, "/help\n")
 	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
 	if len(lines) > 23 {
@@ -38,6 +39,7 @@ func TestHelpIsOneScreen(t *testing.T) {
 
 // Tools are found by a pattern, and shown with what they take and what the server claims.
 func TestToolCommands(t *testing.T) {
+	t.Parallel()
 	o := converse(t, "/tools *a*d\n/tool weather\n/tool book_table\n", "-yes")
 	o.check(t, `add (demo) Adds two numbers.
 weather of the server demo
@@ -69,6 +71,7 @@ Arguments:
 
 // The list of servers says how each is reached and why one is not there; one is restarted.
 func TestServersCommand(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"fine": "good", "broken": "crash"})
 	o := converse(t, "/servers\n/servers restart fine\n/servers restart broken\n/servers\n/servers restart other\n/servers stop\nWhat is 1 plus 2?\n", "-config", path, "-yes")
 	o.check(t, o.stdout, 1, "error: "+path+":1: server \"broken\": the program \"", "no database at /var/db",
@@ -83,6 +86,7 @@ func TestServersCommand(t *testing.T) {
 
 // A server that dies is started again, with a word about both.
 func TestServerComesBack(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-config", configure(t, map[string]string{"frail": "vanish"}), "-yes")
 	p.say("call vanish")
 	p.await(p.stderr, "lost the server frail, and start it again: ")
@@ -127,6 +131,7 @@ func models(t *testing.T, list string) (url string, asked func() []string) {
 }
 
 func TestModelCommand(t *testing.T) {
+	t.Parallel()
 	url, asked := models(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
 	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
 	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
@@ -140,6 +145,7 @@ func TestModelCommand(t *testing.T) {
 
 // A model of the file is asked at its own endpoint, with its own key.
 func TestModelOfAnotherEndpoint(t *testing.T) {
+	t.Parallel()
 	here, _ := models(t, `{"data":[{"id":"small"}]}`)
 	there, asked := models(t, "{}")
 	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","context":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"},"secret":{"baseUrl":"http://me:secret@127.0.0.1:1/v1","model":"y"}}}`)
@@ -151,6 +157,7 @@ func TestModelOfAnotherEndpoint(t *testing.T) {
 }
 
 func TestUsageCommand(t *testing.T) {
+	t.Parallel()
 	prices := write(t, "prices.json", `{"date":"2026-11-22","models":[{"model":"small*","currency":"USD","input":2000000,"output":10000000}]}`)
 	url, _ := models(t, "{}")
 	converse(t, "hello\nhello\n/usage\n/clear\n/usage\n", "-base-url", url, "-model", "small", "-prices", prices, "-config", configure(t, nil)).check(t,
@@ -167,6 +174,7 @@ the conversation: 0 model calls, 0 tokens in, 0 out
 }
 
 func TestSaveCommand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	md, raw := filepath.Join(dir, "a.md"), filepath.Join(dir, "a.json")
 	converse(t, "/save "+md+"\nWhat is 1 plus 2?\n/save "+md+"\n/save "+md+"\n/save "+raw+"\n/save a.txt\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
@@ -194,6 +202,7 @@ func TestSaveCommand(t *testing.T) {
 
 // The last question goes with all that followed: the model hears of neither.
 func TestUndoCommand(t *testing.T) {
+	t.Parallel()
 	url, _ := models(t, "{}")
 	o := converse(t, "/undo\nhello there\nWhat is 1 plus 2?\n/undo\nWhat did I ask before?\n/undo\n/undo\n/undo\n", "-yes")
 	o.check(t, o.stdout, 1, "error: there is no question to forget\n",
@@ -210,6 +219,7 @@ func TestUndoCommand(t *testing.T) {
 
 // A server's skills are listed, and the model is told of them.
 func TestSkills(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"office": "skilled"})
 	system, o := instructed(t, "-config", path)
 	holds(t, system, "- pdf (server office): Fills forms.\n")
@@ -220,11 +230,13 @@ func TestSkills(t *testing.T) {
 }
 
 func TestPromptWithoutArguments(t *testing.T) {
+	t.Parallel()
 	converse(t, "/prompt evening\n").check(t, "", 1, "error: the prompt evening needs city, as in city=…\n")
 }
 
 // The person is told if the model gets less of the conversation.
 func TestCompactionIsAnnounced(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}`)
 	}))

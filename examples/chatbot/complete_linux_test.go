@@ -13,6 +13,7 @@ const tab, arrowDown, ctrlR, esc = "\t", "\x1b[B", "\x12", "\x1b"
 // Tab completes commands, prompts with their arguments, and what an @ names; a list takes
 // the arrows.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "-yes")
 	cmd.Dir = t.TempDir()
 	for name, text := range map[string]string{"plan one.md": "alpha", "plan two.md": "The file says 17 plus 25.\x1b[2J", ".hidden": "x"} {
@@ -64,6 +65,7 @@ func TestCompletion(t *testing.T) {
 // With several servers Tab names the server of a prompt or a resource. Tools, models, conversations and files
 // complete the commands that take them.
 func TestCompletionOfCommands(t *testing.T) {
+	t.Parallel()
 	url, _ := models(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
 	file := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+url+`","model":"distant"}}}`)
 	cmd := command(t, "-yes", "-config", configure(t, map[string]string{"one": "good", "two": "good"}), "-base-url", url, "-model", "small", "-models", file)
@@ -91,6 +93,7 @@ func TestCompletionOfCommands(t *testing.T) {
 
 // Ctrl-R looks for what was entered before.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t, "-yes")
 	m.enter("you ›", "What is 1 plus 2?\r")
 	m.await("1 + 2 = 3")
@@ -115,6 +118,7 @@ func TestSearch(t *testing.T) {
 // Ctrl-G opens the person's editor with what is typed, and takes what it wrote. An editor that cannot
 // be started is named, and what was typed stays.
 func TestEditor(t *testing.T) {
+	t.Parallel()
 	script := filepath.Join(t.TempDir(), "editor")
 	const text = "#!/bin/sh\nsed -e 's/draft/What is 1 plus 2?/' -e 's/$/\033[2J/' \"$2\" > \"$2.new\" && mv \"$2.new\" \"$2\"\nprintf '\\nand why?\\n' >> \"$2\"\n"
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
@@ -147,6 +151,7 @@ func TestEditor(t *testing.T) {
 
 // The person's editor has the terminal, and ends with the program.
 func TestEditorEndsWithTheProgram(t *testing.T) {
+	t.Parallel()
 	script, drafts := filepath.Join(t.TempDir(), "editor"), t.TempDir()
 	const text = "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo 'has the terminal'\nexec sleep 1000\n"
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {

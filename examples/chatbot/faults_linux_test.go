@@ -49,6 +49,7 @@ func (m *emulator) leave() {
 
 // A page is opened by the person, who says when it is done.
 func TestPageOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes"))
 	m.enter("you ›", "call visit\r")
 	m.enter("[y]es", "y")
@@ -61,6 +62,7 @@ func TestPageOnScreen(t *testing.T) {
 
 // A page of a server's error is the same to the person, whose word makes the call once more.
 func TestPageOfAnErrorOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes", "-revision", "2025-11-25"))
 	m.enter("you ›", "call contract\r")
 	m.enter("[y]es", "y")
@@ -75,6 +77,7 @@ func TestPageOfAnErrorOnScreen(t *testing.T) {
 
 // What a server asks of the model is shown whole, and so is the reply before the server gets it.
 func TestSamplingOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›", "Summarize: Go is small. It is fun.\r")
 	m.enter("Allow it?  [y]es", "y")
@@ -89,6 +92,7 @@ func TestSamplingOnScreen(t *testing.T) {
 
 // Questions fit into 60 columns.
 func TestNarrow(t *testing.T) {
+	t.Parallel()
 	m := openScreenWide(t, 60, command(t))
 	m.enter("you ›", "Book a table for 4 at The Restaurant At The End Of The Universe\r")
 	m.await("Allow it?  [y]es")
@@ -104,6 +108,7 @@ func TestNarrow(t *testing.T) {
 
 // Tables and tabs keep their shape in 60 columns.
 func TestNarrowMarkdown(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, answering(t, "| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
 	m := openScreenWide(t, 60, cmd)
 	m.enter("you ›", "Show me\r")
@@ -116,6 +121,7 @@ func TestNarrowMarkdown(t *testing.T) {
 
 // A server that dies is told of once, and so is its return.
 func TestDeathOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"vanish"}, "-yes"))
 	m.enter("you ›", "call vanish\r")
 	m.await("the server vanish is back")
@@ -135,6 +141,7 @@ func TestDeathOnScreen(t *testing.T) {
 
 // A result of 10 MiB is a line or two on the screen, and the conversation goes on.
 func TestBigResult(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"big"}, "-yes"))
 	m.enter("you ›", "call big\r")
 	m.until("the result is there", func(string) bool {
@@ -147,6 +154,7 @@ func TestBigResult(t *testing.T) {
 
 // Of eight servers three can be used: the others say why not, and the tools are found.
 func TestManyServers(t *testing.T) {
+	t.Parallel()
 	cmd := here(t, map[string]any{
 		"missing": map[string]any{"command": "no-such-program"},
 		"typo":    map[string]any{"comand": "x"},
@@ -165,6 +173,7 @@ func TestManyServers(t *testing.T) {
 
 // Reasoning is folded, and shown on demand.
 func TestReasoningOnScreen(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, delta := range []string{`{"reasoning_content":"First I add.\nThen "}`, `{"reasoning_content":"I stop.\u001b[2J"}`, `{"content":"It is 42."}`} {
@@ -189,6 +198,7 @@ func TestReasoningOnScreen(t *testing.T) {
 
 // A prompt whose arguments are missing asks for them.
 func TestPromptAsksForArguments(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›", "/prompt evening\r")
 	m.await("┃ city")

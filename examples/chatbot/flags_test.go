@@ -31,6 +31,7 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestFlags(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		args []string
 		env  func(string) string
@@ -82,6 +83,7 @@ func TestFlags(t *testing.T) {
 }
 
 func TestUsageErrors(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		args string
 		want string
@@ -110,6 +112,7 @@ func TestUsageErrors(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	var help strings.Builder
 	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v, want flag.ErrHelp", err)
@@ -122,6 +125,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestPublicURL(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"https://user:pass@host/v1?key=secret#x": "https://host/v1",
 		"user:pass@host:1/v1":                    "host:1/v1",
@@ -135,6 +139,7 @@ func TestPublicURL(t *testing.T) {
 
 // The commands of the README work, and the piped questions are answered.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +166,7 @@ func TestReadme(t *testing.T) {
 
 // A model of the file goes by its name there, with its own endpoint and key.
 func TestModelOfTheFile(t *testing.T) {
+	t.Parallel()
 	path := write(t, "models.json", `{"default": "small", "models": {
 		"small": {"baseUrl": "http://small/v1/", "model": "s", "context": 8192}, "big": {"baseUrl": "https://big/v1", "model": "b", "apiKey": "${BIG}"}}}`)
 	for name, tt := range map[string]struct {

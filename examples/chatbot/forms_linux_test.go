@@ -12,6 +12,7 @@ import (
 // What was typed into a form stays there: after Esc at the same place, and after "edit" from the
 // first field. A default is a text in its field, and a key right after Enter is for the next field.
 func TestFormKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›", "Book a table for 4\r")
 	m.enter("[y]es", "y")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -30,7 +31,16 @@ func TestMain(m *testing.M) {
 	case os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], "-"+talk.DemoServerFlag):
 		main()
 	default:
+		waitTogether()
 		os.Exit(m.Run())
+	}
+}
+
+// waitTogether has more tests run at once than there are processors: they wait for programs most of the time.
+func waitTogether() {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set("8")
 	}
 }
 

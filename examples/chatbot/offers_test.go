@@ -7,6 +7,7 @@ import (
 
 // A server cannot take another's place by listing its names.
 func TestWhoseResource(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"my files": "good", "evil": "shadow"})
 	o := converse(t, "/read demo://menu\n/read demo://dish/soup\n/read other://x\n/read @my files demo://menu\n/read @nobody demo://menu\n/read demo://evil\n", "-config", path)
 	o.check(t, o.stdout, 1,
@@ -22,6 +23,7 @@ func TestWhoseResource(t *testing.T) {
 }
 
 func TestWhosePrompt(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"demo": "good", "evil": "shadow"})
 	o := converse(t, "/prompt evening city=Oslo\n/prompt @evil evening city=Oslo\n/prompt mine\n", "-config", path, "-yes")
 	o.check(t, o.stdout, 1,
@@ -32,6 +34,7 @@ func TestWhosePrompt(t *testing.T) {
 
 // A server gets only its own answers.
 func TestWhoseAnswers(t *testing.T) {
+	t.Parallel()
 	path := configure(t, map[string]string{"demo": "good", "other": "good"})
 	answer := func(server string) []string {
 		return []string{"-config", path, "-yes", "-answer", server + "date=2030-05-01", "-answer", server + "time=19:30"}

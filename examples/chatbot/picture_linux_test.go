@@ -15,6 +15,7 @@ import (
 // TestPicture holds the picture of the README against a conversation. With -update it is
 // drawn anew.
 func TestPicture(t *testing.T) {
+	t.Parallel()
 	cmd := command(t)
 	cmd.Env = append(cmd.Env, "NO_COLOR=")
 	m := openScreenOf(t, cmd)

@@ -26,6 +26,7 @@ func (m *emulator) home() string {
 
 // An edit is shown as a diff before it is allowed, and its result, too.
 func TestEditOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop"}))
 	m.enter("you ›", `call edit_file {"path":"a.go","old_string":"func main() {\n\tprintln(1)\n}","new_string":"func main() {\n\tprintln(2)\n\tprintln(\"\u001b[2J\")\n}"}`+"\r")
 	m.await("Allow it?  [y]es")
@@ -38,6 +39,7 @@ func TestEditOnScreen(t *testing.T) {
 
 // A long result is folded; all of it comes on demand, a page at a time.
 func TestShow(t *testing.T) {
+	t.Parallel()
 	cmd := here(t, nil, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "/show\r")
@@ -75,6 +77,7 @@ func (m *emulator) atTheBottom() {
 // A paragraph that is nearly as long as the screen stands there whole when it is over, with the prompt
 // at the end of the screen.
 func TestLongParagraph(t *testing.T) {
+	t.Parallel()
 	m := openScreenSized(t, 80, 40, here(t, nil, []string{"workshop"}, "-yes"))
 	m.enter("you ›", "call lines\r")
 	m.await("bot ›")
@@ -91,6 +94,7 @@ func TestLongParagraph(t *testing.T) {
 // A picture is saved, and drawn on a terminal that says that it can. Nothing of the server's file
 // goes there.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		env, answer string
 		begin, end  string
@@ -139,6 +143,7 @@ func TestPictures(t *testing.T) {
 
 // Several calls have a bar each. After the window is narrower all fits into it.
 func TestProgressOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop", "workshop"}, together(t)...))
 	m.enter("you ›", "Go both ways\r")
 	m.await("5/10 two")
@@ -157,6 +162,7 @@ func TestProgressOnScreen(t *testing.T) {
 // A program that is killed in the middle of a call goes on with the turn. The call may have acted: it
 // is not made again, and the model is told.
 func TestContinueInACall(t *testing.T) {
+	t.Parallel()
 	cmd := here(t, nil, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", `call hold {"of":"the way"}`+"\r")
@@ -173,6 +179,7 @@ func TestContinueInACall(t *testing.T) {
 
 // What the commands show of servers and tools.
 func TestServersAndToolsOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop", "crash"}))
 	m.enter("you ›\n", "/servers\r")
 	m.await("workshop (stdio")
@@ -185,6 +192,7 @@ func TestServersAndToolsOnScreen(t *testing.T) {
 
 // A tool takes a line of the list, whatever its description.
 func TestToolsOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›\n", "/tools\r")
 	m.await("weather (demo)")
@@ -201,6 +209,7 @@ func TestToolsOnScreen(t *testing.T) {
 
 // A paste of several lines stands as one question, with its tabs and without its sequences.
 func TestPasteOnScreen(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"))
 	m.await("line two")
@@ -241,6 +250,7 @@ func readPNG(t *testing.T, payload string) image.Image {
 
 // Sounds, and what is no picture, are saved by their content; a terminal is not asked for them.
 func TestSounds(t *testing.T) {
+	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop"}, "-yes"))
 	m.enter("you ›", "call sounds\r")
 	m.await("saved, 12 B:")

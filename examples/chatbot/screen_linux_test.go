@@ -243,6 +243,7 @@ func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
 // The keys of an editor work, and what was entered comes back, also in the next run.
 func TestEditing(t *testing.T) {
+	t.Parallel()
 	cmd := command(t)
 	home := cmd.Env
 	m := openScreenOf(t, cmd)
@@ -275,6 +276,7 @@ func TestEditing(t *testing.T) {
 // An approval can be edited, and what is always allowed is so in the next run, for the
 // same definition.
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	cmd := command(t)
 	env := cmd.Env
 	m := openScreenOf(t, cmd)
@@ -306,6 +308,7 @@ func TestApproval(t *testing.T) {
 
 // A program that was killed goes on where it waited: with the approval, and with the form.
 func TestContinue(t *testing.T) {
+	t.Parallel()
 	cmd := command(t)
 	env := cmd.Env
 	m := openScreenOf(t, cmd)
@@ -346,6 +349,7 @@ func TestContinue(t *testing.T) {
 
 // The newest conversation is that of the folder in which the program starts.
 func TestContinueInAFolder(t *testing.T) {
+	t.Parallel()
 	home, one, two := command(t).Env, t.TempDir(), t.TempDir()
 	open := func(folder string, args ...string) *emulator {
 		cmd := command(t, args...)
@@ -391,6 +395,7 @@ func (m *emulator) kill() {
 
 // A paste of several lines is one question, and none of its characters is a key.
 func TestPaste(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	m := openScreen(t, "-trace", path)
 	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"))
@@ -415,6 +420,7 @@ func TestPaste(t *testing.T) {
 
 // What is typed while the model works answers nothing and begins no turn.
 func TestTypeAhead(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›", "Count to 5\ry\ry\ra")
 	m.await("Allow it?  [y]es")
@@ -431,6 +437,7 @@ func TestTypeAhead(t *testing.T) {
 // Ctrl-C ends the turn; another one soon after ends the program, with the terminal as
 // it was.
 func TestInterruptsOnATerminal(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t, "-yes")
 	m.enter("you ›", "Count to 1000\r")
 	m.enter("3/1000 counted to 3", ctrlC)
@@ -465,6 +472,7 @@ func answering(t *testing.T, text string) []string {
 
 // Markdown is drawn: headings, lists, tables, and code as it was written.
 func TestMarkdown(t *testing.T) {
+	t.Parallel()
 	const text = "# Results\n\nA **bold** word, `code`, a <name>, and [a page](https://example.com/x).\n\n- one\n- two\n  1. deep\n\n" +
 		"| Name | Size |\n|---|---:|\n| main.go | 4076 |\n\n```go\nfunc main() {\n\tif true {\n\t\tfmt.Println(\"a line of code that is wider than the window of this terminal, which is not wrapped\")\n\t}\n}\n```\n" +
 		"No escapes: \x1b[2J &#27;[8m\n"
@@ -483,6 +491,7 @@ func TestMarkdown(t *testing.T) {
 // A form shows what is wrong beside the field, can be gone back in, and takes arrow keys
 // as such.
 func TestFormOnScreen(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	m := openScreen(t, "-trace", path)
 	m.enter("you ›", "Book a table for 4\r")
@@ -519,6 +528,7 @@ func TestFormOnScreen(t *testing.T) {
 // A limit of the rate is shown while the model is waited for, and a turn that was stopped
 // leaves a conversation that goes on.
 func TestLimitOfRate(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int64
 	demo := demomodel.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -542,6 +552,7 @@ func TestLimitOfRate(t *testing.T) {
 
 // The screen follows the window of the terminal.
 func TestResize(t *testing.T) {
+	t.Parallel()
 	m := openScreen(t, "-yes")
 	m.enter("you ›", "Count to 1000\r")
 	m.await("3/1000 counted to 3")

@@ -37,6 +37,7 @@ func turns(t *testing.T, stdout string) (all []script.Turn) {
 }
 
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	o := converse(t, "What is 17 plus 25?\n/tools\n/nonsense\nhello\n", "-json", "-yes")
 	got := turns(t, o.stdout)
 	if len(got) != 4 || o.status != 1 {
@@ -69,6 +70,7 @@ func TestJSON(t *testing.T) {
 
 // What was refused, and what is wrong before the first turn, is in the object.
 func TestJSONOfProblems(t *testing.T) {
+	t.Parallel()
 	got := turns(t, converse(t, "", "-json", "-prompt", "What is 17 plus 25?").stdout)
 	if len(got) != 1 || len(got[0].Calls) != 1 || !got[0].Calls[0].Denied || len(got[0].Problems) != 2 ||
 		!strings.HasPrefix(got[0].Problems[0], "denied demo: tool call add") || !strings.HasPrefix(got[0].Problems[1], "chatbot: no tool ran") {
@@ -91,6 +93,7 @@ func TestJSONOfProblems(t *testing.T) {
 
 // A prepared answer that no form asks for is told, and is no failure.
 func TestAnswerWithoutAForm(t *testing.T) {
+	t.Parallel()
 	const none = "-answer loyalty: no form of the server demo asked for it"
 	book := []string{"-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "demo/loyalty=7"}
 	o := converse(t, "Book a table for 4\n", book...)
@@ -111,6 +114,7 @@ func TestAnswerWithoutAForm(t *testing.T) {
 
 // The standard input is a part of the question, and no command is given by it.
 func TestInputOfPrompt(t *testing.T) {
+	t.Parallel()
 	converse(t, "Go is a language. It is small.\n\n", "-yes", "-prompt", "Summarize:").check(t, "Summary: Go is a language.\n", 0)
 	converse(t, "/quit\n", "-yes", "-prompt", "What is 1 plus 2?").check(t, "The result: 1 + 2 = 3.\n", 0)
 	converse(t, "x", "-prompt", "/read demo://menu").check(t, converse(t, "", "-prompt", "/read demo://menu").stdout, 0)
@@ -119,6 +123,7 @@ func TestInputOfPrompt(t *testing.T) {
 
 // An input that says nothing does not keep the program waiting.
 func TestSilentInput(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-yes", "-prompt", "What is 1 plus 2?")
 	p.await(p.stderr, "standard input says nothing for 3s, and is left out")
 	p.await(p.stdout, "The result: 1 + 2 = 3.")

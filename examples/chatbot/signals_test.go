@@ -65,6 +65,7 @@ func (p *program) again() {
 }
 
 func TestInterruptEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	p, pid := startCounting(t, "good")
 	p.signal(os.Interrupt)
 	for {
@@ -85,6 +86,7 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 }
 
 func TestInterruptTwiceEndsTheProgram(t *testing.T) {
+	t.Parallel()
 	p, pid := startCounting(t, "good")
 	p.signal(os.Interrupt)
 	p.await(p.stderr, "interrupted")
@@ -93,6 +95,7 @@ func TestInterruptTwiceEndsTheProgram(t *testing.T) {
 }
 
 func TestStubbornServerIsKilled(t *testing.T) {
+	t.Parallel()
 	p, pid := startCounting(t, "stubborn")
 	p.signal(os.Interrupt)
 	p.await(p.stderr, "interrupted")
@@ -101,12 +104,14 @@ func TestStubbornServerIsKilled(t *testing.T) {
 }
 
 func TestTermEndsTheProgram(t *testing.T) {
+	t.Parallel()
 	p, pid := startCounting(t, "good")
 	p.signal(syscall.SIGTERM)
 	p.ended(143, pid)
 }
 
 func TestInterruptOfPrompt(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-yes", "-prompt", "Count to 1000")
 	p.await(p.stderr, "count 1/1000")
 	p.signal(os.Interrupt)
@@ -122,6 +127,7 @@ func TestInterruptOfPrompt(t *testing.T) {
 
 // The demo model serves other programs until it is interrupted.
 func TestDemoModel(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-demo-model")
 	exported := p.await(p.stdout, "export OPENAI_BASE_URL=")
 	fields := strings.Fields(exported)
@@ -138,6 +144,7 @@ func TestDemoModel(t *testing.T) {
 
 // A silent server must not keep the program from ending.
 func TestInterruptWhileStarting(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)

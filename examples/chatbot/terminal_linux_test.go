@@ -139,6 +139,7 @@ const (
 )
 
 func TestPlainTerminal(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	m := openPlain(t, "-trace", path)
 	m.enter("you › ", "What is 17 plus 25?\n")
@@ -194,6 +195,7 @@ func TestPlainTerminal(t *testing.T) {
 
 // Lines typed while the model worked must not approve anything.
 func TestPlainTypeAhead(t *testing.T) {
+	t.Parallel()
 	m := openPlain(t)
 	m.enter("you › ", "Count to 5\ny\ny\ny\n")
 	m.await("Allow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ")
@@ -207,6 +209,7 @@ func TestPlainTypeAhead(t *testing.T) {
 }
 
 func TestInterruptsOnAPlainTerminal(t *testing.T) {
+	t.Parallel()
 	m := openPlain(t, "-yes")
 	m.enter("you › ", "Count to 1000\n")
 	m.enter("count 3/1000", ctrlC)
@@ -221,6 +224,7 @@ func TestInterruptsOnAPlainTerminal(t *testing.T) {
 
 // One Ctrl-C is enough while there is no conversation yet.
 func TestInterruptWhileConnecting(t *testing.T) {
+	t.Parallel()
 	m := openPlain(t, "-config", configure(t, map[string]string{"slow": "mute"}))
 	m.enter("connecting to slow …", ctrlC)
 	m.ended(130)
@@ -231,6 +235,7 @@ func TestInterruptWhileConnecting(t *testing.T) {
 
 // A terminal that cannot move its cursor gets no sequence that would.
 func TestPlainTerminalStandsStill(t *testing.T) {
+	t.Parallel()
 	m := openPlain(t, "-yes")
 	m.enter("you › ", "Count to 3\n")
 	m.await("you › ")

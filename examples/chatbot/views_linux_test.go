@@ -126,6 +126,7 @@ func (m *emulator) viewGolden(name string) {
 // A line says where a view can be seen. What the view wants to do is asked at any time, and shown; what it
 // writes goes into the empty line, and what it wants the model to know with the next question.
 func TestViewOnScreen(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex // guards asked
 	var asked bytes.Buffer
 	demo := demomodel.Handler()
@@ -216,6 +217,7 @@ func TestViewOnScreen(t *testing.T) {
 
 // A terminal with colours gets the address as a link, too; a pipe gets neither.
 func TestLinkOfView(t *testing.T) {
+	t.Parallel()
 	cmd := here(t, nil, []string{"board"}, "-yes")
 	cmd.Env = append(cmd.Env, "NO_COLOR=")
 	m := openScreenOf(t, cmd)

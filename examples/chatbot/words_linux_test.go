@@ -8,6 +8,7 @@ import (
 
 // Lines without blanks that are wider than the window are printed once, with every character.
 func TestLongWords(t *testing.T) {
+	t.Parallel()
 	var lines []string
 	for i := range 12 {
 		line := fmt.Sprintf(`{"NAME_%02d":"`, i)

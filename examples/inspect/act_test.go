@@ -46,6 +46,7 @@ func TestAct(t *testing.T) {
 
 // As JSON, the answer is whole.
 func TestActJSON(t *testing.T) {
+	t.Parallel()
 	_, out, _ := inspectFile(t, servers(odd), "-json", "-read", "odd://text")
 	var r struct{ Contents []struct{ Text, Blob string } }
 	if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Contents) != 2 || r.Contents[0].Text != hostile || r.Contents[1].Blob != "YWJj" {
@@ -57,6 +58,7 @@ func TestActJSON(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"object","required":["z"],"properties":{
 		"z":{"type":"string","description":"last\u001b[2J"},"a":{"type":["integer","null"]},"b":{"enum":["x",1]},"c":{}}}`
 	const want = "z (string): last\\x1b[2J\na (integer or null, optional)\nb (one of \"x\",1, optional)\nc (any, optional)"
@@ -78,6 +80,7 @@ func TestParameters(t *testing.T) {
 
 // The timeout of the file bounds the silence of whatever is asked.
 func TestTimeoutOfTheFile(t *testing.T) {
+	t.Parallel()
 	file := servers(`"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
 	for _, flags := range [][]string{{"-call", "wedge"}, {"-read", "wedge://x"}, {"-prompt", "wedge"}} {
 		status, out, stderr := inspectFile(t, file, flags...)

@@ -16,6 +16,7 @@ import (
 // TestGuide installs the programs as the guide says, and runs each command of the guide, with the
 // guide's own mcp.json.
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/inspect.md")
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +46,7 @@ func TestGuide(t *testing.T) {
 
 // TestGuideIsWhole holds the guide's tables against the program.
 func TestGuideIsWhole(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/inspect.md")
 	if err != nil {
 		t.Fatal(err)

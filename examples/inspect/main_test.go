@@ -182,6 +182,7 @@ var places = regexp.MustCompile(`[^ \n]*[/\\](inspect\.test(\.exe)?|mcp\.json)\b
 
 // The screens of the summary, of one server, and of what an agent sends.
 func TestScreens(t *testing.T) {
+	t.Parallel()
 	file := servers(demo, odd, gone, typo, `"off":{"command":"x","disabled":true}`)
 	for name, tt := range map[string]struct {
 		flags  []string
@@ -208,6 +209,7 @@ func TestScreens(t *testing.T) {
 
 // A server with a mistake is reported, and the others are inspected.
 func TestWrongServer(t *testing.T) {
+	t.Parallel()
 	_, out, stderr := inspectFile(t, servers(typo, demo, `"line":{"command":"npx -y x"}`))
 	for _, want := range []string{
 		"1 of 3 servers can be used\n\ntypo:\n  cannot be used: ", `mcp.json:1: server "typo": comand: unknown key; did you mean "command"?`,
@@ -229,6 +231,7 @@ func TestWrongServer(t *testing.T) {
 }
 
 func TestProfile(t *testing.T) {
+	t.Parallel()
 	status, out, _ := inspectFile(t, servers(odd), "-profile", "gemini")
 	if status != statusSkipped || strings.Contains(out, "openai") || !strings.Contains(out, `"nullable": true`) ||
 		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") || !strings.Contains(out, `"\u009b31m\u3164"`) {
@@ -238,6 +241,7 @@ func TestProfile(t *testing.T) {
 
 // The report for an endpoint has the schemas that an agent sends there.
 func TestEndpoint(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		flags []string
 		want  adapter.Profile
@@ -255,6 +259,7 @@ func TestEndpoint(t *testing.T) {
 
 // Every provider's definitions can be shown as text.
 func TestAllProfiles(t *testing.T) {
+	t.Parallel()
 	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
 	for _, p := range adapter.Profiles() {
 		_, rest, ok := strings.Cut(out, "    "+string(p)+": ")
@@ -266,6 +271,7 @@ func TestAllProfiles(t *testing.T) {
 
 // A server that does not get ready is told with the flag that gives it more time.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	status, out, _ := inspectFile(t, servers(`"silent":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`), "-timeout", "50ms")
 	if status != statusMissing || !strings.Contains(out, "gave no answer within 50ms (-timeout)") {
 		t.Errorf("got %d and %s\nwant the flag named", status, out)
@@ -274,6 +280,7 @@ func TestSilentServer(t *testing.T) {
 
 // The reason against a server is shown whole, and cannot look like other lines.
 func TestReason(t *testing.T) {
+	t.Parallel()
 	r := &report{Servers: []*serverReport{{Name: "a", Transport: "x", Error: "exit status 1:\nreached: \x1b[2J" + strings.Repeat("x", 1000) + "\nlast words"}}}
 	var got strings.Builder
 	if err := r.write(&got, false); err != nil {
@@ -287,6 +294,7 @@ func TestReason(t *testing.T) {
 
 // The file or the command line forces a revision; the command line wins.
 func TestRevision(t *testing.T) {
+	t.Parallel()
 	old := strings.Replace(demo, `"env"`, `"revision":"2025-06-18","env"`, 1)
 	for _, tt := range []struct {
 		server string
@@ -305,6 +313,7 @@ func TestRevision(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	for want, transport := range map[string]mcpclient.Transport{
 		"command x with 2 arguments":   &mcpclient.Command{Path: "x", Args: []string{"secret", "b"}},
 		"http https://example.com/mcp": &mcpclient.HTTP{URL: "https://me:secret@example.com/mcp?key=secret#x"},
@@ -318,6 +327,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	status, out, _ := inspectFile(t, servers(demo, gone, odd), "-json", "-revision", "demo=2025-11-25")
 	if status != statusMissing || strings.ContainsAny(out, "\u009b\u200b\u3164") {
 		t.Errorf("got the status %d and %q, want %d and nothing that a terminal obeys or hides", status, out, statusMissing)
@@ -364,6 +374,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		file   string
 		flags  []string

@@ -44,6 +44,7 @@ func TestQuestions(t *testing.T) {
 
 // A tool that fails because its question was declined is told as such: the question is what a script has to answer.
 func TestFailureForAQuestion(t *testing.T) {
+	t.Parallel()
 	status, out, stderr := inspectFile(t, servers(`"w":{"command":"SELF","revision":"2025-11-25","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), "-call", "picky")
 	if status != statusAsked || out != "decline\n" || !strings.Contains(stderr, "asks for a form (name)") {
 		t.Errorf("got %d, %q and %s, want %d and the failure", status, out, stderr, statusAsked)
@@ -53,6 +54,7 @@ func TestFailureForAQuestion(t *testing.T) {
 // An address to visit is shown without its secret parts. Not all of many
 // questions are shown, and all are declined.
 func TestManyQuestions(t *testing.T) {
+	t.Parallel()
 	var shown strings.Builder
 	q := &questions{w: &shown}
 	for range 2 * maxQuestions {

@@ -68,6 +68,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 
 // A list that the server refuses, or that breaks off, is told by its name.
 func TestIncomplete(t *testing.T) {
+	t.Parallel()
 	s := &serverReport{}
 	for want, err := range map[string]error{
 		"the server does not list its prompts: server error -32603: down": fmt.Errorf("prompts/list: %w", &mcp.RPCError{Code: mcp.CodeInternalError, Message: "down"}),
@@ -81,6 +82,7 @@ func TestIncomplete(t *testing.T) {
 
 // The first line counts the servers that are not disabled.
 func TestSummary(t *testing.T) {
+	t.Parallel()
 	good, bad, off := &serverReport{}, &serverReport{Error: "x"}, &serverReport{Disabled: true}
 	for want, servers := range map[string][]*serverReport{
 		"the file names no servers":  nil,

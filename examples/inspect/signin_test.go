@@ -21,6 +21,7 @@ import (
 // A server behind a sign-in says so. -sign-in signs in, and the next run uses
 // the kept token.
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	notes := peer.StartProtected(t, demoserver.New(), time.Hour)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
@@ -57,6 +58,7 @@ func TestSignIn(t *testing.T) {
 // Without an answer, the server that needs it cannot be used, and the file's
 // texts reach the terminal escaped.
 func TestInputWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	status, out, stderr := inspectFile(t, `{"inputs":[{"type":"promptString","id":"key","description":"The \u001b[2Jkey"}],
 		"servers":{"s":{"command":"x","env":{"KEY":"${input:key}"}}}}`)
 	if status != statusMissing || !strings.Contains(out, `cannot be used: `) || !strings.Contains(out, `input "key": there is no answer: standard input has ended; give it a line for each input, or write ${NAME}`) || !strings.Contains(stderr, `The \x1b[2Jkey: `) {
@@ -67,6 +69,7 @@ func TestInputWithoutAnswer(t *testing.T) {
 // In a script, lines of standard input are the answers, as the guide says. An
 // empty line is the default.
 func TestInputsInAScript(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/mcp-json.md")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 // TestViews lists the views of a server, and warns of what they reach.
 func TestViews(t *testing.T) {
+	t.Parallel()
 	s := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
 	tool := func(name string, ui map[string]any) {
 		sdk.AddTool(s, &sdk.Tool{Name: name, Meta: sdk.Meta{"ui": ui}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {

@@ -17,6 +17,7 @@ import (
 // A first start by a program that installs the server gets the advice to wait longer, in the report and before
 // a call. Another program does not.
 func TestFirstStart(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("links to this program need a privilege there")
 	}
@@ -45,6 +46,7 @@ func TestFirstStart(t *testing.T) {
 // Of nine servers six are broken, each in its way. The summary says of each what is wrong and what helps, and
 // so does a call.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

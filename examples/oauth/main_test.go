@@ -126,6 +126,7 @@ func TestExpiryInUse(t *testing.T) {
 
 // TestDemo signs in to the server that the program starts, as the page of it says.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	browse := func(ctx context.Context, page string) error {
 		resp, err := http.Get(page)
 		if err != nil {
@@ -165,6 +166,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoRefuses tries what a stranger could try at the demo.
 func TestDemoRefuses(t *testing.T) {
+	t.Parallel()
 	d, err := startDemo()
 	if err != nil {
 		t.Fatal(err)
@@ -192,6 +194,7 @@ func TestDemoRefuses(t *testing.T) {
 
 // TestService: a program signs in as itself at the same server.
 func TestService(t *testing.T) {
+	t.Parallel()
 	n := startNotes(t)
 	transport, err := oauth.New(n.URL, &oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{
 		{Issuer: n.Provider.Issuer, ID: "service", Secret: "the-secret-of-the-service"},
@@ -217,6 +220,7 @@ func TestService(t *testing.T) {
 
 // TestClosedInput: without a terminal the person opens the shown URL.
 func TestClosedInput(t *testing.T) {
+	t.Parallel()
 	n := startNotes(t)
 	out, screen := io.Pipe()
 	done := make(chan error, 1)
@@ -250,6 +254,7 @@ func TestClosedInput(t *testing.T) {
 
 // TestPasted is a machine without a browser.
 func TestPasted(t *testing.T) {
+	t.Parallel()
 	n := startNotes(t)
 	in, person := io.Pipe()
 	out, screen := io.Pipe()
@@ -283,6 +288,7 @@ func TestPasted(t *testing.T) {
 
 // The commands of the guide work.
 func TestCommandsOfTheGuide(t *testing.T) {
+	t.Parallel()
 	guide, err := os.ReadFile("../../docs/authorization.md")
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,7 @@ func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string 
 }
 
 func TestProgram(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +83,7 @@ func TestProgram(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{
 		302: "the server has another address: write that in the file (HTTP status 302 of URL); it says: said",
 		400: "the server does not take the request: check the URL and the headers (HTTP status 400 of URL); it says: said",
@@ -105,6 +107,7 @@ func TestStatus(t *testing.T) {
 
 // A page for browsers is not shown.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{
 		404: "there is no MCP server at this URL: check its path, which often ends with /mcp or /sse (HTTP status 404 of URL)",
 		200: `what answers at the URL does not speak MCP: check the URL, above all its path (mcp: invalid result: POST URL: content type "text/html", want application/json or text/event-stream: it begins "<p>")`,
@@ -123,6 +126,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -175,6 +179,7 @@ func TestNetwork(t *testing.T) {
 
 // What a test cannot bring about is told by its error. An error without a known reason stays as it is.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	for want, err := range map[string]error{
 		"there is no host a.test: check the URL":                                                                     &net.OpError{Op: "dial", Err: &net.DNSError{Name: "a.test", IsNotFound: true}},
 		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY (proxyconnect tcp: refused)":                  &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errors.New("refused")},
@@ -195,6 +200,7 @@ func TestExplain(t *testing.T) {
 
 // A server of other revisions is told with what helps: another one of it, or no revision of your own.
 func TestRevision(t *testing.T) {
+	t.Parallel()
 	for want, err := range map[string]error{
 		`the server speaks other revisions of the protocol: is there a newer version of it? (no common protocol revision: the client speaks 2, 1, the server 0 3)`:                                               &mcpclient.RevisionError{Client: []string{"2", "1"}, Server: []string{"0\n3"}},
 		`the server does not speak the protocol revision that is asked of it: take away -revision, and "revision" in the file (no common protocol revision: the client speaks 1, the server none that it names)`: &mcpclient.RevisionError{Client: []string{"1"}},
