@@ -217,7 +217,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	}
 	reply, err = d.settle(x, answer)
 	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.Usage = answer.usage
+		failure.Usage = answer.usage.believed(d.sent, answer.size())
 	}
 	return reply, x.stream != nil, err
 }

@@ -20,6 +20,7 @@ type draft struct {
 	stops   []string
 	must    bool // the reply is to call a tool
 	toEnd   bool // a stream is read to its end
+	sent    int  // bytes of text in the messages
 
 	memory       *Memory // nil if the host wants no data back
 	conversation conversationHash
@@ -51,10 +52,24 @@ func (c *Client) encode(r *Request) (*draft, error) {
 	if err := c.encodeMessages(d, r, rule); err != nil {
 		return nil, err
 	}
+	d.sent = textSize(r.Messages)
 	for key, value := range c.extra {
 		d.amend.field(key, value)
 	}
 	return d, nil
+}
+
+// textSize counts the bytes of text in a conversation, without reasoning, which not every host reads.
+func textSize(messages []Message) (n int) {
+	for i := range messages {
+		for j := range messages[i].Parts {
+			n += len(messages[i].Parts[j].Text)
+		}
+		for j := range messages[i].ToolCalls {
+			n += len(messages[i].ToolCalls[j].Arguments)
+		}
+	}
+	return n
 }
 
 // encodeSampling sets the parameters of the generation. The numbers are

@@ -2,7 +2,10 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,62 +27,90 @@ type errorBody struct {
 }
 
 type errorWire struct {
-	Error   json.RawMessage `json:"error"`
-	Object  looseString     `json:"object"`
-	Message looseText       `json:"message"`
-	Detail  json.RawMessage `json:"detail"`
-	Code    looseString     `json:"code"`
-	Type    looseString     `json:"type"`
-	Status  looseString     `json:"status"`
-	Inner   struct {
-		Code looseString `json:"code"`
-	} `json:"innererror"`
+	error, detail json.RawMessage
+	message       string
+	codes         [4]string // code, type, status, code of the inner error
 }
 
 func parseErrorBody(contentType string, body []byte) errorBody {
-	body = bytes.TrimSpace(body)
+	body = bytes.TrimSpace(body[:min(len(body), maxErrorBody)])
 	if len(body) == 0 {
 		return errorBody{}
 	}
-	if body[0] == '[' {
-		var list []json.RawMessage
-		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-			body = list[0]
-		}
-	}
-	var w errorWire
-	if json.Unmarshal(body, &w) == nil {
+	if w, err := decode(context.Background(), body).failure(); err == nil {
 		return w.read(3)
 	}
 	return errorBody{message: plainText(contentType, body)}
 }
 
+// failure reads an object, or the first one of a list.
+func (d *decoder) failure() (w errorWire, err error) {
+	if !d.opens('[') {
+		w = d.failureObject()
+		return w, d.end()
+	}
+	for i := range d.Elements {
+		if i == 0 && d.opens('{') {
+			w = d.failureObject()
+		}
+	}
+	return w, d.end()
+}
+
+func (d *decoder) failureObject() (w errorWire) {
+	for key := range d.Members {
+		switch string(key) {
+		case "error":
+			w.error = d.raw()
+		case "detail":
+			w.detail = d.raw()
+		case "message":
+			w.message = d.text()
+		case "code":
+			w.codes[0] = d.loose()
+		case "type":
+			w.codes[1] = d.loose()
+		case "status":
+			w.codes[2] = d.loose()
+		case "innererror":
+			for key := range d.objectMembers() {
+				if string(key) == "code" {
+					w.codes[3] = d.loose()
+				}
+			}
+		}
+	}
+	return w
+}
+
+// objectMembers ranges over the members of an object; another value has none.
+func (d *decoder) objectMembers() iter.Seq[[]byte] {
+	if d.opens('{') {
+		return d.Members
+	}
+	return func(func([]byte) bool) {}
+}
+
 // read reads the body's object. depth bounds errors within errors.
 func (w *errorWire) read(depth int) errorBody {
-	if len(w.Error) > 0 && string(w.Error) != "null" && depth > 0 {
-		var text string
-		if json.Unmarshal(w.Error, &text) == nil {
-			return errorBody{message: text}
+	if len(w.error) > 0 && string(w.error) != "null" && depth > 0 {
+		if text, ok := stringOf(w.error); ok {
+			return errorBody{message: wellFormed(text)}
 		}
-		var inner errorWire
-		if json.Unmarshal(w.Error, &inner) == nil {
+		if inner, err := decode(context.Background(), w.error).failure(); err == nil {
 			return inner.read(depth - 1)
 		}
 	}
-	out := errorBody{message: string(w.Message), code: string(w.Code)}
+	out := errorBody{message: wellFormed(w.message), code: w.codes[0]}
 	if status, err := strconv.Atoi(out.code); err == nil {
 		out.code = ""
 		if status >= 400 && status < 600 {
 			out.status = status
 		}
 	}
-	for _, other := range []looseString{w.Type, w.Status, w.Inner.Code} {
-		if out.code == "" {
-			out.code = string(other)
-		}
-	}
+	out.code = cmp.Or(out.code, w.codes[1], w.codes[2], w.codes[3])
 	if out.message == "" {
-		out.message = detailText(w.Detail)
+		out.message = detailText(w.detail)
 	}
 	return out
 }
@@ -114,7 +145,7 @@ var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // plainText is a body without JSON, on one line; for HTML only the title.
 func plainText(contentType string, body []byte) string {
-	body = bytes.TrimSpace(body)
+	body = bytes.TrimSpace(body[:min(len(body), maxErrorBody)])
 	if strings.HasPrefix(contentType, "text/html") || bytes.HasPrefix(body, []byte("<")) {
 		title := titleElement.FindSubmatch(body)
 		if title == nil {

@@ -3,6 +3,7 @@ package chat
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -85,6 +86,14 @@ func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	out.ContentLength = int64(len(body))
 	return out, nil
+}
+
+// context ends the decoding of the reply.
+func (x *exchange) context() context.Context {
+	if x.request == nil {
+		return context.Background()
+	}
+	return x.request.Context()
 }
 
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {

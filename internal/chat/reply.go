@@ -3,7 +3,6 @@ package chat
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -78,44 +77,6 @@ type answerCall struct {
 	extra json.RawMessage
 }
 
-type replyWire struct {
-	ID      looseString     `json:"id"`
-	Model   looseString     `json:"model"`
-	Choices []choiceWire    `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-}
-
-type choiceWire struct {
-	Index      looseCount      `json:"index"`
-	Message    messageWire     `json:"message"`
-	Delta      messageWire     `json:"delta"`
-	Finish     looseString     `json:"finish_reason"`
-	StopReason looseString     `json:"stop_reason"` // vLLM: the stop sequence that was met
-	Error      json.RawMessage `json:"error"`       // OpenRouter
-}
-
-type messageWire struct {
-	Content          looseText      `json:"content"`
-	Refusal          looseText      `json:"refusal"`
-	Reasoning        looseText      `json:"reasoning"`         // vLLM, Ollama, OpenRouter
-	ReasoningContent looseText      `json:"reasoning_content"` // DeepSeek, older vLLM
-	ToolCalls        []toolCallWire `json:"tool_calls"`
-	FunctionCall     *functionWire  `json:"function_call"` // the older form of tool_calls
-}
-
-type toolCallWire struct {
-	Index    looseIndex      `json:"index"`
-	ID       looseString     `json:"id"`
-	Function functionWire    `json:"function"`
-	Extra    json.RawMessage `json:"extra_content"`
-}
-
-type functionWire struct {
-	Name      looseString `json:"name"`
-	Arguments looseJSON   `json:"arguments"`
-}
-
 // whole reads an answer in one piece, and passes it to the callbacks.
 func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
 	a, err := x.decodeReply()
@@ -128,71 +89,33 @@ func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
 
 // decodeReply reads an answer in one piece.
 func (x *exchange) decodeReply() (*answer, error) {
-	var w replyWire
-	if err := json.Unmarshal(x.body, &w); err != nil {
+	w, err := decode(x.context(), x.body).reply()
+	if err != nil {
 		what := plainText(x.header.Get("Content-Type"), x.body)
 		if json.Valid(x.body) {
 			what = err.Error()
 		}
 		return nil, x.wrong(CodeMalformed, "the answer is not a chat completion: "+what)
 	}
-	if hasError(w.Error) {
+	if hasError(w.error) {
 		return nil, x.reported(200, x.body)
 	}
-	choice := firstChoice(w.Choices)
-	if choice == nil {
+	if w.choice == nil {
 		return nil, x.wrong(CodeEmpty, "the answer has no choice")
 	}
-	if hasError(choice.Error) {
-		return nil, x.reported(200, choice.Error)
+	if hasError(w.choice.error) {
+		return nil, x.reported(200, w.choice.error)
 	}
-	m := &choice.Message
+	m := &w.choice.message
 	a := &answer{
-		id: string(w.ID), model: string(w.Model), usage: decodeUsage(w.Usage),
-		text: wellFormed(string(m.Content)), refusal: wellFormed(string(m.Refusal)), reasoning: wellFormed(m.reasoning()),
-		finish: string(choice.Finish), stopWord: string(choice.StopReason),
+		id: w.id, model: w.model, usage: w.usage,
+		text: wellFormed(m.content), refusal: wellFormed(m.refusal), reasoning: wellFormed(m.reasoning),
+		finish: w.choice.finish, stopWord: w.choice.stopReason,
 	}
-	for _, call := range m.calls() {
-		a.calls = append(a.calls, answerCall{ToolCall{
-			ID: string(call.ID), Name: string(call.Function.Name), Arguments: wellFormed(string(call.Function.Arguments)),
-		}, call.Extra})
+	for _, call := range m.calls {
+		a.calls = append(a.calls, answerCall{ToolCall{ID: call.id, Name: call.name, Arguments: wellFormed(call.arguments)}, call.extra})
 	}
 	return a, nil
-}
-
-func firstChoice(choices []choiceWire) *choiceWire {
-	for i := range choices {
-		if choices[i].Index == 0 {
-			return &choices[i]
-		}
-	}
-	return nil
-}
-
-func (m *messageWire) reasoning() string {
-	if m.ReasoningContent != "" {
-		return string(m.ReasoningContent)
-	}
-	return string(m.Reasoning)
-}
-
-// empty reports whether the message has no content.
-func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls()) == 0 }
-
-// size counts the message's bytes.
-func (m *messageWire) size() int {
-	n := len(m.Content) + len(m.Refusal) + len(m.reasoning())
-	for _, call := range m.calls() {
-		n += len(call.Function.Name) + len(call.Function.Arguments)
-	}
-	return n
-}
-
-func (m *messageWire) calls() []toolCallWire {
-	if len(m.ToolCalls) == 0 && m.FunctionCall != nil {
-		return []toolCallWire{{Function: *m.FunctionCall}}
-	}
-	return m.ToolCalls
 }
 
 // settle turns an answer into the reply, with the host's peculiarities gone.
@@ -201,7 +124,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	a.cutAt(d.stops)
 	r := &Reply{
 		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning,
-		Finish: finishWord(a.finish), Usage: a.usage, Size: size,
+		Finish: finishWord(a.finish), Usage: a.usage.believed(d.sent, size), Size: size,
 	}
 	if r.Model == "" {
 		r.Model = d.request.Model
@@ -235,9 +158,6 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 // settleCalls gives every call the caller's name and a unique id, drops phantom
 // calls, and remembers the data that the host wants back.
 func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
-	if len(a.calls) > maxCalls {
-		return x.wrong(CodeMalformed, fmt.Sprintf("the answer has more than %d tool calls", maxCalls))
-	}
 	taken := map[string]bool{}
 	for _, call := range a.calls {
 		arguments := strings.TrimSpace(call.Arguments)

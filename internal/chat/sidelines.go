@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"context"
 	"io"
 )
 
@@ -36,4 +37,10 @@ func (s *sideLines) Read(p []byte) (int, error) {
 // a comment of an event stream.
 func isField(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ':' || c == '\r' || c == '\n'
+}
+
+// failed reports whether the lines are an object with an error.
+func (s *sideLines) failed(ctx context.Context) bool {
+	w, err := decode(ctx, s.kept).reply()
+	return err == nil && hasError(w.error)
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -98,7 +99,6 @@ var errNoStream = errors.New("an answer in one piece")
 // error, nil after [DONE].
 func (a *assembler) end(err error) error {
 	ended := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
-	var w replyWire
 	switch {
 	case errors.Is(err, errTooLarge):
 		return a.x.tooLarge()
@@ -107,7 +107,7 @@ func (a *assembler) end(err error) error {
 		return nil
 	case ended && !a.begun && json.Valid(a.side.kept):
 		return errNoStream
-	case json.Unmarshal(a.side.kept, &w) == nil && hasError(w.Error):
+	case a.side.failed(a.x.context()):
 		return a.x.reported(200, a.side.kept)
 	case err == nil && a.begun: // some hosts give no reason to stop
 		a.done = true
@@ -129,35 +129,29 @@ func (a *assembler) event(ev sse.Event) error {
 	case len(data) == 0:
 		return nil
 	}
-	var w replyWire
-	if err := json.Unmarshal(data, &w); err != nil {
+	w, err := decode(a.x.context(), data).reply()
+	if err != nil {
 		return a.x.wrong(CodeMalformed, "an event of the stream is no chunk of a chat completion: "+err.Error())
 	}
-	if hasError(w.Error) {
+	if hasError(w.error) {
 		return a.x.reported(200, data)
 	}
 	a.begun = true
 	a.head(&w)
-	choice := firstChoice(w.Choices)
-	if choice == nil {
+	if w.choice == nil {
 		return nil // usage, or Azure's verdict on the prompt
 	}
-	if hasError(choice.Error) {
-		return a.x.reported(200, choice.Error)
+	if hasError(w.choice.error) {
+		return a.x.reported(200, w.choice.error)
 	}
-	return a.choice(choice)
+	return a.choice(w.choice)
 }
 
 // head reads the fields that any chunk may have.
 func (a *assembler) head(w *replyWire) {
-	if w.ID != "" {
-		a.answer.id = string(w.ID)
-	}
-	if w.Model != "" {
-		a.answer.model = string(w.Model)
-	}
-	if u := decodeUsage(w.Usage); u != nil {
-		a.answer.usage = u
+	a.answer.id, a.answer.model = cmp.Or(w.id, a.answer.id), cmp.Or(w.model, a.answer.model)
+	if w.usage != nil {
+		a.answer.usage = w.usage
 	}
 }
 
@@ -168,20 +162,22 @@ func (a *assembler) choice(choice *choiceWire) error {
 		a.answer.cutOff += m.size()
 		return nil
 	}
-	thought := a.thoughts.write(m.reasoning())
+	thought := a.thoughts.write(m.reasoning)
 	a.reasoning.WriteString(thought)
 	if err := a.deltas.reason(thought); err != nil {
 		return err
 	}
-	a.refusal.WriteString(string(m.Refusal))
-	if err := a.say(a.textPieces.write(string(m.Content))); err != nil || a.answer.cut {
+	a.refusal.WriteString(m.refusal)
+	if err := a.say(a.textPieces.write(m.content)); err != nil || a.answer.cut {
 		return err
 	}
-	for _, delta := range m.calls() {
-		a.calls.add(&delta)
+	for i := range m.calls {
+		if err := a.calls.add(&m.calls[i]); err != nil {
+			return a.x.wrong(CodeMalformed, err.Error())
+		}
 	}
-	if choice.Finish != "" {
-		a.answer.finish, a.answer.stopWord = string(choice.Finish), string(choice.StopReason)
+	if choice.finish != "" {
+		a.answer.finish, a.answer.stopWord = choice.finish, choice.stopReason
 	}
 	return nil
 }
@@ -189,28 +185,28 @@ func (a *assembler) choice(choice *choiceWire) error {
 // piece is a chunk's addition to the answer: its delta, or its message if it
 // has no delta. Some hosts send the whole message at the end.
 func (a *assembler) piece(choice *choiceWire) *messageWire {
-	m := &choice.Message
+	m := &choice.message
 	switch {
-	case !choice.Delta.empty():
+	case !choice.delta.empty():
 		a.said = true
-		return &choice.Delta
+		return &choice.delta
 	case !a.said || m.empty():
 		return m
 	}
 	rest := &messageWire{}
-	if text, ok := strings.CutPrefix(wellFormed(string(m.Content)), a.text.String()); ok {
+	if text, ok := strings.CutPrefix(wellFormed(m.content), a.text.String()); ok {
 		if text, ok = strings.CutPrefix(text, a.filter.held); ok {
-			rest.Content = looseText(text)
+			rest.content = text
 		}
 	}
 	if a.refusal.Len() == 0 {
-		rest.Refusal = m.Refusal
+		rest.refusal = m.refusal
 	}
 	if a.reasoning.Len() == 0 {
-		rest.Reasoning = looseText(m.reasoning())
+		rest.reasoning = m.reasoning
 	}
 	if len(a.calls.calls) == 0 {
-		rest.ToolCalls = m.calls()
+		rest.calls = m.calls
 	}
 	return rest
 }

@@ -386,7 +386,7 @@ func TestStreamFaults(t *testing.T) {
 		{"bare JSON that breaks off", []string{`{"error":{"message":"m`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"bare JSON of something else", []string{`{"status":"ok"}`}, Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"bare JSON of something else within the stream", []string{start, `{"status":"ok"}`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
-		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is no chunk of a chat completion: invalid character '<' looking for beginning of value"}},
+		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is no chunk of a chat completion: '<' at byte 0, want '{'"}},
 		{"too many calls", append(many, many[0], chunk(`{}`, "stop")), Error{Code: CodeMalformed, Message: "the answer has more than 256 tool calls"}},
 		{"a nameless call", []string{callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`), chunk(`{}`, "tool_calls")}, Error{Code: CodeMalformed, Message: "a tool call without a name"}},
 	}
@@ -410,19 +410,23 @@ func TestStreamFaults(t *testing.T) {
 
 // Names without an end, and an endless list of names, use a bounded memory.
 func TestStreamedCallsAreBounded(t *testing.T) {
-	calls := streamedCalls{names: namesOf(&Request{Tools: []Tool{{Name: strings.Repeat("x", 1000)}}}), byIndex: map[int]*streamedCall{}}
 	index := 0
-	for range 10_000 {
-		calls.add(&toolCallWire{Index: looseIndex{&index}, Function: functionWire{Name: looseString(strings.Repeat("x", 100))}})
-		calls.add(&toolCallWire{Index: looseIndex{&index}, Function: functionWire{Name: looseString(strings.Repeat("y", 100))}})
-	}
-	for _, call := range calls.calls {
-		if len(call.name) > maxCallName {
-			t.Errorf("got a name of %d bytes, want at most %d", len(call.name), maxCallName)
+	for _, test := range []struct {
+		want  string
+		delta func(n int) *toolCallWire
+	}{
+		{"the answer has more than 256 tool calls", func(n int) *toolCallWire { return &toolCallWire{id: fmt.Sprint(n), name: "f"} }},
+		{"the name of a tool call is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n)} }},
+		{"the name of a tool call is over 256 bytes", func(n int) *toolCallWire { return &toolCallWire{index: &index, id: "a", name: fmt.Sprint("n", n%2)} }},
+	} {
+		calls := streamedCalls{names: namesOf(&Request{}), byIndex: map[int]*streamedCall{}}
+		var err error
+		for n := 0; err == nil && n < 1000; n++ {
+			err = calls.add(test.delta(n))
 		}
-	}
-	if n := len(calls.calls); n != maxCalls+1 {
-		t.Errorf("got %d calls, want %d, one more than a reply may have", n, maxCalls+1)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("got %v after %d calls, want %q", err, len(calls.calls), test.want)
+		}
 	}
 }
 

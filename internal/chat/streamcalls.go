@@ -5,11 +5,6 @@ import (
 	"strings"
 )
 
-const (
-	maxCalls    = 256 // tool calls of one reply
-	maxCallName = 256 // bytes of a name in pieces
-)
-
 // streamedCalls puts the tool calls of a stream together.
 type streamedCalls struct {
 	names   *names // the host's names of the tools
@@ -27,42 +22,45 @@ type streamedCall struct {
 
 // add takes a piece of a call. The id and the name come first; some hosts
 // repeat them.
-func (s *streamedCalls) add(delta *toolCallWire) {
-	name, arguments := string(delta.Function.Name), string(delta.Function.Arguments)
+func (s *streamedCalls) add(delta *toolCallWire) error {
+	name := delta.name
 	call := s.find(delta)
 	if call == nil {
-		if len(s.calls) > maxCalls { // settleCalls refuses more
-			return
+		if len(s.calls) == maxCalls {
+			return errManyCalls
 		}
 		call = &streamedCall{repeated: s.repeats(delta)}
 		s.calls = append(s.calls, call)
-		if delta.Index.n != nil {
-			s.byIndex[*delta.Index.n] = call
+		if delta.index != nil {
+			s.byIndex[*delta.index] = call
 		}
 	}
 	if call.id == "" {
-		call.id = string(delta.ID)
+		call.id = delta.id
 	}
 	switch {
 	case name == "" || name == call.name:
 	case call.name == "", s.grown(call.name, name):
 		call.name = name
 	case !call.begun():
-		call.name += name
+		if call.name += name; len(call.name) > maxCallName {
+			return errLongName
+		}
 	}
-	if delta.Extra != nil {
-		call.extra = delta.Extra
+	if delta.extra != nil {
+		call.extra = delta.extra
 	}
-	call.arguments.WriteString(arguments)
-	call.object.write(arguments)
+	call.arguments.WriteString(delta.arguments)
+	call.object.write(delta.arguments)
 	call.repeated = call.repeated && !call.begun()
+	return nil
 }
 
 // find returns the call of a piece, nil for a new call. Gemini sends each call
 // in one piece, without an index, or with the same index for several calls;
 // other hosts send another id with each piece.
 func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
-	id, name := string(delta.ID), string(delta.Function.Name)
+	id, name := delta.id, delta.name
 	call := s.candidate(delta)
 	switch {
 	case call == nil:
@@ -74,7 +72,7 @@ func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 			return call
 		}
 		return nil
-	case delta.Index.n == nil, id != "" && call.id != "": // after a call without arguments
+	case delta.index == nil, id != "" && call.id != "": // after a call without arguments
 		return nil
 	case name == call.name, s.continues(call.name, name):
 		return call
@@ -84,11 +82,11 @@ func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 
 // candidate is the call of a piece, unless the piece begins another call.
 func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
-	if delta.Index.n != nil {
-		return s.byIndex[*delta.Index.n]
+	if delta.index != nil {
+		return s.byIndex[*delta.index]
 	}
 	for _, call := range s.calls {
-		if delta.ID != "" && call.id == string(delta.ID) {
+		if delta.id != "" && call.id == delta.id {
 			return call
 		}
 	}
@@ -101,7 +99,7 @@ func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 // repeats reports whether a piece may repeat the name of the call at its index.
 func (s *streamedCalls) repeats(delta *toolCallWire) bool {
 	call := s.candidate(delta)
-	return call != nil && call.begun() && delta.ID == "" && string(delta.Function.Name) == call.name
+	return call != nil && call.begun() && delta.id == "" && delta.name == call.name
 }
 
 // continues reports whether a piece may continue a name: some tool's name

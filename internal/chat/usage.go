@@ -1,7 +1,7 @@
 package chat
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 )
 
@@ -11,39 +11,34 @@ type Usage struct {
 	Prompt     int
 	Completion int // reasoning included
 	Total      int // of both, or the host's only count
-	Reasoning  int
+	Reasoning  int // of Completion
 	Cached     int // of Prompt
 }
 
-// maxCount bounds a believable count: no model reads or writes as much.
-const maxCount = 100_000_000
+const (
+	maxCount      = 100_000_000 // no model reads or writes as much
+	maxTokenBytes = 128         // the longest tokens of vocabularies are runs of blanks
+)
 
 type usageWire struct {
-	Prompt        looseCount `json:"prompt_tokens"`
-	Completion    looseCount `json:"completion_tokens"`
-	Input         looseCount `json:"input_tokens"`  // OpenAI's Responses API
-	Output        looseCount `json:"output_tokens"` // and Anthropic's
-	Total         looseCount `json:"total_tokens"`
-	PromptDetails struct {
-		Cached looseCount `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		Reasoning looseCount `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+	prompt, completion, total int
+	reasoning, cached         int
+	beside                    int // tokens of the prompt's cache that Anthropic counts beside the prompt
 }
 
 // decodeUsage reads a host's counts, nil if none can be true.
 func decodeUsage(raw json.RawMessage) *Usage {
-	var w usageWire
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &w) != nil {
+	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
-	u := &Usage{
-		Prompt:     cmp.Or(w.Prompt.believed(), w.Input.believed()),
-		Completion: cmp.Or(w.Completion.believed(), w.Output.believed()),
-		Total:      w.Total.believed(), Reasoning: w.CompletionDetails.Reasoning.believed(), Cached: w.PromptDetails.Cached.believed(),
+	w, err := decode(context.Background(), raw).usage()
+	if err != nil {
+		return nil
 	}
-	switch {
+	u := &Usage{Prompt: w.prompt, Completion: w.completion, Total: w.total}
+	switch rest := u.Total - u.Prompt - u.Completion; {
+	case u.Prompt > 0 && rest > 0 && (rest == w.beside || rest == w.cached):
+		u.Prompt += rest // the host counts what its cache had beside the prompt
 	case u.Prompt > 0: // Gemini and xAI count reasoning only in the total
 		u.Completion = max(u.Completion, u.Total-u.Prompt)
 	case u.Completion > 0:
@@ -52,13 +47,68 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	if u.Total = max(u.Total, u.Prompt+u.Completion); u.Total == 0 {
 		return nil
 	}
+	u.Cached, u.Reasoning = min(w.cached, u.Prompt), min(w.reasoning, u.Completion)
 	return u
 }
 
-// believed is the count, or 0 if it cannot be true.
-func (n looseCount) believed() int {
-	if n > maxCount {
-		return 0
+// usage reads the counts under the names of the hosts.
+func (d *decoder) usage() (w usageWire, err error) {
+	set := func(n *int) {
+		if count := countOf(d.Raw()); count > 0 && count <= maxCount {
+			*n = int(count)
+		}
 	}
-	return int(n)
+	for key := range d.Members {
+		switch string(key) {
+		case "prompt_tokens", "input_tokens": // the latter of the Responses API and of Anthropic
+			set(&w.prompt)
+		case "completion_tokens", "output_tokens":
+			set(&w.completion)
+		case "total_tokens":
+			set(&w.total)
+		case "prompt_tokens_details", "completion_tokens_details":
+			for key := range d.objectMembers() {
+				switch string(key) {
+				case "cached_tokens":
+					set(&w.cached)
+				case "reasoning_tokens":
+					set(&w.reasoning)
+				}
+			}
+		case "cache_creation_input_tokens":
+			created := 0
+			set(&created)
+			w.beside += created
+		case "cache_read_input_tokens":
+			set(&w.cached)
+			w.beside += w.cached
+		}
+	}
+	return w, d.end()
+}
+
+// believed leaves out the counts that cannot be true of a request and a reply with so many bytes of
+// text: a token has at most maxTokenBytes. It returns nil if no count is left.
+func (u *Usage) believed(sent, size int) *Usage {
+	if u == nil {
+		return nil
+	}
+	few := func(count, bytes int) bool { return count < bytes/maxTokenBytes }
+	out := *u
+	if few(u.Prompt, sent) {
+		out.Prompt, out.Cached = 0, 0
+	}
+	if few(u.Completion, size) {
+		out.Completion, out.Reasoning = 0, 0
+	}
+	switch {
+	case few(u.Total, sent+size):
+		out.Total = out.Prompt + out.Completion
+	case out.Prompt == 0 && u.Prompt > 0, out.Completion == 0 && u.Completion > 0:
+		out.Total = out.Prompt + out.Completion // the sum had the false count
+	}
+	if out.Total == 0 {
+		return nil
+	}
+	return &out
 }

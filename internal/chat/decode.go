@@ -1,0 +1,345 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+const (
+	maxElements = 10_000   // elements of one array of a reply; all together ten times as many
+	maxWord     = 256      // bytes that are kept of a name of a model, a reply, a reason to stop
+	maxCallID   = 64 << 10 // some gateways put a signature of the model into it
+	maxCalls    = 256      // tool calls of one reply
+	maxCallName = 256      // bytes of a call's name
+)
+
+// A decoder reads a reply, or an event of a stream, in one pass: its time and its memory are
+// linear in the bytes. Hosts fill some fields with other kinds of JSON than the API defines; such
+// a field is empty and does not lose the reply.
+type decoder struct {
+	jsonrpc.Decoder
+	ctx   context.Context
+	again int // bytes that were read once more, to be kept
+}
+
+func decode(ctx context.Context, data []byte) *decoder {
+	return &decoder{Decoder: jsonrpc.NewDecoder(data, maxElements), ctx: ctx}
+}
+
+type replyWire struct {
+	id, model string
+	usage     *Usage
+	error     json.RawMessage
+	choice    *choiceWire // the first one with index 0
+}
+
+type choiceWire struct {
+	message, delta messageWire
+	finish         string
+	stopReason     string          // vLLM: the stop sequence that was met
+	error          json.RawMessage // OpenRouter
+}
+
+type messageWire struct {
+	content   string
+	refusal   string
+	reasoning string
+	calls     []toolCallWire
+}
+
+type toolCallWire struct {
+	index           *int
+	id              string
+	name, arguments string
+	extra           json.RawMessage
+}
+
+// reply reads a whole object; null is an empty one.
+func (d *decoder) reply() (w replyWire, err error) {
+	if d.opens('n') {
+		d.raw()
+		return w, d.end()
+	}
+	for key := range d.Members {
+		switch string(key) {
+		case "id":
+			w.id = d.word()
+		case "model":
+			w.model = d.word()
+		case "usage":
+			w.usage = decodeUsage(d.raw())
+		case "error":
+			w.error = d.raw()
+		case "choices":
+			w.choice = d.choices()
+		}
+	}
+	return w, d.end()
+}
+
+// end is the error of the decoding, or of text behind the value.
+func (d *decoder) end() error {
+	if d.Err() == nil && d.Kind() != 0 {
+		d.Fail(fmt.Errorf("more text at byte %d, after the value", d.Offset()))
+	}
+	return d.Err()
+}
+
+// alive ends the decoding with its context.
+func (d *decoder) alive() bool {
+	if err := d.ctx.Err(); err != nil {
+		d.Fail(err)
+		return false
+	}
+	return true
+}
+
+func (d *decoder) choices() (first *choiceWire) {
+	if !d.opens('[') {
+		return nil
+	}
+	for range d.Elements {
+		if first != nil || !d.alive() || !d.opens('{') {
+			continue
+		}
+		if c, index := d.choice(); index == 0 {
+			first = c
+		}
+	}
+	return first
+}
+
+func (d *decoder) choice() (c *choiceWire, index int) {
+	c = &choiceWire{}
+	for key := range d.Members {
+		switch string(key) {
+		case "index":
+			index = int(countOf(d.Raw()))
+		case "message":
+			c.message = d.message()
+		case "delta":
+			c.delta = d.message()
+		case "finish_reason":
+			c.finish = d.word()
+		case "stop_reason":
+			c.stopReason = d.loose()
+		case "error":
+			c.error = d.raw()
+		}
+	}
+	return c, index
+}
+
+func (d *decoder) message() (m messageWire) {
+	if !d.opens('{') {
+		return m
+	}
+	var older []toolCallWire // the older form of tool_calls
+	var content string       // of reasoning_content: DeepSeek, older vLLM; the others say reasoning
+	for key := range d.Members {
+		switch string(key) {
+		case "content":
+			m.content = d.text()
+		case "refusal":
+			m.refusal = d.text()
+		case "reasoning":
+			m.reasoning = d.text()
+		case "reasoning_content":
+			content = d.text()
+		case "tool_calls":
+			m.calls = d.toolCalls()
+		case "function_call":
+			if d.opens('{') {
+				var call toolCallWire
+				d.function(&call)
+				older = []toolCallWire{call}
+			}
+		}
+	}
+	if content != "" {
+		m.reasoning = content
+	}
+	if len(m.calls) == 0 {
+		m.calls = older
+	}
+	return m
+}
+
+func (d *decoder) toolCalls() (calls []toolCallWire) {
+	if !d.opens('[') {
+		return nil
+	}
+	for range d.Elements {
+		if len(calls) == maxCalls {
+			d.Fail(errManyCalls)
+			break
+		}
+		if d.alive() && d.opens('{') {
+			calls = append(calls, d.toolCall())
+		}
+	}
+	return calls
+}
+
+func (d *decoder) toolCall() (call toolCallWire) {
+	for key := range d.Members {
+		switch string(key) {
+		case "index":
+			if n, err := strconv.Atoi(string(d.Raw())); err == nil {
+				call.index = &n
+			}
+		case "id":
+			if call.id = d.loose(); len(call.id) > maxCallID {
+				d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
+			}
+		case "function":
+			if d.opens('{') {
+				d.function(&call)
+			}
+		case "extra_content":
+			if raw := d.Raw(); isExtra(raw) {
+				call.extra = bytes.Clone(raw)
+			}
+		}
+	}
+	return call
+}
+
+func (d *decoder) function(call *toolCallWire) {
+	for key := range d.Members {
+		switch string(key) {
+		case "name":
+			if call.name = d.loose(); len(call.name) > maxCallName {
+				d.Fail(errLongName)
+			}
+		case "arguments":
+			call.arguments = d.json()
+		}
+	}
+}
+
+var (
+	errLongName  = fmt.Errorf("the name of a tool call is over %d bytes", maxCallName)
+	errManyCalls = fmt.Errorf("the answer has more than %d tool calls", maxCalls)
+)
+
+// opens reports whether the next value begins with c. Another value is skipped.
+func (d *decoder) opens(c byte) bool { return d.Kind() == c }
+
+// raw is any value, which is not kept longer than the text.
+func (d *decoder) raw() json.RawMessage { return d.Raw() }
+
+// word is the beginning of a string, or of the text of a number.
+func (d *decoder) word() string {
+	s := d.loose()
+	if len(s) > maxWord {
+		s = strings.Clone(strings.ToValidUTF8(s[:maxWord], ""))
+	}
+	return s
+}
+
+// loose is a string, or the text of a number.
+func (d *decoder) loose() string { return looseOf(d.keep(d.Raw())) }
+
+func (d *decoder) keep(raw []byte) []byte {
+	d.again += len(raw)
+	return raw
+}
+
+// text is a string, or the text in a list of strings and parts. Thinking and other parts are
+// left out. It may begin or end within a character: see [wellFormed].
+func (d *decoder) text() string {
+	if !d.opens('[') {
+		text, _ := stringOf(d.keep(d.Raw()))
+		return text
+	}
+	var b strings.Builder
+	for range d.Elements {
+		if d.opens('{') {
+			b.WriteString(d.part())
+		} else if text, ok := stringOf(d.keep(d.Raw())); ok {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// part is the text of a part of a message.
+func (d *decoder) part() (text string) {
+	typ := ""
+	for key := range d.Members {
+		switch string(key) {
+		case "type":
+			typ = d.word()
+		case "text":
+			text, _ = stringOf(d.keep(d.Raw()))
+		}
+	}
+	if typ != "text" && typ != "" {
+		return ""
+	}
+	return text
+}
+
+// json is JSON inside a string, as the API defines arguments, or bare JSON. It may begin or end
+// within a character.
+func (d *decoder) json() string {
+	raw := d.keep(d.Raw())
+	if text, ok := stringOf(raw); ok || len(raw) == 0 || string(raw) == "null" {
+		return text
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// looseOf is the string, or the text of the number, that raw is.
+func looseOf(raw []byte) string {
+	if text, ok := stringOf(raw); ok {
+		return wellFormed(text)
+	}
+	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
+		return string(raw)
+	}
+	return ""
+}
+
+// stringOf reads a JSON string, which a host may have cut within a character.
+func stringOf(data []byte) (string, bool) {
+	if len(data) < 2 || data[0] != '"' {
+		return "", false
+	}
+	return unquote(data), true
+}
+
+// countOf is a count. A negative or absurd count is 0.
+func countOf(data []byte) int64 {
+	if len(data) > 32 {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(data), 64)
+	if err != nil || !(f >= 0 && f < 1<<40) {
+		return 0
+	}
+	return int64(f)
+}
+
+// empty reports whether the message has no content.
+func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls) == 0 }
+
+// size counts the message's bytes.
+func (m *messageWire) size() int {
+	n := len(m.content) + len(m.refusal) + len(m.reasoning)
+	for i := range m.calls {
+		n += len(m.calls[i].name) + len(m.calls[i].arguments)
+	}
+	return n
+}
