@@ -275,8 +275,12 @@ func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, 
 // codexReason answers a file in TOML.
 const codexReason = `this is TOML, as Codex has it; did you mean a JSON file? [mcp_servers.NAME] is {"mcpServers": {"NAME": {…}}} there`
 
-// readBounded reads a file of at most maxFile bytes.
+// readBounded reads a file of at most maxFile bytes. It refuses a pipe or a device, which may
+// keep a reader waiting for ever, unless the path says that it is one: a shell's <(…) is in /dev.
 func readBounded(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() && !strings.HasPrefix(path, "/dev/") {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"strings"
+	"unicode"
 )
 
 // ElicitationHandler lets a server ask the person something in the middle of a
@@ -81,8 +83,13 @@ type ElicitResult struct {
 
 // Visitable reports whether a URL of the server is one that a person may be sent
 // to: https or http, with a host. Other schemes run code or reach into the person's
-// machine.
+// machine. User info and characters that cannot be seen make a URL look like
+// another, and are refused.
 func Visitable(raw string) bool {
 	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && visible(raw) && visible(u.Host)
+}
+
+func visible(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -163,7 +164,7 @@ func (s *Session) show(mode DisplayMode) {
 // File is a file that a view offers to save: its contents, or the URI of a resource that
 // has them.
 type File struct {
-	Name     string // without folders, never empty, nor one that a system keeps hidden
+	Name     string // without folders, never empty, nor one that a system keeps hidden or takes for a device
 	MIMEType string
 	Data     []byte
 	URI      string // "" if there is Data
@@ -196,6 +197,9 @@ func (s *Session) download(ctx context.Context, params json.RawMessage) (any, er
 	return struct{}{}, s.opts.Download(ctx, files)
 }
 
+// device matches a name that Windows takes for a device, whatever extension follows.
+var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
+
 // fileName makes of a URI a name that leads to no other folder.
 func fileName(uri string) string {
 	uri, _, _ = strings.Cut(uri, "?")
@@ -208,6 +212,9 @@ func fileName(uri string) string {
 		return r
 	}, name)
 	name = strings.Trim(name, " .")
+	if device.MatchString(name) {
+		name = "_" + name
+	}
 	for len(name) > maxName {
 		_, size := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-size]

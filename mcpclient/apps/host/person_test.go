@@ -231,6 +231,7 @@ func TestFileNames(t *testing.T) {
 		for uri, want := range map[string]string{
 			"file:///a/b.txt": "b.txt", "../../etc/passwd": "passwd", `a\\..\\b.exe`: "b.exe", "x://": "x_", "..": "download", "x:///..": "download", "...": "download", "file:///.bashrc": "bashrc",
 			"x:///a%2fb": "a_2fb", `x:///a\u0000\u001b[2J`: "a__[2J", `x:///exe\u202etxt.b`: "exe_txt.b", "x:///a?b=/c": "a", "x:///a#/b": "a", "x:///CON:1": "CON_1",
+			"x:///CON": "_CON", "x:///con.txt": "_con.txt", "x:///Aux .tar.gz": "_Aux .tar.gz", "x:///lpt³.x": "_lpt³.x", "x:///CONOUT$": "_CONOUT$", "x:///COM10": "COM10", "x:///console": "console",
 			"x:///" + strings.Repeat("ä", 100): strings.Repeat("ä", 64), "x:///a. ": "a",
 		} {
 			if said := v.ask("1", "ui/download-file", `{"contents":[{"type":"resource","resource":{"uri":"`+uri+`","text":"x"}}]}`); said != "{}" || got != want {
