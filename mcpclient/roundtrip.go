@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -138,11 +139,12 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 			return flight.answered
 		}
 		if o.progress == nil {
-			w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver))
+			w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), func(late context.Context) { _, _ = flight.Wait(late, nil) })
 			answer, err, _ := flight.Response()
 			return true, answer, err
 		}
-		if !w.life.Start(func() { w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver)) }) {
+		wait := func(late context.Context) { <-late.Done() } // the caller waits for the answer itself
+		if !w.life.Start(func() { w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver), wait) }) {
 			return false, jsonrpc.Response{}, ErrClosed
 		}
 	}
@@ -165,8 +167,13 @@ func (l *link) message(e era, flight *inFlight, o *callOptions) *transport.Messa
 	return m
 }
 
-// posted ends a call whose exchange over HTTP has ended.
-func (w *wire) posted(l *link, flight *inFlight, err error) {
+// strayTime bounds the wait for an answer that a server sends over its standalone stream,
+// against the protocol: it may come shortly after the end of the exchange.
+const strayTime = 100 * time.Millisecond
+
+// posted ends a call whose exchange over HTTP has ended. wait waits for an answer that
+// comes another way.
+func (w *wire) posted(l *link, flight *inFlight, err error, wait func(late context.Context)) {
 	switch {
 	case flight.answered:
 		return
@@ -176,6 +183,11 @@ func (w *wire) posted(l *link, flight *inFlight, err error) {
 		err = errLostCursor
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
+	}
+	if errors.Is(err, mcp.ErrInvalidResult) && w.standalone.isWanted() {
+		late, cancel := context.WithTimeout(flight.ctx, strayTime)
+		defer cancel()
+		wait(late)
 	}
 	l.calls.Fail(flight.ID, err)
 }

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -132,6 +133,47 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 				synctest.Wait()
 				if n := opened.Load(); n != 1 {
 					t.Errorf("opened %d streams, want one", n)
+				}
+			})
+		})
+	}
+}
+
+// A server may answer over its standalone stream, against the protocol. Whether that
+// counts is not a matter of which of two streams is read first.
+func TestAnswerOverStandaloneStream(t *testing.T) {
+	for name, test := range map[string]struct {
+		delay time.Duration
+		opts  []mcpclient.CallOption
+		want  string // in the error
+	}{
+		"soon":                {delay: 50 * time.Millisecond},
+		"soon, with progress": {delay: 50 * time.Millisecond, opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}},
+		"late":                {delay: time.Second, want: "HTTP status 202 without a body"},
+		"late, with progress": {delay: time.Second, opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}, want: "HTTP status 202 without a body"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan string, 1)
+			overLegacyHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if r.Method == http.MethodPost {
+					w.WriteHeader(http.StatusAccepted)
+					asked <- answerTo(m)
+					return
+				}
+				send := stream(w)
+				select {
+				case answer := <-asked:
+					time.Sleep(test.delay)
+					send(answer)
+					<-r.Context().Done()
+				case <-r.Context().Done():
+				}
+			}, func(t *testing.T, c *mcpclient.Client) {
+				res, err := c.CallTool(t.Context(), "a", nil, test.opts...)
+				if test.want == "" && (err != nil || res.Text() != "a") {
+					t.Errorf("got %v, %v, want the answer", res, err)
+				} else if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("got %v, want %q in it", err, test.want)
 				}
 			})
 		})
