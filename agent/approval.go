@@ -185,9 +185,9 @@ func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
 	if err != nil {
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
-	if len(data) > maxRound {
+	if kept := w.roundsKept(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
 		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it may or may not have done something."
-		err := fmt.Errorf("server %q asks for input with %d bytes, and a run keeps %d", c.Server, len(data), maxRound)
+		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all", c.Server, len(data), kept, maxRound, maxRounds)
 		return w.outcome(j, j.errorResult(text, err), 0)
 	}
 	paused := []run.Change{&run.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
@@ -213,6 +213,15 @@ func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
 	return w.openAll(paused, asks)
 }
 
-// maxRound bounds what a server asks at once and the state that it gives with it, in bytes:
-// the run keeps both.
-const maxRound = 4 << 20
+// What a server asks and the state that it gives with it, in bytes: the run keeps both.
+const (
+	maxRound  = 4 << 20  // at once
+	maxRounds = 64 << 20 // since the last input, of all servers and sub-agents
+)
+
+func (w *work) roundsKept() int64 {
+	w.ledger.mu.Lock()
+	defer w.ledger.mu.Unlock()
+	root := w.ledger.root
+	return root.Spent.Since(root.Before).Rounds
+}

@@ -118,6 +118,7 @@ var hostiles = map[string]hostile{
 	"thousands of questions":     {slow: true, tool: asking(10_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
 	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Asks: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
 	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more and more input"},
+	"states of 3 MiB for ever":   {slow: true, tool: asking(1, strings.Repeat("s", 3<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 	"a request state of 10 MiB":  {slow: true, tool: asking(1, strings.Repeat("s", 10<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 
 	"a model that loops":         {stop: agent.StopMaxTurns},

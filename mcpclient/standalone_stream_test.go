@@ -140,7 +140,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 }
 
 // A server may answer over its standalone stream, against the protocol. Whether that
-// counts is not a matter of which of two streams is read first.
+// counts does not depend on the stream that is read first.
 func TestAnswerOverStandaloneStream(t *testing.T) {
 	for name, test := range map[string]struct {
 		delay time.Duration

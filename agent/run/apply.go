@@ -117,6 +117,8 @@ func spends(s *State, c Change) Spent {
 			}
 		}
 		return c.Spent
+	case *Paused:
+		return Spent{Rounds: int64(len(c.Round))}
 	case *Outcome:
 		if call := s.Call(c.Call); call != nil && call.Child != nil {
 			return call.Child.lost()

@@ -42,6 +42,8 @@ type Spent struct {
 	Sampling Sampling         `json:"sampling,omitzero"`
 	Active   time.Duration    `json:"active_ns,omitzero"` // counted if Limits.Active is set; the time of a sub-agent as that of its call
 
+	Rounds int64 `json:"rounds,omitzero"` // bytes that servers had the run keep with what they asked: questions and state
+
 	// Lost counts model calls and completions whose end is unknown: their process has ended, or
 	// they failed after something was reserved. LostTokens and LostCost are what was reserved
 	// for them, which they may have used. They are in no other count, and count for Limits.
@@ -75,6 +77,7 @@ func (s *Spent) Add(o Spent) {
 	s.Sampling.Requests = sum(s.Sampling.Requests, o.Sampling.Requests)
 	s.Sampling.Tokens = sum(s.Sampling.Tokens, o.Sampling.Tokens)
 	s.Active = sum(s.Active, o.Active)
+	s.Rounds = sum(s.Rounds, o.Rounds)
 	s.Lost = sum(s.Lost, o.Lost)
 	s.LostTokens = sum(s.LostTokens, o.LostTokens)
 	s.Cost, s.LostCost = plus(s.Cost, o.Cost), plus(s.LostCost, o.LostCost)
@@ -119,7 +122,7 @@ func (s Spent) negative() bool {
 		return true
 	}
 	least := min(int64(min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost)),
-		s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning, s.Sampling.Tokens, s.LostTokens, int64(s.Active))
+		s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning, s.Sampling.Tokens, s.LostTokens, s.Rounds, int64(s.Active))
 	return least < 0
 }
 
@@ -146,6 +149,7 @@ func (s Spent) Since(earlier Spent) Spent {
 	s.Sampling.Requests -= earlier.Sampling.Requests
 	s.Sampling.Tokens -= earlier.Sampling.Tokens
 	s.Active -= earlier.Active
+	s.Rounds -= earlier.Rounds
 	s.Lost -= earlier.Lost
 	s.LostTokens -= earlier.LostTokens
 	s.Cost, s.LostCost = minus(s.Cost, earlier.Cost), minus(s.LostCost, earlier.LostCost)

@@ -18,13 +18,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The folders of testdata have what each version writes: v1, then v1.1 with the members that
+// The folders of testdata have what each version writes: v1, then v1.1 with members that
 // were added to version 1, and so on. The files of a released version never change: this
 // program has to read them for ever. Who raises [run.Version], or adds members, names the next
 // folder here and writes it:
 //
 //	go test ./agent/run -run TestReleased -add
-const present = "testdata/v1.1"
+const present = "testdata/v1.2"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 
