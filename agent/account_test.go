@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -231,5 +232,30 @@ func TestCompactionCounts(t *testing.T) {
 				t.Errorf("got %v and %d tokens, want %v and %d", err, got.Spent.Total, tt.err, want)
 			}
 		})
+	}
+}
+
+// A host that counts too few tokens lifts no limit: counts that cannot be true are estimated, and
+// the run says so.
+func TestCountsThatCannotBeTrue(t *testing.T) {
+	reply := `{"model":"` + strings.Repeat("m", 1<<20) + `","choices":[{"finish_reason":"tool_calls","message":{"content":"` + strings.Repeat("word ", 800) +
+		`","tool_calls":[{"id":"1","type":"function","function":{"name":"echo","arguments":"{}"}}]}}],` +
+		`"usage":{"prompt_tokens":1,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":99999999}}}`
+	toolset, _ := open(t, nil)
+	w := &wire{replies: slices.Repeat([]string{reply}, 30)}
+	got, _ := newAgent(t, at(t, "compatible", "m", w), &agent.Options{
+		Tools: []adapter.Source{toolset}, Stream: agent.StreamNever, Limits: run.Limits{Tokens: 20_000, Turns: 25},
+	}).Run(t.Context(), human("go"))
+	if got == nil || got.StopReason != agent.StopMaxTokens || got.Spent.Total < 5000 || got.Spent.Turns > 10 {
+		t.Fatalf("got %+v, want an end at the limit of tokens", got)
+	}
+	if got.Spent.Cached > got.Spent.Input {
+		t.Errorf("%d of %d tokens were in the cache", got.Spent.Cached, got.Spent.Input)
+	}
+	if n := len(got.Messages[1].Model); n > 300 {
+		t.Errorf("%d bytes of the model's name are kept", n)
+	}
+	if !slices.ContainsFunc(got.Warnings, func(w *agent.Warning) bool { return strings.Contains(w.Text, "estimate") }) {
+		t.Errorf("got the warnings %q, want one about the counts", got.Warnings)
 	}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,8 +42,14 @@ func (d *dialog) generate(ctx context.Context, messages []llms.MessageContent, o
 	}
 }
 
-// passing reports whether a model call may succeed if it is made again.
+// passing reports whether a model call may succeed if it is made again, and the model has not done so itself.
 func passing(err error) bool {
+	if own, ok := errors.AsType[interface {
+		error
+		Repeated() bool
+	}](err); ok && own.Repeated() {
+		return false
+	}
 	return llms.IsRateLimitError(err) || llms.IsTimeoutError(err) || llms.IsProviderUnavailableError(err)
 }
 

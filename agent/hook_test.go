@@ -86,6 +86,13 @@ func TestHookStopsTheRun(t *testing.T) {
 	}
 }
 
+// repeated is the error of a model that has repeated its request.
+type repeated struct{}
+
+func (repeated) Error() string  { return "busy" }
+func (repeated) Repeated() bool { return true }
+func (repeated) Unwrap() error  { return &llms.Error{Code: llms.ErrCodeRateLimit, Message: "busy"} }
+
 // A model call that fails for a passing reason is made again, unless something of its
 // reply was shown.
 func TestModelRetries(t *testing.T) {
@@ -107,6 +114,7 @@ func TestModelRetries(t *testing.T) {
 		"passing":     {[]step{busy, busy, says("hi")}, 0, 3, true},
 		"too often":   {[]step{busy}, 0, 3, false},
 		"not wanted":  {[]step{busy, says("hi")}, -1, 1, false},
+		"repeated":    {[]step{func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, repeated{} }}, 0, 1, false},
 		"shown":       {[]step{shown, says("hi")}, 0, 1, false},
 		"not passing": {[]step{func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }}, 0, 1, false},
 	} {

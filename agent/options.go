@@ -130,7 +130,8 @@ type Options struct {
 	// ModelRetries is how often a model call that failed is made again: for a limit of
 	// the rate, a timeout or an unavailable provider, as langchaingo classifies errors, and
 	// only if nothing of its reply was shown. Waits grow from 1 s to 30 s. Default 2;
-	// negative: none. The models of package openaimodel try again themselves.
+	// negative: none. What a model repeats itself, as
+	// package openaimodel does, is not repeated once more.
 	ModelRetries int
 
 	// CallOptions go with every model call. The agent itself decides on tools,

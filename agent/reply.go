@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // reply is a model's answer.
@@ -30,14 +31,18 @@ type reply struct {
 	dropped   []string // names of tools that the model asked for although it had none
 }
 
+// maxWord bounds what is kept of names that the model's host gives, in bytes.
+const maxWord = 256
+
 // reply reads a response. A model that it does not name is the one asked for.
 func (d *dialog) reply(response *llms.ContentResponse) *reply {
 	m, model := d.encoder.Reply(response), d.agent.asked
 	if m.Model == "" {
 		m.Model = model
 	}
+	m.Model = excerpt.CutAt(m.Model, maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	r := &reply{message: m, id: convert.ID(response), text: m.Text(), finish: convert.Finish(response), usage: convert.Usage(response)}
+	r := &reply{message: m, id: excerpt.CutAt(convert.ID(response), maxWord), text: m.Text(), finish: excerpt.CutAt(convert.Finish(response), maxWord), usage: convert.Usage(response)}
 	r.usage.Turns = 1
 	r.usage.Cost = d.cost(m.Model, r.usage)
 	r.calls = callsOf(m.Parts)

@@ -22,6 +22,14 @@ func checkParams(p *mcp.CreateMessageParams) error {
 	case p.Temperature != nil && (!(*p.Temperature >= 0) || math.IsInf(*p.Temperature, 0)):
 		return fmt.Errorf("temperature: %v is not 0 or above", *p.Temperature)
 	}
+	if len(p.StopSequences) > maxStops {
+		return fmt.Errorf("stopSequences: %d are more than %d", len(p.StopSequences), maxStops)
+	}
+	for i, stop := range p.StopSequences {
+		if len(stop) > maxStop {
+			return fmt.Errorf("stopSequences: number %d has %d bytes, which are more than %d", i, len(stop), maxStop)
+		}
+	}
 	if err := p.CheckMessages(); err != nil {
 		return fmt.Errorf("messages: %w", err)
 	}
@@ -34,6 +42,12 @@ func checkParams(p *mcp.CreateMessageParams) error {
 	}
 	return checkTools(p)
 }
+
+// Bounds of the stop sequences of a request: each piece of a reply is compared with all of them.
+const (
+	maxStops = 64
+	maxStop  = 1 << 10 // bytes of one
+)
 
 // checkBlock returns an error if no model takes a block.
 func checkBlock(c mcp.Content) error {

@@ -111,36 +111,28 @@ func (m *Model) priced(u usage) usage {
 	return u
 }
 
-// maxTokenBytes is the length of the longest tokens in vocabularies: runs of
-// blanks.
-const maxTokenBytes = 128
-
-// believed reports whether a text can have as few tokens as the host counts.
-func believed(count, size int) bool { return count > 0 && count >= size/maxTokenBytes }
-
-// spent is the cost of a completion: the host's count if it can be true, else
-// an estimate. told may be nil.
+// spent is the cost of a completion: the host's count, else an estimate. told may be nil; package
+// chat has left out what cannot be true.
 func spent(m *Model, req *Request, added int, told *chat.Usage, size int) usage {
 	needs := needsOf(req.Params)
-	text := needs.text + added
 	u := usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
 	if told == nil {
 		return m.priced(u)
 	}
-	input := believed(told.Prompt, text)
-	output := believed(told.Completion, size) || input && size == 0
+	input := told.Prompt > 0
+	output := told.Completion > 0 || input && size == 0
 	switch {
 	case input || output:
 		u.Estimated = !input || !output
 		if input {
 			u.Input = int64(told.Prompt)
-			u.Cached = int64(min(max(told.Cached, 0), told.Prompt))
+			u.Cached = int64(told.Cached)
 		}
 		if output {
 			u.Output = int64(told.Completion)
-			u.Reasoning = int64(min(max(told.Reasoning, 0), told.Completion))
+			u.Reasoning = int64(told.Reasoning)
 		}
-	case believed(told.Total, text+size):
+	case told.Total > 0:
 		u.Output = min(u.Output, int64(told.Total))
 		u.Input = int64(told.Total) - u.Output
 	}

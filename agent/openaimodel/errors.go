@@ -36,6 +36,10 @@ func (e *Error) Unwrap() []error {
 	return out
 }
 
+// Repeated reports whether the model repeats calls that fail like this, as often as Options.Retries
+// says. Package agent does not repeat them once more.
+func (e *Error) Repeated() bool { return e.Retryable }
+
 // code is langchaingo's word for the failure.
 func (e *Error) code() llms.ErrorCode {
 	switch e.Code {

@@ -54,6 +54,7 @@ type Options struct {
 
 	// Retries bounds the retries after temporary failures: an unreachable host and
 	// the statuses 408, 429 and 5xx. A stream is never retried after it has begun.
+	// A host that says that it is loading the model is asked for 2 minutes.
 	// Default 2, negative for none.
 	Retries int
 

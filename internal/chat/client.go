@@ -24,7 +24,8 @@ type Options struct {
 	Host string
 
 	// Retries bounds the retries after temporary failures: an unreachable host and
-	// the statuses 408, 429 and 5xx. Default 2, negative for none.
+	// the statuses 408, 429 and 5xx. Default 2, negative for none. A host that says that it is
+	// loading the model is asked for 2 minutes.
 	Retries int
 
 	// Retrying is told of each wait before another attempt. Default nil.
@@ -99,10 +100,22 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 		idleTimeout: defaulted(max(0, o.IdleTimeout), 2*time.Minute),
 		maxReply:    min(defaulted(max(0, o.MaxReply), 32<<20), 1<<30),
 	}
-	if c.http == nil {
-		c.http = http.DefaultClient
-	}
+	c.http = withinOrigin(c.http)
 	return c, nil
+}
+
+// withinOrigin is a client that follows redirects within the origin, unless the host has a rule of its own.
+func withinOrigin(next openai.HTTPDoer) openai.HTTPDoer {
+	if next == nil {
+		next = http.DefaultClient
+	}
+	client, ok := next.(*http.Client)
+	if !ok || client.CheckRedirect != nil {
+		return next
+	}
+	own := *client
+	own.CheckRedirect = sameOrigin
+	return &own
 }
 
 func defaulted[T int | int64 | time.Duration](v, def T) T {
@@ -174,20 +187,30 @@ func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, e
 	}
 }
 
+// maxLoading bounds the waits for a host that loads the model, together.
+const maxLoading = 2 * time.Minute
+
 // retry repeats an attempt after a temporary failure.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
+	loading := maxLoading
 	for n := 0; ; n++ {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
-		if !ok || begun || n == c.retries || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {
+		if !ok || begun || c.retries == 0 || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {
 			return nil, err
 		}
 		wait := backoff.Spread(failure.RetryAfter)
 		if wait == 0 {
 			wait = c.backoff.Delay(n)
+		}
+		if failure.loading() {
+			loading -= wait
+		}
+		if n >= c.retries && (!failure.loading() || loading < 0) {
+			return nil, err
 		}
 		if c.retrying != nil {
 			c.retrying(err, wait)
@@ -243,7 +266,7 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	if x.stream == nil { // some hosts do not stream
 		return x.whole(d, deltas)
 	}
-	defer x.stream.Close()
+	defer x.close()
 	idle := time.AfterFunc(c.idleTimeout, func() { cancel(errIdle) })
 	defer idle.Stop()
 	return x.assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)

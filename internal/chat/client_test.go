@@ -83,6 +83,7 @@ func TestRetry(t *testing.T) {
 		{"failed, one retry", failing(500, "", ""), Options{Retries: 1}, 2, false, 250 * time.Millisecond, 500 * time.Millisecond},
 		{"failed, no retries", failing(500, "", ""), Options{Retries: -1}, 1, false, 0, 0},
 		{"connection cut before an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"what the model wrote", failing(500, "", `{"error":{"message":"llama-server returned invalid tool call arguments: x"}}`), Options{}, 1, false, 0, 0},
 		{"no money", failing(429, "", `{"error":{"message":"m","code":"insufficient_quota"}}`), Options{}, 1, false, 0, 0},
 		{"not there", failing(501, "", ""), Options{}, 1, false, 0, 0},
 		{"bad request", failing(400, "", ""), Options{}, 1, false, 0, 0},
@@ -110,6 +111,31 @@ func TestRetry(t *testing.T) {
 					t.Errorf("waited %v, want %v to %v", wait, tt.waitMin, tt.waitMax)
 				}
 			})
+		})
+	}
+}
+
+// A host that loads the model is asked again for some minutes, and no longer.
+func TestLoadingModel(t *testing.T) {
+	for _, test := range []struct {
+		ready   time.Duration
+		retries int
+		ok      bool
+	}{{time.Minute, 0, true}, {time.Hour, 0, false}, {time.Minute, -1, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+				if time.Since(began) < test.ready {
+					failing(503, "", `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`)(w, r)
+					return
+				}
+				answering(plainAnswer)(w, r)
+			})
+			defer h.Close()
+			_, err := h.client(t, openAI, &Options{Retries: test.retries}).Complete(t.Context(), hello())
+			if took := time.Since(began); (err == nil) != test.ok || took > maxLoading || h.asked() > 20 {
+				t.Errorf("ready after %v: got %v after %v and %d requests, want success %t", test.ready, err, took, h.asked(), test.ok)
+			}
 		})
 	}
 }

@@ -82,6 +82,9 @@ func (e *Error) hint() string {
 
 // Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
+	if strings.Contains(e.Message, "returned invalid tool call arguments") { // Ollama: the model would write the same again
+		return false
+	}
 	switch e.Code {
 	case "insufficient_quota", "billing_hard_limit_reached", "content_filter":
 		return false
@@ -95,6 +98,11 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 	return e.Status >= 500 && e.Status < 600
+}
+
+// loading reports whether the host is loading the model, as llama-server says.
+func (e *Error) loading() bool {
+	return e.Status == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(e.Message), "loading model")
 }
 
 func badCertificate(err error) bool {

@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -17,8 +21,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// maxErrorBody bounds the bytes read from an error's body.
-const maxErrorBody = 64 << 10
+const (
+	maxErrorBody  = 64 << 10    // bytes of an error's body
+	errorBodyTime = time.Second // how long it may take: not every such body ends
+	maxDrain      = 4 << 10     // bytes behind the end of a stream, so that its connection is used again
+	drainTime     = 100 * time.Millisecond
+	maxRedirects  = 5
+	maxResent     = 5 // requests that met a connection that had ended
+)
 
 // exchange is the HTTPDoer of one request. It amends the request's JSON and
 // keeps the reply. go-openai gets an empty object instead of the reply, since
@@ -34,6 +44,7 @@ type exchange struct {
 	header  http.Header
 	body    []byte        // the whole body if stream is nil
 	stream  io.ReadCloser // its events
+	ended   bool          // the stream was read to its end
 }
 
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
@@ -44,15 +55,13 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, x.broken(CodeRequest, err)
 	}
 	x.request = out
-	res, err := x.next.Do(out)
+	res, err := x.send(out)
 	if err != nil {
 		return nil, x.broken(CodeUnreachable, err)
 	}
 	x.header = res.Header
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		defer res.Body.Close()
-		body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // a partial body is enough
-		return nil, x.reported(res.StatusCode, body)
+		return nil, x.reported(res.StatusCode, readInTime(res.Body, maxErrorBody, errorBodyTime))
 	}
 	body := bufio.NewReader(res.Body)
 	if isEventStream(res.Header, body) {
@@ -68,6 +77,57 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader("{}")),
 	}, nil
 }
+
+// send sends a request. If a connection that was used before ends without a byte of an answer, the host had
+// closed it in the meantime: the request is sent again at once.
+func (x *exchange) send(req *http.Request) (*http.Response, error) {
+	reused := false
+	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused },
+	}))
+	for n := 0; ; n++ {
+		reused = false
+		res, err := x.next.Do(traced)
+		if err == nil || !reused || n == maxResent || req.Context().Err() != nil || !lostConnection(err) {
+			return res, err
+		}
+		if traced.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lostConnection reports whether a connection ended, in the words of net/http and of the system.
+func lostConnection(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "server closed idle connection")
+}
+
+// readInTime reads what comes of a body in time, and closes it.
+func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
+	defer body.Close()
+	late := time.AfterFunc(limit, func() { _ = body.Close() })
+	defer late.Stop()
+	data, _ := io.ReadAll(io.LimitReader(body, max)) // a part is enough
+	return data
+}
+
+// sameOrigin refuses redirects that would take the key or the conversation to another host, and those that
+// would turn the request into a GET.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	switch {
+	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
+		return fmt.Errorf("redirect to another origin refused: set the base URL to %s if you trust it", originOf(req.URL))
+	case req.Method != via[0].Method:
+		return fmt.Errorf("redirect that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method)
+	case len(via) > maxRedirects:
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	return nil
+}
+
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // amended is the request with its JSON amended, and the query of the base URL.
 func (x *exchange) amended(req *http.Request) (*http.Request, error) {
@@ -163,6 +223,15 @@ func isEventStream(h http.Header, body *bufio.Reader) bool {
 type streamBody struct {
 	io.Reader
 	io.Closer
+}
+
+// close closes a stream. Behind its last event there are some bytes, without which the connection would not be used again.
+func (x *exchange) close() {
+	if x.ended {
+		readInTime(x.stream, maxDrain, drainTime)
+	} else {
+		_ = x.stream.Close()
+	}
 }
 
 var errTooLarge = errors.New("answer over its bound")

@@ -89,6 +89,7 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 			return nil, err
 		}
 	}
+	x.ended = !a.answer.cut || d.toEnd
 	return a.finish()
 }
 

@@ -1,0 +1,172 @@
+package chat
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// Streamed calls use one connection, one after the other.
+func TestStreamsShareAConnection(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		streaming(chunk(`{"content":"Hello"}`, "stop"), "data: [DONE]")(w, r)
+		w.(http.Flusher).Flush() // the end of the body comes by itself
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.EnableHTTP2 = false
+	server.StartTLS()
+	defer server.Close()
+	cfg := openai.DefaultConfig(testKey)
+	cfg.BaseURL, cfg.HTTPClient = server.URL+"/v1", server.Client()
+	c, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
+			t.Fatalf("got %+v, %v", reply, err)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("20 streamed calls opened %d connections, want 1", n)
+	}
+}
+
+// forgetful is a host that answers one request on each connection, says that the connection stays, and
+// closes it when the next request comes.
+func forgetful(t *testing.T, closing func(net.Conn)) (url string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	body := chunk(`{"content":"Hello"}`, "stop") + "\n\ndata: [DONE]\n\n"
+	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				r := bufio.NewReader(conn)
+				req, err := http.ReadRequest(r)
+				if err == nil {
+					_, _ = io.Copy(io.Discard, req.Body)
+					_, _ = io.WriteString(conn, answer)
+					_, _ = r.Peek(1)
+				}
+				closing(conn)
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String() + "/v1"
+}
+
+// A connection that the host has closed in the meantime is no failure: the request is sent again,
+// and Retrying is not called.
+func TestClosedConnections(t *testing.T) {
+	for name, closing := range map[string]func(net.Conn){
+		"closed": func(c net.Conn) { _ = c.Close() },
+		"reset":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); _ = c.Close() },
+	} {
+		cfg := openai.DefaultConfig(testKey)
+		cfg.BaseURL = forgetful(t, closing)
+		transport := &http.Transport{TLSClientConfig: &tls.Config{}}
+		defer transport.CloseIdleConnections()
+		cfg.HTTPClient = &http.Client{Transport: transport}
+		c, err := New(cfg, &Options{Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 100 {
+			if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
+				t.Fatalf("%s: call %d: got %+v, %v", name, n, reply, err)
+			}
+		}
+	}
+}
+
+// A redirect leads neither the key nor the conversation to another host, and the answer of another
+// host is not taken.
+func TestRedirects(t *testing.T) {
+	stranger := newHost(t, answering(plainAnswer))
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for target, want := range map[string]string{
+			"https://stranger.example/v1/x": "redirect to another origin refused: set the base URL to https://stranger.example if you trust it",
+			"/v2/x":                         map[bool]string{true: "redirect that would turn POST into GET refused", false: ""}[status < 307],
+		} {
+			first := true
+			own := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+				if first {
+					first = false
+					http.Redirect(w, r, target, status)
+					return
+				}
+				answering(plainAnswer)(w, r)
+			})
+			cfg := openai.DefaultAzureConfig(testKey, "https://own.example")
+			cfg.APIVersion = "2024-10-21"
+			cfg.HTTPClient = &http.Client{Transport: byHost{"own.example": own.Client(), "stranger.example": stranger.Client()}}
+			c, err := New(cfg, &Options{Retries: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply, err := c.Complete(t.Context(), hello())
+			switch {
+			case want == "" && (err != nil || reply.Text != "Hello"):
+				t.Errorf("%d to %s: got %+v, %v", status, target, reply, err)
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%d to %s: got %v, want %q", status, target, err, want)
+			}
+		}
+	}
+	if n := stranger.asked(); n > 0 {
+		t.Errorf("the other host was asked %d times", n)
+	}
+}
+
+type byHost map[string]*http.Client
+
+func (b byHost) RoundTrip(r *http.Request) (*http.Response, error) {
+	return b[r.URL.Hostname()].Transport.RoundTrip(r)
+}
+
+// A failure is told by its status and its headers, even if its body does not end.
+func TestErrorBodyWithoutEnd(t *testing.T) {
+	for _, status := range []int{401, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			over := make(chan struct{})
+			h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"error": "no`)
+				w.(http.Flusher).Flush()
+				<-over
+			})
+			began := time.Now()
+			_, err := h.client(t, openAI, &Options{Retries: -1}).Complete(t.Context(), hello())
+			close(over)
+			want := wantCode(t, err, "")
+			if took := time.Since(began); want.Status != status || want.RetryAfter != 7*time.Second || took != errorBodyTime {
+				t.Errorf("got status %d, retry after %v, in %v", want.Status, want.RetryAfter, took)
+			}
+		})
+	}
+}
