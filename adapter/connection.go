@@ -34,10 +34,11 @@ type server struct {
 	calls   *calls
 
 	// Guarded by Toolset.mu once the server is in a toolset.
-	err     error
-	tools   []*Tool
-	skipped []SkippedTool
-	pins    map[string]string // nil: not pinned
+	err       error
+	tools     []*Tool
+	skipped   []SkippedTool
+	unmatched []string
+	pins      map[string]string // nil: not pinned
 }
 
 // open connects to the server, subscribes to its changes and lists its tools: in
@@ -75,7 +76,7 @@ func (s *server) enter(ctx context.Context) error {
 		return err
 	}
 	s.pins = s.hold(&l, s.pins)
-	s.tools, s.skipped = l.tools, l.skipped
+	s.tools, s.skipped, s.unmatched = l.tools, l.skipped, l.unmatched
 	return nil
 }
 
@@ -126,8 +127,9 @@ func (s *server) lost() bool {
 
 // listing is what came of asking a server for its tools.
 type listing struct {
-	tools   []*Tool
-	skipped []SkippedTool
+	tools     []*Tool
+	skipped   []SkippedTool
+	unmatched []string // of Allow and Deny
 }
 
 // list asks for the server's tools. One that cannot be used does not keep the
@@ -137,12 +139,12 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 		return l, nil
 	}
 	seen := map[string]bool{}
-	count := 0
+	var listed []string
 	for def, err := range s.client.Tools(ctx, opts...) {
 		if err != nil {
 			return l, err
 		}
-		if count++; count > s.opts.MaxTools {
+		if listed = append(listed, def.Name); len(listed) > s.opts.MaxTools {
 			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.MaxTools)
 		}
 		tool, err := s.offer(def)
@@ -157,6 +159,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 			l.tools = append(l.tools, tool)
 		}
 	}
+	l.unmatched = s.unmatchedBy(listed)
 	return l, nil
 }
 

@@ -77,6 +77,16 @@ func (s *server) keeps(def *mcp.Tool) (keep bool, err error) {
 	return keep, err
 }
 
+// unmatchedBy returns what Allow and Deny name and no listed tool fits. A bare * names nothing.
+func (s *server) unmatchedBy(listed []string) (out []string) {
+	for _, p := range slices.Concat(s.recipe.Allow, s.recipe.Deny) {
+		if p != "*" && !slices.ContainsFunc(listed, func(name string) bool { return matches([]rune(p), []rune(name)) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // guarded runs a function of the host. A panic becomes an error, and the log gets
 // its stack.
 func guarded(log *slog.Logger, what string, fn func() error) error {

@@ -72,3 +72,12 @@ func TestAllowAndDeny(t *testing.T) {
 		}
 	}
 }
+
+// TestUnmatched tells which names of the lists no tool has. The tool that a mistyped one should leave out is offered.
+func TestUnmatched(t *testing.T) {
+	p := newPeer().tool("greet", object, echo).tool("pay", object, echo)
+	tools := open(t, nil, Server{Name: "p", Transport: p.transport(t), Allow: []string{"*", "gr*", "nosuch"}, Deny: []string{"payy", "p?y?"}})
+	if diff := cmp.Diff(tools.Servers()[0].Unmatched, []string{"nosuch", "payy", "p?y?"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}

@@ -202,7 +202,7 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 		return nil, nil
 	}
 	before := *old
-	e := before.replaceLocked(listing{s.tools, s.skipped}, nil)
+	e := before.replaceLocked(listing{s.tools, s.skipped, s.unmatched}, nil)
 	if old.err != nil {
 		e.Kind = ServerAdded
 	}
@@ -245,6 +245,6 @@ func (s *server) replaceLocked(l listing, pins map[string]string) Event {
 			e.Removed = append(e.Removed, tool.def.Name)
 		}
 	}
-	s.tools, s.skipped, s.pins = l.tools, l.skipped, pins
+	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 	return e
 }

@@ -164,6 +164,10 @@ type ServerStatus struct {
 	Tools   []*Tool
 	Skipped []SkippedTool
 
+	// Unmatched are the names of [Server.Allow] and Deny that no tool of the server has: what a
+	// mistyped one should leave out is offered. The server may have renamed a tool.
+	Unmatched []string
+
 	// AppTools are the tools that views of the server may call, also such as are for no
 	// model, see [Toolset.ViewAccess].
 	AppTools []*Tool
@@ -193,11 +197,12 @@ func (t *Toolset) Servers() []ServerStatus {
 			continue
 		}
 		out[i] = ServerStatus{
-			Name:    s.label,
-			Client:  s.client,
-			Ended:   s.client.Err(),
-			Tools:   forModels(s.tools),
-			Skipped: append([]SkippedTool(nil), s.skipped...),
+			Name:      s.label,
+			Client:    s.client,
+			Ended:     s.client.Err(),
+			Tools:     forModels(s.tools),
+			Skipped:   append([]SkippedTool(nil), s.skipped...),
+			Unmatched: slices.Clone(s.unmatched),
 
 			AppTools: forViews(s.tools),
 		}

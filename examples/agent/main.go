@@ -63,14 +63,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	if err != nil {
 		return "", err
 	}
-	var servers []adapter.Server
-	for _, s := range cfg.Servers {
-		if !s.Disabled {
-			servers = append(servers, adapter.Server{
-				Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
-			})
-		}
-	}
+	servers, left := adapter.FromConfig(cfg)
 
 	// Servers may use the model and ask the person. These handlers bring their
 	// requests into the agent's run, and to Answer below.
@@ -86,9 +79,12 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 		return "", err
 	}
 	defer toolset.Close()
-	for _, s := range toolset.Servers() {
+	for _, s := range append(left, toolset.Servers()...) {
 		if s.Err != nil { // unreachable, or a mistake in the file
 			fmt.Fprintln(you.out, "left out:", safetext.Line(s.Err.Error(), maxShown))
+		}
+		for _, name := range s.Unmatched {
+			fmt.Fprintln(you.out, safetext.Line(fmt.Sprintf("server %q has no tool %q, which the file allows or leaves out", s.Name, name), maxShown))
 		}
 	}
 

@@ -100,8 +100,8 @@ func TestAgent(t *testing.T) {
 			if err != tt.err || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, %v; want %q in it and %v", got, err, tt.want, tt.err)
 			}
-			const left = `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`
-			if got := shown.String(); !strings.HasPrefix(got, `left out: server "typo": `) || !strings.Contains(got, left) {
+			const left = `mcp.json:1: server "typo": comand: unknown key; did you mean "command"?`
+			if got := shown.String(); !strings.HasPrefix(got, `left out: `) || !strings.Contains(got, left) {
 				t.Errorf("the person saw %q, want the mistake in the file first", got)
 			}
 			if !strings.Contains(shown.String(), tt.shown) {

@@ -40,8 +40,9 @@ import (
 // statuses explains the exit statuses in -help.
 const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used, or has no such tool;
 2 if the command line or the whole file is wrong; 3 if all servers can be used, but
-not all of their tools; 4 if a tool was called and failed, or the server refused what
-was asked of it; 5 if something that the server asked was declined, see -answer.
+not all of their tools, or a list of the file names a tool that its server does not have;
+4 if a tool was called and failed, or the server refused what was asked of it;
+5 if something that the server asked was declined, see -answer.
 `
 
 // The exit statuses.

@@ -385,6 +385,7 @@ func TestStatus(t *testing.T) {
 		"no servers":             {servers(), nil, statusFine, ""},
 		"not reached":            {servers(gone), nil, statusMissing, ""},
 		"skipped":                {servers(odd), nil, statusSkipped, ""},
+		"no such tool":           {servers(strings.TrimSuffix(demo, "}") + `,"excludeTools":["no_such"]}`), nil, statusSkipped, ""},
 		"wrong server":           {servers(demo, typo), nil, statusMissing, ""},
 		"wrong, disabled":        {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
 		"bad file":               {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},

@@ -38,6 +38,7 @@ type serverReport struct {
 	Instructions string                  `json:"instructions,omitempty"`
 	Tools        []*toolReport           `json:"tools,omitempty"`
 	Skipped      []skippedTool           `json:"skipped,omitempty"`
+	Unmatched    []string                `json:"unmatched,omitempty"` // names in the lists of the file that no tool has
 	ViewTools    []string                `json:"viewTools,omitempty"` // for views alone
 	Views        []*viewReport           `json:"views,omitempty"`
 	Prompts      []*mcp.Prompt           `json:"prompts,omitempty"`
@@ -92,13 +93,11 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeout}
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
-		switch {
-		case s.Err != nil:
+		if s.Err != nil { // also of a disabled one
 			about.Error = s.At(s.Err).Error()
-		case !s.Disabled:
-			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision, Allow: s.Allow, Deny: s.Deny})
 		}
 	}
+	servers, _ = adapter.FromConfig(file)
 	if err := o.revisions.Apply(servers); err != nil {
 		return nil, nil, err
 	}
@@ -183,6 +182,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	for _, t := range status.Skipped {
 		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
 	}
+	s.Unmatched = status.Unmatched
 	if server.Capabilities.Prompts != nil {
 		s.Prompts = listed(s, "prompts", status.Client.Prompts(ctx), func(p *mcp.Prompt) *mcp.Prompt { return p })
 	}
@@ -254,7 +254,7 @@ func (r *report) status() int {
 		switch {
 		case s.Error != "" || len(s.Trouble) > 0:
 			return statusMissing
-		case len(s.Skipped) > 0:
+		case len(s.Skipped)+len(s.Unmatched) > 0:
 			status = statusSkipped
 		}
 	}

@@ -84,6 +84,9 @@ func (s *serverReport) write(p *printer, detailed bool) {
 	for _, t := range s.Skipped {
 		p.line("  tool %s cannot be used: %s", line(t.Name), line(t.Error))
 	}
+	for _, name := range s.Unmatched {
+		p.line("  the file allows or leaves out a tool that the server does not have: %s", line(name))
+	}
 	for _, trouble := range s.Trouble {
 		p.line("  trouble: %s", block(trouble))
 	}

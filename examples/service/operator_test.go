@@ -29,7 +29,7 @@ func TestUnusableServers(t *testing.T) {
 		servers string
 		starts  bool
 	}{
-		"some": {fmt.Sprintf(`%s,"fine":{"url":%q}`, wrong, urlOf(servers[0])), true},
+		"some": {fmt.Sprintf(`%s,"fine":{"url":%q,"excludeTools":["whoamI"]}`, wrong, urlOf(servers[0])), true},
 		"all":  {wrong, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +54,9 @@ func TestUnusableServers(t *testing.T) {
 				}
 			}
 			if want := `msg="a server can be used" server=fine tools=8`; tt.starts && !strings.Contains(log.String(), want) {
+				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+			}
+			if want := "a tool that the server does not have\" server=fine tool=whoamI"; tt.starts && !strings.Contains(log.String(), want) {
 				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
 			}
 			if strings.Contains(log.String(), "server=off") || strings.Contains(log.String(), `cannot be used" server=fine`) {

@@ -77,19 +77,13 @@ func openTools(ctx context.Context, file string, logger *slog.Logger) (*adapter.
 	}, nil
 }
 
-// unusable is a server whose entry in the file is wrong.
-type unusable struct {
-	name string
-	err  error
-}
-
 // reportUnusable logs the servers that can be used, the servers that cannot, and the tools that are left out. It returns the reasons if no server
 // can be used.
-func reportUnusable(opened []adapter.ServerStatus, wrong []unusable, logger *slog.Logger) error {
+func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus, logger *slog.Logger) error {
 	usable := 0
 	for _, s := range opened {
 		if s.Err != nil {
-			wrong = append(wrong, unusable{s.Name, s.Err})
+			wrong = append(wrong, s)
 			continue
 		}
 		usable++
@@ -97,11 +91,14 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []unusable, logger *slo
 		for _, t := range s.Skipped {
 			logger.Warn("a tool cannot be used", "server", s.Name, "tool", t.Name, "reason", t.Err)
 		}
+		for _, name := range s.Unmatched {
+			logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
+		}
 	}
 	var reasons []error
 	for _, w := range wrong {
-		logger.Warn("a server cannot be used", "server", w.name, "reason", w.err)
-		reasons = append(reasons, w.err)
+		logger.Warn("a server cannot be used", "server", w.Name, "reason", w.Err)
+		reasons = append(reasons, w.Err)
 	}
 	if usable > 0 || len(wrong) == 0 {
 		return nil
@@ -110,7 +107,7 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []unusable, logger *slo
 }
 
 // configured reads the servers of a file, and which of its entries are wrong. Servers over HTTP are told the user.
-func configured(ctx context.Context, file string) (servers []adapter.Server, wrong []unusable, err error) {
+func configured(ctx context.Context, file string) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
 	if file == "" {
 		return nil, nil, nil
 	}
@@ -118,20 +115,11 @@ func configured(ctx context.Context, file string) (servers []adapter.Server, wro
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range cfg.Servers {
-		if s.Err != nil {
-			wrong = append(wrong, unusable{s.Name, s.Err})
-			continue
+	servers, wrong = adapter.FromConfig(cfg)
+	for i := range servers {
+		if web, ok := servers[i].Transport.(*mcpclient.HTTP); ok {
+			servers[i].Transport = carryUser(web)
 		}
-		if s.Disabled {
-			continue
-		}
-		if web, ok := s.Transport.(*mcpclient.HTTP); ok {
-			s.Transport = carryUser(web)
-		}
-		servers = append(servers, adapter.Server{
-			Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
-		})
 	}
 	return servers, wrong, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -86,7 +85,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	tools, asking, err := a.tools(ctx, o, sandboxed, opts)
+	tools, asking, refused, err := a.tools(ctx, o, sandboxed, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal,
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), AddressHeader: o.addressHeader, Model: name, Servers: names(tools),
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), AddressHeader: o.addressHeader, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil
@@ -197,44 +196,66 @@ func toolOptions(o *options, endpoint openai.ClientConfig, model string, prices 
 
 // tools connects to the servers, once for all users. Servers that ask for a sign-in are for each
 // user.
-func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options) (tools *adapter.Toolset, asking []*config.Server, err error) {
+func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options) (tools *adapter.Toolset, asking []*config.Server, refused []adapter.ServerStatus, err error) {
 	var servers []adapter.Server
 	var file []*config.Server
 	if o.config == "" {
 		servers, err = a.demoServers()
 	} else {
-		servers, file, err = o.servers()
+		servers, file, refused, err = o.servers(ctx)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	shared := *opts
 	shared.Start = adapter.StartAvailable
 	if sandboxed != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	if tools, err = adapter.Open(ctx, servers, &shared); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	a.later(tools.Close)
 	for _, s := range file {
 		if slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == s.Name && wantsSignIn(t.Err) }) {
 			if err := tools.Remove(s.Name); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			asking = append(asking, s)
 		} else if s.OAuth != nil {
 			asking = append(asking, s)
 		}
 	}
-	for _, s := range tools.Servers() {
+	for _, s := range append(refused, tools.Servers()...) {
 		if s.Err != nil {
 			o.logger.Warn("a server is left out", "server", s.Name, "error", s.Err)
 		}
+		for _, name := range s.Unmatched {
+			o.logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
+		}
 	}
-	return tools, asking, nil
+	return tools, asking, refused, nil
+}
+
+// troubles are what the panel says of servers. A mistake in the file stands there with its line; how a server is
+// reached is for the log alone.
+func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) (out []site.Trouble) {
+	for _, s := range append(refused, tools.Servers()...) {
+		mistake, ok := errors.AsType[*config.ServerError](s.Err)
+		switch {
+		case ok:
+			short := *mistake
+			short.File = filepath.Base(short.File)
+			out = append(out, site.Trouble{Server: s.Name, Text: talk.ShownError(short.Error())})
+		case s.Err != nil:
+			out = append(out, site.Trouble{Server: s.Name, Text: "could not be used at the start; the log has the reason"})
+		case len(s.Unmatched) > 0:
+			out = append(out, site.Trouble{Server: s.Name, Text: access.Unmatched(s)})
+		}
+	}
+	return out
 }
 
 // wantsSignIn reports whether a server refuses to be used without a token.
@@ -261,30 +282,27 @@ func (a *app) demoServers() ([]adapter.Server, error) {
 }
 
 // servers reads the configuration. Its servers are not trusted: each call is asked about. Those with
-// "oauth" are for each user; they are in the file alone.
-func (o *options) servers() (out []adapter.Server, file []*config.Server, err error) {
-	cfg, err := config.Load(o.config)
+// "oauth" are for each user; they are in the file alone. A mistake in one server leaves out that server.
+func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*config.Server, refused []adapter.ServerStatus, err error) {
+	cfg, err := (&config.Loader{Filters: true, SignIn: true}).Load(ctx, o.config)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	shared := new(config.Config)
 	for i := range cfg.Servers {
 		s := &cfg.Servers[i]
-		switch {
-		case s.Disabled:
-			continue
-		case s.Err != nil:
-			return nil, nil, fmt.Errorf("server %q: %w", s.Name, s.Err)
+		if s.Err == nil && !s.Disabled {
+			file = append(file, s)
 		}
-		file = append(file, s)
-		if s.OAuth != nil {
-			continue
-		}
-		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.userHeader != "" {
+		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.userHeader != "" && s.OAuth == nil {
 			h.Client = withUser(h.Client, o.userHeader)
 		}
-		out = append(out, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision})
+		if s.OAuth == nil {
+			shared.Servers = append(shared.Servers, *s)
+		}
 	}
-	return out, file, nil
+	out, refused = adapter.FromConfig(shared)
+	return out, file, refused, nil
 }
 
 // withUser is a client whose requests say for which user they are made.

@@ -82,22 +82,14 @@ func DemoServer() (*Servers, error) {
 // NewServers takes the servers of a file, and what was read from it.
 func NewServers(file *setup.File, cfg *config.Config) *Servers {
 	servers := &Servers{source: file, file: cfg.Servers}
-	for i := range cfg.Servers {
-		switch s := &cfg.Servers[i]; {
-		case s.Disabled:
-		case s.Err != nil:
-			servers.Wrong = append(servers.Wrong, adapter.ServerStatus{Name: s.Name, Err: s.At(s.Err)})
-		default:
-			servers.Good = append(servers.Good, serverOf(s))
-		}
-	}
+	servers.Good, servers.Wrong = adapter.FromConfig(cfg)
 	return servers
 }
 
+// serverOf is a server that the file has right.
 func serverOf(s *config.Server) adapter.Server {
-	return adapter.Server{
-		Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
-	}
+	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
+	return good[0]
 }
 
 // entry is the entry of a server in the file, nil without one.
@@ -206,6 +198,9 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 		con.Note(screen.Faint, "server %s: %s, protocol revision %s", server.Name, screen.Plural(len(server.Tools), "tool"), server.Client.Server().Revision)
 		for _, tool := range server.Skipped {
 			con.Note(screen.Warn, "left out: tool %s of server %s: %v", safetext.Line(tool.Name, 100), server.Name, tool.Err)
+		}
+		for _, name := range server.Unmatched {
+			con.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: fmt.Errorf("has no tool %q, which the file allows or leaves out", name)}))
 		}
 	}
 	if reached == 0 {

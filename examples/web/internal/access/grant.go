@@ -71,8 +71,20 @@ func (g *grant) status() Status {
 	out := Status{Name: g.server.Name, State: g.state}
 	if g.err != nil {
 		out.Error = safetext.Line(signin.Failure(g.err).Error(), 500)
+	} else if g.tools != nil {
+		for _, s := range g.tools.Servers() {
+			out.Error = Unmatched(s)
+		}
 	}
 	return out
+}
+
+// Unmatched says which names in the lists of a server's entry no tool has, "" if each has one.
+func Unmatched(s adapter.ServerStatus) string {
+	if len(s.Unmatched) == 0 {
+		return ""
+	}
+	return safetext.Line("has no tool "+strings.Join(s.Unmatched, ", ")+", which the file allows or leaves out", 500)
 }
 
 func (g *grant) set(state State, err error) {
@@ -108,9 +120,8 @@ func (g *grant) connect(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	tools, err := adapter.Open(ctx, []adapter.Server{{
-		Name: g.server.Name, Transport: g.server.Transport, Revision: g.server.Revision,
-	}}, g.access.opts.Tools)
+	servers, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*g.server}})
+	tools, err := adapter.Open(ctx, servers, g.access.opts.Tools)
 	_, needed := errors.AsType[*mcp.SignInError](err)
 	switch {
 	case needed:

@@ -7,7 +7,7 @@ import { Timeline } from "./timeline.js";
 import { Waiting } from "./waiting.js";
 import { card } from "./asks.js";
 import { Older, showList } from "./list.js";
-import { showServers } from "./servers.js";
+import { showServers, showTroubles } from "./servers.js";
 import { Views, viewEvents } from "./views.js";
 
 const log = byId("log"), question = byId("question");
@@ -300,6 +300,7 @@ async function start() {
     api.as(me.user);
     byId("user").textContent = me.user;
     byId("servers").textContent = `Model: ${me.model}. Servers: ${(me.servers ?? []).join(", ") || "none"}.`;
+    showTroubles(byId("troubles"), me.troubles ?? []);
     show(place());
     question.focus();
     return;

@@ -4,12 +4,19 @@ import * as api from "./api.js";
 import { el } from "./tree.js";
 import { linkParts } from "./link.js";
 
+// showTroubles lists the servers that the file has wrong, and why.
+export function showTroubles(list, troubles) {
+  list.hidden = troubles.length === 0;
+  list.replaceChildren(...troubles.map((t) => el("li", { dir: "auto" }, el("strong", {}, t.server), `: ${t.text}`)));
+}
+
 // showServers lists them. begin opens the card of a sign-in, leave signs out.
 export function showServers(list, servers, begin, leave) {
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   list.hidden = servers.length === 0;
   list.replaceChildren(...servers.map((s) => el("li", {},
-    el("span", { class: "name", dir: "auto" }, s.name, el("span", { class: "mark" }, states[s.state] ?? s.state)),
+    el("span", { class: "name", dir: "auto" }, s.name, el("span", { class: "mark" }, states[s.state] ?? s.state),
+      s.state === "ready" && s.error ? el("span", { class: "mark" }, s.error) : ""),
     s.state === "ready"
       ? el("button", { class: "quiet small", type: "button", "data-key": s.name, "aria-label": `Sign out of ${s.name}`, click: () => leave(s) }, "Sign out")
       : el("button", { class: "small", type: "button", "data-key": s.name, "aria-label": `Sign in to ${s.name}`, click: () => begin(s) }, "Sign in"))));

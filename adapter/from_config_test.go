@@ -1,0 +1,41 @@
+package adapter
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// TestFromConfig: each setting of a file is kept, and a mistake in one server leaves out that server.
+func TestFromConfig(t *testing.T) {
+	const file = `{"mcpServers": {
+		"good": {"command": "x", "timeout": "90s", "revision": "2025-11-25", "includeTools": ["a*"], "excludeTools": ["ab"]},
+		"off": {"command": "x", "disabled": true},
+		"mistyped": {"comand": "x"},
+		"odd": {"command": "x", "timeout": 2000}
+	}}`
+	cfg, err := (&config.Loader{Filters: true}).Parse(t.Context(), "mcp.json", []byte(file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, left := FromConfig(cfg)
+	want := []Server{{
+		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", IdleTimeout: 90 * time.Second,
+		Allow: []string{"a*"}, Deny: []string{"ab"},
+	}}
+	if !reflect.DeepEqual(servers, want) {
+		t.Errorf("got %+v, want %+v", servers, want)
+	}
+	reasons := []string{`mcp.json:4: server "mistyped": comand: unknown key; did you mean "command"?`, `mcp.json:5: server "odd": timeout: milliseconds in some programs`}
+	if len(left) != len(reasons) {
+		t.Fatalf("got %v, want the servers with mistakes", left)
+	}
+	for i, want := range reasons {
+		if got := left[i].Err.Error(); !strings.HasPrefix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+)
+
+// trial is the program with these flags, and its log. Its page is at 127.0.0.1:8080.
+func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	args = append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
+	o, err := parseFlags(args, func(string) string { return "" }, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.logger = slog.New(slog.NewTextHandler(log, nil))
+	a, err := assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a.handler, log
+}
+
+// request is one of the page, and its response.
+func request(h http.Handler, method, path, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:8080"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://127.0.0.1:8080")
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// as signs in, and has requests come from that session.
+func as(t *testing.T, h http.Handler, body string) func(*http.Request) {
+	t.Helper()
+	w := request(h, "POST", "/sign-in", body)
+	if w.Code != http.StatusNoContent {
+		t.Fatalf("got %d %s, want a session", w.Code, w.Body)
+	}
+	cookies := w.Result().Cookies()
+	return func(r *http.Request) { r.AddCookie(cookies[0]) }
+}
+
+// TestFileWithMistakes has each mistake leave out its server alone, and tells it in the log and on the panel.
+func TestFileWithMistakes(t *testing.T) {
+	server := demoserver.New()
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(web.Close)
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	text := fmt.Sprintf(`{"mcpServers": {
+		"good": {"url": %[1]q, "timeout": "90s", "excludeTools": ["ad", "add"]},
+		"mine": {"url": %[1]q, "oauth": {"clientId": "x"}, "timeout": "90s"},
+		"typo": {"comand": "x"},
+		"odd": {"url": %[1]q, "timeout": 2000},
+		"gone": {"command": "/does/not/exist"},
+		"off": {"command": "x", "disabled": true}
+	}}`, web.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parseFlags([]string{"-config", file, "-db", "x"}, func(string) string { return "" }, new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shared, _, _, err := o.servers(t.Context()); err != nil || len(shared) != 2 || shared[0].IdleTimeout != 90*time.Second || len(shared[0].Deny) != 2 {
+		t.Errorf("got %+v, %v, want the settings of the file", shared, err)
+	}
+	h, log := trial(t, "-config", file)
+	w := request(h, "GET", "/api/me", "", as(t, h, `{"name":"Ada"}`))
+	var me struct {
+		Servers  []string
+		Troubles []struct{ Server, Text string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &me); err != nil || len(me.Servers) != 1 || me.Servers[0] != "good" {
+		t.Errorf("got %s, %v, want the server that can be used", w.Body, err)
+	}
+	shown := fmt.Sprint(me.Troubles)
+	for _, want := range []string{`mcp.json:4: server "typo": comand: unknown key`, "mcp.json:5", "could not be used at the start", "has no tool ad, which"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("got %s, want %s", shown, want)
+		}
+	}
+	if len(me.Troubles) != 4 || strings.Contains(shown, "/") {
+		t.Errorf("got %s, want nothing of other servers, and no place of this machine", shown)
+	}
+	for _, want := range []string{"server=typo", "server=odd", "server=gone", "server does not have\" server=good tool=ad"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("got the log %s\nwant %s", log, want)
+		}
+	}
+}
