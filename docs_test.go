@@ -344,14 +344,9 @@ var _ = func(ctx context.Context) error {
 // docs/mcp-json.md
 var _ = func(ctx context.Context) *adapter.Toolset {
 	loader := &config.Loader{Filters: true} // Allow and Deny are used below
-	cfg := must(loader.Load(ctx, "mcp.json"))
-	var servers []adapter.Server
-	for _, s := range cfg.Servers {
-		if !s.Disabled {
-			servers = append(servers, adapter.Server{
-				Name: s.Name, Transport: s.Transport, Revision: s.Revision, IdleTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
-			})
-		}
+	servers, left := adapter.FromConfig(must(loader.Load(ctx, "mcp.json")))
+	for _, s := range left {
+		log.Print("left out: ", s.Err)
 	}
 	tools := must(adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable}))
 	return tools
