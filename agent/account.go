@@ -9,7 +9,6 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
@@ -280,15 +279,17 @@ func (d *dialog) inputOf(c *ModelCall) int64 {
 
 // sizeOf is the size of a call in bytes of text, with what goes back to the host of the model.
 func (d *dialog) sizeOf(c *ModelCall) (size int64) {
-	for i := range d.state.History {
-		size += int64(convert.HostSize(&d.state.History[i]))
-	}
 	for _, m := range c.Messages {
 		size += messageBytes
 		for _, part := range m.Parts {
 			switch p := part.(type) {
 			case llms.TextContent:
 				size += int64(len(p.Text))
+			case interface {
+				HostData() (call string, data json.RawMessage)
+			}:
+				_, data := p.HostData()
+				size += int64(len(data))
 			case llms.ToolCall:
 				size += int64(len(p.ID))
 				if p.FunctionCall != nil {

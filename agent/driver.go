@@ -14,7 +14,10 @@ type driver struct {
 }
 
 func newDriver(e *engine) *driver {
-	encoder := convert.NewEncoder(convert.Options{Dialect: e.agent.dialect, Media: e.agent.opts.Media, AppendOnly: true})
+	m, ok := e.agent.model.(interface{ TakesHostData() bool })
+	encoder := convert.NewEncoder(convert.Options{
+		Dialect: e.agent.dialect, Media: e.agent.opts.Media, HostData: ok && m.TakesHostData(), AppendOnly: true,
+	})
 	return &driver{dialog: dialog{account: account{e}, encoder: encoder}}
 }
 

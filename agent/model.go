@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -251,13 +250,6 @@ func (d *dialog) modelOptions(tools []llms.Tool, stream *streamed, output int64,
 	options := slices.Clip(d.agent.opts.CallOptions)
 	if d.agent.format != nil {
 		options = append(options, d.agent.format)
-	}
-	if m, ok := d.agent.model.(interface {
-		Recall(func(id string) json.RawMessage) llms.CallOption
-	}); ok {
-		if recall := m.Recall(convert.HostData(d.state.History)); recall != nil {
-			options = append(options, recall)
-		}
 	}
 	return append(options, decide)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
 // A host gets back what it has sent with its calls, also from the process that goes on with the
@@ -54,6 +55,73 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 			diff(t, "reasoning", jsonOf(called["reasoning_content"]), tt.reasoning)
 		})
 	}
+}
+
+// Reasoning goes back in the field that the host reads, on every message that had some, plain ones
+// too, and also from another process. A host that insists on it has a space for what is missing.
+func TestReasoningGoesBack(t *testing.T) {
+	details := `[{"data":"c2ln","index":0,"type":"reasoning.encrypted"}]`
+	replies := func() *wire {
+		said := func(rest string) string {
+			return replying(`{"role":"assistant","reasoning_content":"Hm.","reasoning_details":` + details + `,` + rest + `}`)
+		}
+		return &wire{replies: []string{
+			said(`"tool_calls":[{"id":"1","type":"function","function":{"name":"pay","arguments":"{}"}}]`),
+			replying(`{"role":"assistant","tool_calls":[{"id":"2","type":"function","function":{"name":"pay","arguments":"{}"}}]}`),
+			said(`"content":"paid"`),
+		}}
+	}
+	echo := func(field, value, missing string) []string {
+		with := func(value string) string {
+			if value == "" {
+				return `{}`
+			}
+			return fmt.Sprintf(`{%q:%s}`, field, value)
+		}
+		return []string{with(value), with(missing), with(value)}
+	}
+	content, none := echo("reasoning_content", `"Hm."`, ""), echo("", "", "")
+	all := echo("reasoning_content", `"Hm."`, `" "`)
+	want := map[string][]string{
+		"compatible": content, "vllm": content, "llamacpp": content, "lmstudio": content, "deepseek": all, "moonshot": all,
+		"ollama": echo("reasoning", `"Hm."`, ""), "openrouter": echo("reasoning_details", details, ""),
+		"openai": none, "azure": none, "groq": none, "together": none, "gemini": none, "mistral": none,
+	}
+	for _, host := range chat.Hosts() {
+		t.Run(host, func(t *testing.T) {
+			store := inFiles(t, filestore.Never)
+			process := func(w *wire) *agent.Agent {
+				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Stream: agent.StreamNever, Tools: []adapter.Source{pay}})
+			}
+			first := replies()
+			if _, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
+				t.Fatal(err)
+			}
+			second := &wire{replies: []string{replying(`{"role":"assistant","content":"bye"}`)}}
+			if _, err := process(second).Run(t.Context(), human("thanks"), agent.In(theRun.ID)); err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "the loop", reasoningOf(first.requests[2]), want[host][:2])
+			diff(t, "the next process", reasoningOf(second.requests[0]), want[host])
+		})
+	}
+}
+
+// reasoningOf is the reasoning in each message of the assistant of a request.
+func reasoningOf(request map[string]any) (all []string) {
+	for _, m := range request["messages"].([]any) {
+		if m := m.(map[string]any); m["role"] == "assistant" {
+			fields := map[string]any{}
+			for key, value := range m {
+				if strings.HasPrefix(key, "reasoning") {
+					fields[key] = value
+				}
+			}
+			all = append(all, jsonOf(fields))
+		}
+	}
+	return all
 }
 
 // messageOf is the first message of a role in a request.

@@ -20,6 +20,15 @@ type Options struct {
 	// none.
 	Media func(mimeType string) bool
 
+	// HostData has the messages of the assistant carry what the host of the model wants back, as parts
+	// with a method
+	//
+	//	HostData() (call string, data json.RawMessage)
+	//
+	// for a call, or for the message if call is "". Only a model that reads them takes these parts.
+	// Default false: it stays out.
+	HostData bool
+
 	// AppendOnly promises that the caller only appends to a history. To replace a message, to
 	// branch or to shorten it, copy it first, as [slices.Clone] does. Encode then skips the
 	// messages that it has written. Default false: Encode compares all messages.
@@ -38,6 +47,7 @@ func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
 type Encoder struct {
 	rules  rules
 	media  func(string) bool
+	host   bool // see Options.HostData
 	grows  bool // see Options.AppendOnly
 	system string
 	first  *run.Message // of the history that was encoded
@@ -66,7 +76,7 @@ func NewEncoder(o Options) *Encoder {
 	if media == nil {
 		media = func(string) bool { return false }
 	}
-	return &Encoder{rules: o.Dialect.rules(), media: media, grows: o.AppendOnly, calls: map[string]bool{}}
+	return &Encoder{rules: o.Dialect.rules(), media: media, host: o.HostData, grows: o.AppendOnly, calls: map[string]bool{}}
 }
 
 // Encode writes the messages. A system prompt comes first, in one message with the
@@ -246,8 +256,14 @@ func (e *Encoder) message(m *run.Message) {
 	}
 	parts := e.parts(len(m.Parts))
 	var functions []llms.FunctionCall // of the calls from here on
+	forHost := 0                      // parts
 	for i := range m.Parts {
 		p := &m.Parts[i]
+		if e.host && m.Role == run.Assistant {
+			if data := hostPartOf(p); data != nil {
+				parts, forHost = append(parts, data), forHost+1
+			}
+		}
 		if p.Type != run.CallPart {
 			if part := e.rules.part(p, m.Role); part != nil {
 				parts = append(parts, part)
@@ -262,7 +278,7 @@ func (e *Encoder) message(m *run.Message) {
 	}
 	if m.Role == run.Assistant && e.rules.singleParts {
 		e.single(role, parts)
-	} else if len(parts) > 0 { // the providers index the first part
+	} else if len(parts) > forHost { // the providers index the first part
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
 	}
 }

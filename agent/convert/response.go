@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -78,7 +77,16 @@ func reasoning(c *llms.ContentChoice) (run.Part, bool) {
 	if signature != "" {
 		p = withProvider(p, signatureKey, quote(signature))
 	}
-	return p, p.Text != "" || signature != ""
+	if data := hostData(c)[""]; len(data) > 0 {
+		p = withProvider(p, hostKey, data)
+	}
+	return p, p.Text != "" || len(p.Provider) > 0
+}
+
+// hostData is what the host of the model wants back, by the ids of the calls, and "" for the message.
+func hostData(c *llms.ContentChoice) map[string]json.RawMessage {
+	data, _ := c.GenerationInfo["HostData"].(map[string]json.RawMessage)
+	return data
 }
 
 // appendCalls adds the calls of a choice. An only call may be in the older field
@@ -89,7 +97,7 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 		calls = []llms.ToolCall{{FunctionCall: c.FuncCall}}
 	}
 	parts = slices.Grow(parts, len(calls))
-	data, _ := c.GenerationInfo["HostData"].(map[string]json.RawMessage)
+	data := hostData(c)
 	for _, call := range calls {
 		p, _ := fromPart(call)
 		if raw := data[call.ID]; len(raw) > 0 {
@@ -103,30 +111,42 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 	return parts
 }
 
-// HostData returns what the host of a model wants back with the calls of a history, by their
-// ids: thought signatures and reasoning, for which langchaingo's messages have no field. A model
-// puts it into the GenerationInfo of its replies under "HostData", a map[string]json.RawMessage by
-// the ids of the calls. The history is read at the first use.
-func HostData(history []run.Message) func(id string) json.RawMessage {
-	all := sync.OnceValue(func() map[string]json.RawMessage {
-		data := map[string]json.RawMessage{}
-		for i := range history {
-			for j := range history[i].Parts {
-				if p := &history[i].Parts[j]; p.Type == run.CallPart && len(p.Provider) > 0 && len(p.Provider[hostKey]) > 0 {
-					data[p.ID] = p.Provider[hostKey]
-				}
-			}
-		}
-		return data
-	})
-	return func(id string) json.RawMessage { return all()[id] }
+// hostPart is a part of a message for the host of the model alone, see Options.HostData.
+type hostPart struct {
+	llms.TextContent // of no text
+	call             string
+	data             json.RawMessage
 }
 
-// HostSize is how many bytes of a message only [HostData] has. They go to the model as well.
+// HostData is the data with the call that it belongs to, "" for the message.
+func (p hostPart) HostData() (call string, data json.RawMessage) { return p.call, p.data }
+
+// hostPartOf is what the host wants back with a part, nil for nothing. The text of reasoning, which a
+// run keeps once, is put into the data.
+func hostPartOf(p *run.Part) llms.ContentPart {
+	if len(p.Provider) == 0 || len(p.Provider[hostKey]) == 0 {
+		return nil
+	}
+	out := hostPart{call: p.ID, data: p.Provider[hostKey]}
+	if p.Type == run.ReasoningPart && p.Text != "" {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(out.data, &fields) != nil || fields == nil {
+			return nil
+		}
+		fields["reasoning"] = quote(p.Text)
+		out.call, out.data = "", quote(fields)
+	}
+	return out
+}
+
+// HostSize is how many bytes of a message only its host gets. They go to the model as well.
 func HostSize(m *run.Message) (size int) {
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == run.CallPart && len(p.Provider) > 0 {
+		if p := &m.Parts[i]; len(p.Provider) > 0 && len(p.Provider[hostKey]) > 0 {
 			size += len(p.Provider[hostKey])
+			if p.Type == run.ReasoningPart {
+				size += len(p.Text)
+			}
 		}
 	}
 	return size

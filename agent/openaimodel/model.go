@@ -79,11 +79,11 @@ type Options struct {
 
 // Model is an [llms.Model]. It may be used concurrently, and serve many users.
 //
-// Some hosts send data with a tool call and want it back with it: Gemini a
-// thought signature, DeepSeek and Moonshot the model's thoughts. langchaingo
-// has no field for that, so the model remembers the data of the latest 512
-// calls, up to 4 MiB. The key is the whole conversation before the call; if a
-// caller cuts or rewrites earlier messages, the data is lost.
+// Some hosts send data with a message and want it back with it: Gemini the thought
+// signature of a call, DeepSeek, OpenRouter and local servers the model's thoughts.
+// langchaingo has no field for that, so the model remembers the data of the latest 512
+// calls and texts, up to 4 MiB. The key is the whole conversation before; if a
+// caller cuts or rewrites earlier messages, the data is lost. Package agent keeps it with the run.
 type Model struct {
 	chat    *chat.Client
 	model   string
@@ -124,7 +124,7 @@ func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
 // and all tool calls. Their ids are never empty.
 //
 // Options without a counterpart in the API are ignored: TopK, MinLength,
-// MaxLength, RepetitionPenalty, and Metadata but for [Model.AnswerFormat] and [Model.Recall]. More than one candidate is an
+// MaxLength, RepetitionPenalty, and Metadata but for [Model.AnswerFormat]. More than one candidate is an
 // error. A streaming function gets only the text, as it arrives; its error ends
 // the call and is returned.
 //

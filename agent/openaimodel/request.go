@@ -1,7 +1,6 @@
 package openaimodel
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ func (m *Model) request(messages []llms.MessageContent, o *llms.CallOptions) (*c
 		r.ToolChoice = chat.ToolChoice{}
 	}
 	for i, msg := range messages {
-		if r.Messages, err = m.appendMessage(r.Messages, msg, o); err != nil {
+		if r.Messages, err = m.appendMessage(r.Messages, msg); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -141,7 +140,7 @@ func namedChoice(c *llms.ToolChoice) (chat.ToolChoice, error) {
 // appendMessage adds a message. A message with answers of tools becomes
 // several, as the API has one message for each answer; they come first, since
 // they must follow the calls.
-func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent, o *llms.CallOptions) ([]chat.Message, error) {
+func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent) ([]chat.Message, error) {
 	msg := chat.Message{}
 	switch in.Role {
 	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
@@ -155,7 +154,7 @@ func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent, o *llm
 	default:
 		return nil, fmt.Errorf("role %q is unknown", in.Role)
 	}
-	answers := 0
+	answers, extras := 0, map[string]json.RawMessage{} // by the calls after them
 	for i, p := range in.Parts {
 		switch p := bare(p).(type) {
 		case llms.ToolCallResponse:
@@ -165,11 +164,11 @@ func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent, o *llm
 			if p.FunctionCall == nil {
 				return nil, fmt.Errorf("part %d: tool call %q without a function", i, p.ID)
 			}
-			back := m.recalled(o, p.ID)
-			msg.Reasoning = cmp.Or(msg.Reasoning, back.Reasoning)
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
-				ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments, Extra: back.Extra,
+				ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments, Extra: extras[p.ID],
 			})
+		case hostPart:
+			m.recall(&msg, extras, p)
 		default:
 			part, err := contentPart(p)
 			if err != nil {

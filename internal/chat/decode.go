@@ -50,6 +50,7 @@ type messageWire struct {
 	content   string
 	refusal   string
 	reasoning string
+	details   json.RawMessage // OpenRouter
 	calls     []toolCallWire
 }
 
@@ -152,6 +153,10 @@ func (d *decoder) message() (m messageWire) {
 			m.reasoning = d.text()
 		case "reasoning_content":
 			content = d.text()
+		case "reasoning_details":
+			if raw := d.Raw(); isDetails(raw) {
+				m.details = bytes.Clone(raw)
+			}
 		case "tool_calls":
 			m.calls = d.toolCalls()
 		case "function_call":
@@ -333,7 +338,7 @@ func countOf(data []byte) int64 {
 }
 
 // empty reports whether the message has no content.
-func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls) == 0 }
+func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls) == 0 && m.details == nil }
 
 // size counts the message's bytes.
 func (m *messageWire) size() int {

@@ -29,7 +29,7 @@ type draft struct {
 // encode writes a request for the host.
 func (c *Client) encode(r *Request) (*draft, error) {
 	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd}
-	if c.WantsCallsBack() {
+	if c.WantsDataBack() {
 		d.conversation = newConversationHash()
 		if d.memory = r.Memory; d.memory == nil {
 			d.memory = c.memory

@@ -37,6 +37,7 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	if len(d.request.Messages) == 0 {
 		return errors.New("no messages")
 	}
+	e.fillReasoning()
 	return nil
 }
 
@@ -57,6 +58,7 @@ type messageEncoder struct {
 	profile *Profile
 	ids     *ids
 	system  string // the role of instructions
+	thinks  bool   // a message has reasoning
 }
 
 func (e *messageEncoder) add(m openai.ChatCompletionMessage) {
@@ -191,7 +193,10 @@ func (e *messageEncoder) assistant(m *Message) error {
 		}
 	}
 	text := joinText(m.Parts)
+	thought := recalled{reasoning: m.Reasoning, details: m.Details}
 	if len(m.ToolCalls) == 0 {
+		thought = thought.or(e.draft.recall(textOnly(text)))
+		e.reasoning(thought)
 		e.text("assistant", text)
 		return nil
 	}
@@ -204,22 +209,56 @@ func (e *messageEncoder) assistant(m *Message) error {
 		}
 	}
 	msg := openai.ChatCompletionMessage{Role: "assistant", Content: text}
-	reasoning, err := e.calls(&msg, m.ToolCalls)
+	kept, err := e.calls(&msg, m.ToolCalls)
 	if err != nil {
 		return err
 	}
-	if e.profile.EchoReasoning {
-		if msg.ReasoningContent = m.Reasoning; msg.ReasoningContent == "" {
-			msg.ReasoningContent = reasoning
-		}
-	}
+	e.reasoning(thought.or(kept))
 	e.add(msg)
 	return nil
 }
 
+// or is v, or other if v has no reasoning.
+func (v recalled) or(other recalled) recalled {
+	if v.reasoning == "" && v.details == nil {
+		return other
+	}
+	return v
+}
+
+// reasoning gives the message that is added next its reasoning, as far as the host takes it back.
+func (e *messageEncoder) reasoning(v recalled) {
+	field := e.profile.Reasoning
+	switch {
+	case field == reasoningDetails && len(v.details) > 0:
+		e.field(string(field), v.details)
+	case field == reasoningDetails && v.reasoning != "":
+		e.field(string(plainReasoning), v.reasoning)
+	case field != "" && v.reasoning != "":
+		e.field(string(field), v.reasoning)
+	default:
+		return
+	}
+	e.thinks = true
+}
+
+// fillReasoning has every message of the assistant have reasoning, if one has and the host insists.
+// DeepSeek takes a space for thoughts that were not kept.
+func (e *messageEncoder) fillReasoning() {
+	if !e.thinks || !e.profile.AllReasoning {
+		return
+	}
+	field := string(e.profile.Reasoning)
+	for i, m := range e.draft.request.Messages {
+		if _, has := e.draft.amend.messages[i][field]; m.Role == "assistant" && !has {
+			e.draft.amend.message(i, field, " ")
+		}
+	}
+}
+
 // calls adds tool calls to a message, with the data that the host wants back,
 // and returns their reasoning.
-func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCall) (reasoning string, err error) {
+func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCall) (thought recalled, err error) {
 	type withExtra struct {
 		openai.ToolCall
 		Extra json.RawMessage `json:"extra_content,omitempty"`
@@ -228,7 +267,7 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 	extras := false
 	for _, call := range calls {
 		if call.ID == "" || call.Name == "" {
-			return "", fmt.Errorf("a tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
+			return thought, fmt.Errorf("a tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
 		e.draft.ids[call.ID] = true
 		wire := openai.ToolCall{
@@ -239,9 +278,7 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 		if kept.extra == nil && isExtra(call.Extra) {
 			kept.extra = call.Extra
 		}
-		if reasoning == "" {
-			reasoning = kept.reasoning
-		}
+		thought = thought.or(kept)
 		extras = extras || kept.extra != nil
 		msg.ToolCalls = append(msg.ToolCalls, wire)
 		all = append(all, withExtra{wire, kept.extra})
@@ -249,7 +286,7 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 	if extras && e.profile.EchoExtra {
 		e.field("tool_calls", all)
 	}
-	return reasoning, nil
+	return thought, nil
 }
 
 // objectText is the arguments of a replayed call. Hosts parse them, so any

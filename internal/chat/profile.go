@@ -25,17 +25,18 @@ type Profile struct {
 	OpenAIModels bool   // model ids mean OpenAI's models, and models.go applies
 	Developer    bool   // reasoning models take instructions in the role developer
 
-	Required      requiredWord
-	NamedChoice   bool // tool_choice takes an object that names a tool
-	NoneDrops     bool // tool_choice "none" does not work; the tools are left out
-	Parallel      bool // parallel_tool_calls must be true to get several
-	Strict        bool // strict schemas of functions, and of replies by the models of formatModels
-	IDs           idRule
-	EmptyContent  emptyContent // content of an assistant's message with only tool calls
-	BridgeTools   bool         // a user may not speak right after a tool
-	JoinText      bool         // text in several parts is refused
-	EchoReasoning bool         // replayed tool calls need their reasoning_content
-	EchoExtra     bool         // replayed tool calls need their extra_content
+	Required     requiredWord
+	NamedChoice  bool // tool_choice takes an object that names a tool
+	NoneDrops    bool // tool_choice "none" does not work; the tools are left out
+	Parallel     bool // parallel_tool_calls must be true to get several
+	Strict       bool // strict schemas of functions, and of replies by the models of formatModels
+	IDs          idRule
+	EmptyContent emptyContent   // content of an assistant's message with only tool calls
+	BridgeTools  bool           // a user may not speak right after a tool
+	JoinText     bool           // text in several parts is refused
+	Reasoning    reasoningField // what takes back the reasoning of an assistant's message; none if empty
+	AllReasoning bool           // once a message has reasoning, all of an assistant need some
+	EchoExtra    bool           // replayed tool calls need their extra_content
 
 	Schemas   rewrite.Target // dialect of the parameters of tools; OpenAI's if empty
 	AnyVendor bool           // the model's vendor decides on that dialect
@@ -46,6 +47,15 @@ type Profile struct {
 	MaxStop     int  // number of stop sequences; 4 if 0, none if negative
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
+
+// reasoningField is the field of an assistant's message with its reasoning.
+type reasoningField string
+
+const (
+	reasoningContent reasoningField = "reasoning_content"
+	plainReasoning   reasoningField = "reasoning"
+	reasoningDetails reasoningField = "reasoning_details" // or plainReasoning for a message without details
+)
 
 // requiredWord is the host's tool_choice for a required call.
 type requiredWord string
@@ -97,7 +107,7 @@ const completionTokens = "max_completion_tokens"
 // profiles are the known hosts. The first profile is for unknown hosts.
 func profiles() []Profile {
 	return []Profile{
-		{Name: "compatible", AnyVendor: true, Required: requiredNative, StreamUsage: true,
+		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "openai", TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
@@ -106,14 +116,14 @@ func profiles() []Profile {
 			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
-		{Name: "ollama", NoneDrops: true, StreamUsage: true, Images: imageData},
-		{Name: "vllm", Required: requiredNative, NamedChoice: true, StreamUsage: true,
+		{Name: "ollama", NoneDrops: true, Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
+		{Name: "vllm", Required: requiredNative, NamedChoice: true, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "llamacpp", Required: requiredNative, Parallel: true, StreamUsage: true,
+		{Name: "llamacpp", Required: requiredNative, Parallel: true, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "lmstudio", Required: requiredNative, StreamUsage: true, Images: imageData},
+		{Name: "lmstudio", Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
 		{Name: "openrouter", OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
-			IDs: plainID, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
+			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "groq", TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages},
 		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true,
@@ -125,18 +135,21 @@ func profiles() []Profile {
 		{Name: "mistral", Required: requiredAny, NamedChoice: true, NoneDrops: true,
 			IDs: shortID, BridgeTools: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
-			JoinText: true, EchoReasoning: true, StreamUsage: true},
+			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
-		{Name: "moonshot", Schemas: rewrite.Gemini, EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true, Images: imageData},
+		{Name: "moonshot", Schemas: rewrite.Gemini, EmptyContent: blankContent, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
 	}
 }
 
 // Host is the name of the host's kind of API.
 func (c *Client) Host() string { return c.profile.Name }
 
-// WantsCallsBack reports whether the host wants data back with the calls that it has made:
-// ToolCall.Extra, or Message.Reasoning.
-func (c *Client) WantsCallsBack() bool { return c.profile.EchoReasoning || c.profile.EchoExtra }
+// WantsDataBack reports whether the host wants data back with the messages that it has written:
+// Message.Reasoning, Message.Details, or ToolCall.Extra.
+func (c *Client) WantsDataBack() bool { return c.profile.Reasoning != "" || c.profile.EchoExtra }
+
+// EchoesReasoning reports whether the host wants Message.Reasoning or Message.Details back.
+func (c *Client) EchoesReasoning() bool { return c.profile.Reasoning != "" }
 
 // TakesImages reports whether the host takes images, by their bytes at least.
 func (c *Client) TakesImages() bool { return c.profile.Images != noImages }

@@ -9,15 +9,18 @@ import (
 	"sync"
 )
 
-// recalled is data that a host sends with a tool call and wants back with it:
-// Gemini's thought signature, DeepSeek's reasoning. Neither MCP nor langchaingo
-// has a field for it.
+// recalled is data that a host sends with a message and wants back with it: Gemini's thought
+// signature of a tool call, the reasoning of many. Neither MCP nor langchaingo has a field for it.
 type recalled struct {
 	extra     json.RawMessage
 	reasoning string
+	details   json.RawMessage
 }
 
-func (v *recalled) size() int { return len(v.extra) + len(v.reasoning) }
+func (v *recalled) size() int { return len(v.extra) + len(v.reasoning) + len(v.details) }
+
+// textOnly stands for the calls of a message that has none.
+func textOnly(text string) *ToolCall { return &ToolCall{Name: text} }
 
 const (
 	maxRecalled     = 512      // calls of a memory; the oldest are forgotten

@@ -55,7 +55,8 @@ func TestRecall(t *testing.T) {
 	for _, url := range []string{deepseek, moonshot} {
 		equalJSON(t, replayed(t, url, continued), `{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":[`+start+other)
 	}
-	equalJSON(t, replayed(t, local, continued), `{"role":"assistant","tool_calls":[`+start+other)
+	equalJSON(t, replayed(t, local, continued), `{"role":"assistant","reasoning_content":"Hm.","tool_calls":[`+start+other)
+	equalJSON(t, replayed(t, "https://api.groq.com/openai/v1", continued), `{"role":"assistant","tool_calls":[`+start+other)
 }
 
 // Hosts count ids from 0 in each conversation, and a peer can invent them. The
@@ -261,5 +262,45 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	if size != m.size || size > maxMemorySize || len(m.order) != len(m.byCall) {
 		t.Errorf("got %d calls of %d bytes, counted as %d and %d, want at most %d bytes", len(m.byCall), size, len(m.order), m.size, maxMemorySize)
+	}
+}
+
+// OpenRouter's details come in pieces, and go back as a whole. Too many are dropped, the reply is not.
+func TestDetails(t *testing.T) {
+	const router = "https://openrouter.ai/api/v1"
+	chunk := func(details string) string {
+		return `data: {"choices":[{"delta":{"reasoning_details":[` + details + `]}}]}`
+	}
+	said := `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}`
+	long := strings.Repeat("z", maxDetails/2)
+	for _, tt := range []struct {
+		name   string
+		chunks []string
+		want   string // null for none
+	}{
+		{"texts and what is encrypted", []string{
+			chunk(`{"type":"reasoning.text","text":"H","index":0,"format":"f","signature":null}`),
+			chunk(`{"type":"reasoning.text","text":"m.","index":0,"signature":"s"}`),
+			chunk(`{"type":"reasoning.encrypted","data":"a","index":1},{"type":"reasoning.encrypted","data":"b","index":1}`),
+			chunk(`{"type":"reasoning.summary","summary":"S","index":2}`), chunk(`{"type":"reasoning.summary","summary":"T","index":3}`),
+		}, `[{"type":"reasoning.text","text":"Hm.","index":0,"format":"f","signature":"s"},{"type":"reasoning.encrypted","data":"a","index":1},
+			{"type":"reasoning.encrypted","data":"b","index":1},{"type":"reasoning.summary","summary":"S","index":2},{"type":"reasoning.summary","summary":"T","index":3}]`},
+		{"none", []string{chunk(``)}, `null`},
+		{"not a list of objects", []string{chunk(`3`)}, `null`},
+		{"too many", []string{chunk(`{"type":"reasoning.text","text":"` + long + `"}`), chunk(`{"type":"reasoning.text","text":"` + long + `"}`)}, `null`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, streaming(append(tt.chunks, said)...))
+			c := h.client(t, router, nil)
+			reply, err := c.Stream(t.Context(), hello(), Deltas{})
+			if err != nil || reply.Text != "x" {
+				t.Fatalf("got %+v, %v", reply, err)
+			}
+			got := string(reply.Details)
+			if got == "" {
+				got = "null"
+			}
+			equalJSON(t, got, tt.want)
+		})
 	}
 }

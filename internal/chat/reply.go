@@ -12,8 +12,9 @@ type Reply struct {
 	Model string // the host's name for it, or the requested name if the host gives none
 
 	Text      string
-	Refusal   string // the model's reason not to answer, if the host separates it from the text
-	Reasoning string // the part that the host shows
+	Refusal   string          // the model's reason not to answer, if the host separates it from the text
+	Reasoning string          // the part that the host shows
+	Details   json.RawMessage // the reasoning as OpenRouter wants it back, nil for none
 	ToolCalls []ToolCall
 
 	// Finish is the reason for the end of the reply: one of the constants, or the
@@ -45,6 +46,7 @@ type answer struct {
 	text      string
 	refusal   string
 	reasoning string
+	details   json.RawMessage
 	calls     []answerCall
 	finish    string
 	stopWord  string // stop sequence that ended the text, if the host tells
@@ -109,7 +111,7 @@ func (x *exchange) decodeReply() (*answer, error) {
 	m := &w.choice.message
 	a := &answer{
 		id: w.id, model: w.model, usage: w.usage,
-		text: wellFormed(m.content), refusal: wellFormed(m.refusal), reasoning: wellFormed(m.reasoning),
+		text: wellFormed(m.content), refusal: wellFormed(m.refusal), reasoning: wellFormed(m.reasoning), details: m.details,
 		finish: w.choice.finish, stopWord: w.choice.stopReason,
 	}
 	for _, call := range m.calls {
@@ -123,7 +125,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	size := a.size()
 	a.cutAt(d.stops)
 	r := &Reply{
-		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning,
+		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning, Details: a.details,
 		Finish: finishWord(a.finish), Usage: a.usage.believed(d.sent, size), Size: size,
 	}
 	if r.Model == "" {
@@ -159,6 +161,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 // calls, and remembers the data that the host wants back.
 func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	taken := map[string]bool{}
+	thought := recalled{reasoning: a.reasoning, details: a.details}
 	for _, call := range a.calls {
 		arguments := strings.TrimSpace(call.Arguments)
 		switch {
@@ -180,8 +183,13 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 			call.extra = nil
 		}
 		made := ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra}
-		d.keep(&made, recalled{extra: call.extra, reasoning: a.reasoning})
+		kept := thought
+		kept.extra = call.extra
+		d.keep(&made, kept)
 		r.ToolCalls = append(r.ToolCalls, made)
+	}
+	if len(r.ToolCalls) == 0 {
+		d.keep(textOnly(r.Text), thought)
 	}
 	return nil
 }

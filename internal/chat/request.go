@@ -72,6 +72,9 @@ type Message struct {
 	ToolCalls []ToolCall // of an assistant
 	Reasoning string     // reasoning of an assistant; sent to hosts that want it back
 
+	// Details is the reasoning in the form of OpenRouter, [Reply.Details] as it came; nil for none.
+	Details json.RawMessage
+
 	ToolCallID string // call id of a tool's answer
 }
 

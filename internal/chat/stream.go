@@ -57,6 +57,7 @@ type assembler struct {
 	text       strings.Builder
 	thoughts   wellFormedPieces
 	reasoning  strings.Builder
+	details    streamedDetails
 	refusal    strings.Builder
 	calls      streamedCalls
 	begun      bool // a chunk has come
@@ -165,6 +166,7 @@ func (a *assembler) choice(choice *choiceWire) error {
 	}
 	thought := a.thoughts.write(m.reasoning)
 	a.reasoning.WriteString(thought)
+	a.details.add(m.details)
 	if err := a.deltas.reason(thought); err != nil {
 		return err
 	}
@@ -205,6 +207,9 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 	}
 	if a.reasoning.Len() == 0 {
 		rest.reasoning = m.reasoning
+	}
+	if len(a.details.all) == 0 {
+		rest.details = m.details
 	}
 	if len(a.calls.calls) == 0 {
 		rest.calls = m.calls
@@ -247,6 +252,7 @@ func (a *assembler) finish() (*answer, error) {
 		return nil, err
 	}
 	a.answer.text, a.answer.reasoning, a.answer.refusal = a.text.String(), a.reasoning.String(), wellFormed(a.refusal.String())
+	a.answer.details = a.details.list()
 	a.answer.calls = a.calls.answer()
 	return &a.answer, nil
 }

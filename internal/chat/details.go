@@ -1,0 +1,75 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// maxDetails bounds the reasoning details of a reply, in bytes. Larger ones are not kept.
+const maxDetails = 256 << 10
+
+// isDetails reports whether JSON can be the reasoning details of a message: a list with
+// something in it, within maxDetails.
+func isDetails(raw json.RawMessage) bool {
+	return len(raw) > len("[]") && len(raw) <= maxDetails && raw[0] == '['
+}
+
+// streamedDetails puts the reasoning details of a stream together. Texts and summaries come in
+// pieces; what is encrypted comes whole.
+type streamedDetails struct {
+	all  []*streamedDetail
+	size int // bytes that came
+}
+
+type streamedDetail struct {
+	fields map[string]json.RawMessage
+	member string // of the fields, that comes in pieces; "" for none
+	text   strings.Builder
+}
+
+// detailMember is the member with the text of a detail, by its type.
+var detailMember = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
+
+func (s *streamedDetails) add(raw json.RawMessage) {
+	var pieces []map[string]json.RawMessage
+	if s.size += len(raw); s.size > maxDetails || len(raw) == 0 || json.Unmarshal(raw, &pieces) != nil {
+		return
+	}
+	for _, fields := range pieces {
+		member := detailMember[string(fields["type"])]
+		var d *streamedDetail
+		if n := len(s.all); n > 0 && member != "" && s.all[n-1].continuedBy(fields) {
+			d = s.all[n-1]
+		} else {
+			d = &streamedDetail{fields: map[string]json.RawMessage{}, member: member}
+			s.all = append(s.all, d)
+		}
+		for key, value := range fields {
+			if text, ok := stringOf(value); ok && key == member {
+				d.text.WriteString(text)
+			} else if string(value) != "null" || d.fields[key] == nil {
+				d.fields[key] = value
+			}
+		}
+	}
+}
+
+func (d *streamedDetail) continuedBy(fields map[string]json.RawMessage) bool {
+	return string(d.fields["type"]) == string(fields["type"]) && string(d.fields["index"]) == string(fields["index"])
+}
+
+// list is all details, nil for none or too many.
+func (s *streamedDetails) list() json.RawMessage {
+	if len(s.all) == 0 || s.size > maxDetails {
+		return nil
+	}
+	list := make([]map[string]json.RawMessage, len(s.all))
+	for i, d := range s.all {
+		if d.member != "" {
+			d.fields[d.member], _ = json.Marshal(wellFormed(d.text.String())) // a string always marshals
+		}
+		list[i] = d.fields
+	}
+	raw, _ := json.Marshal(list) // of decoded JSON
+	return raw
+}
