@@ -118,7 +118,6 @@ var hostiles = map[string]hostile{
 	"thousands of questions":     {slow: true, tool: asking(10_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
 	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Asks: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
 	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more and more input"},
-	"states of 3 MiB for ever":   {slow: true, tool: asking(1, strings.Repeat("s", 3<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 	"a request state of 10 MiB":  {slow: true, tool: asking(1, strings.Repeat("s", 10<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 
 	"a model that loops":         {stop: agent.StopMaxTurns},
@@ -237,6 +236,38 @@ func (h *hostile) agent(t *testing.T, model *script, opts agent.Options) *agent.
 	s.addTool("x", h.tool)
 	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	return withTools(t, model, toolset, &opts)
+}
+
+// A run keeps 64 MiB of what servers ask since the last input, in whatever process.
+func TestRoundsOfARun(t *testing.T) {
+	const bound = 64 << 20
+	for name, told := range map[string]string{"under": "Error: the tool asked for more and more input", "over": "asked for input with more data than a run keeps"} {
+		synctestRun(t, name, func(t *testing.T) {
+			h := &hostile{tool: asking(1, strings.Repeat("s", 1000))}
+			model := play(uses(toolCall("", "x", "{}")), says("done"))
+			got := mustRun(t, h.agent(t, model, agent.Options{}), human("go"))
+			kept := got.State.Spent.Rounds
+			if got.Status != run.Waiting || kept < 1000 {
+				t.Fatalf("got a run that is %s with %d bytes kept", got.Status, kept)
+			}
+			if name == "over" {
+				got.State.Spent.Rounds = bound - kept + 1
+			}
+			answer, err := got.Asks[0].Accept(map[string]any{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := got.State
+			for _, err := range h.agent(t, model, agent.Options{Answer: accepts}).ResumeState(t.Context(), state, answer) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if said := last(state.History[:len(state.History)-1]); !strings.Contains(said, told) || state.Spent.Rounds > bound {
+				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Spent.Rounds)
+			}
+		})
+	}
 }
 
 // goOn gives the run another input, with a model that answers. A run that is not over comes
