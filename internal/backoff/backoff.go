@@ -78,8 +78,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 
 // RetryAfter reads the wait that a server asks for: Retry-After-Ms, or
 // Retry-After in seconds or as a date. A date is compared with the server's
-// clock (Date) if it is given, else with now. The result is false without a
-// valid wait.
+// clock (Date) if it is given, else with now. The wait is at most 24 h. The result is
+// false without a valid wait.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if d, ok := count(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true
@@ -92,17 +92,19 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
 			now = sent
 		}
-		return max(0, date.Sub(now)), true
+		return min(max(0, date.Sub(now)), maxAsked), true
 	}
 	return 0, false
 }
 
-// count reads a number of units. Numbers beyond a year count as a year.
+// maxAsked bounds the wait that a server asks for.
+const maxAsked = 24 * time.Hour
+
+// count reads a number of units.
 func count(s string, unit time.Duration) (time.Duration, bool) {
-	const year = 365 * 24 * time.Hour
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(n >= 0) {
 		return 0, false
 	}
-	return time.Duration(min(n*float64(unit), float64(year))), true
+	return time.Duration(min(n*float64(unit), float64(maxAsked))), true
 }

@@ -31,13 +31,14 @@ type Error struct {
 	Code    string // the host's code, or one of ours; may be empty
 	Message string // at most 1 KiB
 
-	// RetryAfter is the wait that the host asked for, zero for none.
+	// RetryAfter is the wait that the host asked for, at most 24 h; zero for none.
 	RetryAfter time.Duration
 
 	// Usage is the host's count for the failed answer, nil if unknown.
 	Usage *Usage
 
 	cause error
+	try   string // a base URL, if that of the request lacks a path that most hosts have
 }
 
 func (e *Error) Error() string {
@@ -72,6 +73,8 @@ func (e *Error) hint() string {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return "check the API key and what it may use"
+	case e.try != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, "Unexpected endpoint")): // the latter from LM Studio
+		return "check the base URL, try " + e.try
 	case e.Status == http.StatusNotFound:
 		return "check the base URL and the model's name"
 	case e.Code == CodeUnreachable:

@@ -198,6 +198,9 @@ func (x *exchange) reported(status int, body []byte) *Error {
 	}
 	redact := newRedactor(x.request)
 	e := &Error{Host: x.request.URL.Host, Status: status, Code: redact.clean(b.code), Message: redact.clean(b.message)}
+	if u := x.request.URL; u.Path == "/chat/completions" {
+		e.try = u.Scheme + "://" + u.Host + "/v1"
+	}
 	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
 	return e
 }

@@ -96,6 +96,25 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A base URL without a path is the most frequent mistake with a local host.
+func TestHintOfAMissingPath(t *testing.T) {
+	for name, test := range map[string]struct {
+		base, want string
+		host       http.HandlerFunc
+	}{
+		"Ollama":        {"http://u:hunter2-password@memhttp.test", "; check the base URL, try http://memhttp.test/v1", failing(404, "", "404 page not found")},
+		"LM Studio":     {"http://memhttp.test/", "; check the base URL, try http://memhttp.test/v1", failing(200, "", `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`)},
+		"another path":  {"http://memhttp.test/v1", "; check the base URL and the model's name", failing(404, "", "404 page not found")},
+		"another error": {"http://memhttp.test", ": bad", failing(400, "", `{"error":"bad"}`)},
+	} {
+		_, err := newHost(t, test.host).client(t, test.base, nil).Complete(t.Context(), hello())
+		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+		noSecrets(t, err)
+	}
+}
+
 // noSecrets looks for the key and the URL's query in an error and its causes.
 func noSecrets(t testing.TB, err error) {
 	t.Helper()

@@ -1,11 +1,14 @@
 package chat
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
@@ -25,7 +28,7 @@ var (
 
 // redactor takes secrets out of text before it becomes part of an error.
 type redactor struct {
-	secrets []string
+	secrets []*regexp.Regexp
 }
 
 // newRedactor knows the secrets of one request.
@@ -42,7 +45,6 @@ func newRedactor(req *http.Request) *redactor {
 	for _, values := range req.URL.Query() {
 		for _, value := range values {
 			r.add(value)
-			r.add(url.QueryEscape(value))
 		}
 	}
 	if user := req.URL.User; user != nil {
@@ -57,12 +59,39 @@ func newRedactor(req *http.Request) *redactor {
 // found in ordinary words.
 func (r *redactor) add(secret string) {
 	if len(secret) >= 6 {
-		r.secrets = append(r.secrets, secret)
+		r.secrets = append(r.secrets, disguises(secret))
 	}
+}
+
+// disguises matches a secret in the forms in which a host may repeat it: in either case, with bytes in
+// percent form or as escapes of JSON, and in base64, also as a part of a longer text.
+func disguises(secret string) *regexp.Regexp {
+	var p strings.Builder
+	p.WriteString("(?i:")
+	for _, c := range secret {
+		if c == utf8.RuneError {
+			p.WriteString("(?s:.)")
+			continue
+		}
+		escaped := strings.ReplaceAll(fmt.Sprintf("% x", string(c)), " ", "%")
+		fmt.Fprintf(&p, `(?:%s|%%%s|\\u%04x`, regexp.QuoteMeta(string(c)), escaped, c)
+		if c == ' ' {
+			p.WriteString(`|\+`) // as in a query
+		}
+		p.WriteByte(')')
+	}
+	p.WriteString(")")
+	for before := range 3 { // bytes of other text in the first group of three
+		code := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + secret))
+		code = regexp.QuoteMeta(code[(before*8+5)/6 : (before+len(secret))*8/6]) // the characters that depend on the secret alone
+		p.WriteString("|[A-Za-z0-9+/_-]?" + strings.NewReplacer(`\+`, "[+-]", "/", "[/_]").Replace(code) + "[A-Za-z0-9+/_-]?=*")
+	}
+	return regexp.MustCompile(p.String())
 }
 
 // clean returns the text without secrets, cut to 1 KiB.
 func (r *redactor) clean(text string) string {
+	text = text[:min(len(text), maxErrorBody)]
 	text = urlText.ReplaceAllStringFunc(text, func(s string) string {
 		u, err := url.Parse(s)
 		if err != nil {
@@ -71,7 +100,7 @@ func (r *redactor) clean(text string) string {
 		return bareURL(u)
 	})
 	for _, secret := range r.secrets {
-		text = strings.ReplaceAll(text, secret, "[redacted]")
+		text = secret.ReplaceAllLiteralString(text, "[redacted]")
 	}
 	text = keyText.ReplaceAllString(text, "[redacted]")
 	return excerpt.Cut(strings.ToValidUTF8(strings.TrimSpace(text), "�"))

@@ -182,6 +182,7 @@ func (c *conn) statusError(resp *http.Response) *HTTPError {
 	if resp.StatusCode == http.StatusNotFound {
 		lost = resp.Request.Header.Get(sessionHeader)
 	}
+	wait, _ := backoff.RetryAfter(resp.Header, time.Now())
 	return &HTTPError{
 		session:    lost,
 		declined:   resp.Request.Header.Get("Authorization") != "",
@@ -189,13 +190,7 @@ func (c *conn) statusError(resp *http.Response) *HTTPError {
 		URL:        c.shown(),
 		Status:     resp.StatusCode,
 		Body:       excerpt.Cut(c.Redact(strings.TrimSpace(string(raw)))),
-		RetryAfter: retryAfter(resp.Header),
+		RetryAfter: wait,
 		raw:        raw,
 	}
-}
-
-// retryAfter is how long a server asks to wait, at most 24 h; zero is not at all.
-func retryAfter(h http.Header) time.Duration {
-	wait, _ := backoff.RetryAfter(h, time.Now())
-	return min(wait, 24*time.Hour)
 }
