@@ -72,8 +72,11 @@ func features(p apps.Permissions) (on, off []string) {
 	return on, off
 }
 
+// focus lets a view take the keyboard by a call of focus(). Few browsers enforce it, so a host has to take it back.
+const focus = "focus-without-user-activation"
+
 // otherFeatures are features that no view is given.
-var otherFeatures = []string{"accelerometer", "autoplay", "bluetooth", "browsing-topics", "clipboard-read", "display-capture", "encrypted-media", "fullscreen", "gyroscope", "hid", "identity-credentials-get", "idle-detection",
+var otherFeatures = []string{"accelerometer", "autoplay", "bluetooth", "browsing-topics", "clipboard-read", "display-capture", "encrypted-media", focus, "fullscreen", "gyroscope", "hid", "identity-credentials-get", "idle-detection",
 	"local-fonts", "magnetometer", "midi", "otp-credentials", "payment", "picture-in-picture", "publickey-credentials-create", "publickey-credentials-get", "screen-wake-lock", "serial", "storage-access", "usb", "web-share", "window-management", "xr-spatial-tracking"}
 
 // permissionsPolicy is the header for a page whose view has these permissions. Of a view
@@ -93,5 +96,5 @@ func permissionsPolicy(p apps.Permissions) string {
 // allow is the allow attribute of a frame of a view, for its content from any origin.
 func allow(p apps.Permissions) string {
 	on, _ := features(p)
-	return strings.Join(on, " *; ") + strings.Repeat(" *", min(len(on), 1))
+	return strings.Join(append(on, focus+" 'none'"), " *; ")
 }

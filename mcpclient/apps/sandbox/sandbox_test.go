@@ -93,7 +93,7 @@ func TestFrame(t *testing.T) {
 	yes := apps.Permissions{Camera: true, Microphone: true}
 	s := newSandbox(t, "http://127.0.0.1:8081", yes)
 	f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: []string{"https://api.example.com"}}, Permissions: apps.Permissions{Camera: true, Geolocation: true}}, "weather")
-	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *" || f.Permissions != (apps.Permissions{Camera: true}) {
+	if f.Origin != "http://127.0.0.1:8081" || f.Sandbox != "allow-scripts allow-same-origin allow-forms" || f.Allow != "camera *; focus-without-user-activation 'none'" || f.Permissions != (apps.Permissions{Camera: true}) {
 		t.Errorf("got %+v", f)
 	}
 	for _, method := range []string{"GET", "HEAD"} {
@@ -105,7 +105,7 @@ func TestFrame(t *testing.T) {
 			t.Errorf("got the policy %s\nwant %s", got, want)
 		}
 		policy := r.Header.Get("Permissions-Policy")
-		for _, want := range []string{"camera=*", "microphone=()", "geolocation=()", "clipboard-write=()", "usb=()"} {
+		for _, want := range []string{"camera=*", "microphone=()", "geolocation=()", "clipboard-write=()", "usb=()", "focus-without-user-activation=()"} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("got the permissions policy %s, want it with %s", policy, want)
 			}

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { el, fresh, isSafe } from "./tree.js";
 import { callNode } from "./calls.js";
+import { guard, unguard } from "./focus.js";
 import { Frame, heightOf, size } from "./frame.js";
 
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
@@ -236,7 +237,11 @@ class Figure {
       complain: (text) => this.#views.complain(text),
     });
     this.node.classList.toggle("plain", bordered === false);
-    this.#place.replaceChildren(this.#frame.node);
+    const shield = guard(this.#frame.node, () => {
+      this.#views.complain(`The view of ${server} was closed: it took the keyboard away from you.`);
+      this.end();
+    });
+    this.#place.replaceChildren(this.#frame.node, shield);
     this.#expand.hidden = this.#stop.hidden = false;
   }
 
@@ -302,6 +307,7 @@ class Figure {
     if (!this.#opened) return;
     this.#views.forget(this.#opened.session);
     if (this.#full) this.mode(false);
+    if (this.#frame) unguard(this.#frame.node);
     this.#frame?.end();
     this.#opened = this.#frame = undefined;
     this.#place.replaceChildren();

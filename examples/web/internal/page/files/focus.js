@@ -1,0 +1,68 @@
+// The keyboard belongs to the page. A view gets it by the person's pointer or by Tab, and never by a call of focus().
+
+const most = 3; // thefts, of which the last one closes the view
+const views = new Map(); // {shield, stolen, thefts, pressed} by frame
+let holder; // the frame that has the keyboard by the person's will
+let last; // the element of the page that had it before
+let tab = 0, over; // when Tab was pressed, and the frame below the pointer
+
+const isField = (n) => Boolean(n?.matches?.("input, textarea, select"));
+const hovers = matchMedia("(hover: hover)");
+
+// guard watches a frame, and returns its shield, which lies on it while a press has to say that the person wants
+// the view: in a field of the page, and where no pointer hovers. stolen() hears of the last theft.
+export function guard(frame, stolen) {
+  const shield = document.createElement("div");
+  shield.className = "shield";
+  shield.title = "Click to use the view";
+  const view = { shield, stolen, thefts: 0, pressed: false };
+  shield.addEventListener("click", () => { view.pressed = true; frame.focus(); check(); });
+  frame.addEventListener("pointerenter", () => { over = frame; });
+  frame.addEventListener("pointerleave", () => { if (over === frame) over = undefined; });
+  views.set(frame, view);
+  arm();
+  return shield;
+}
+
+export function unguard(frame) {
+  views.delete(frame);
+  if (holder === frame) holder = undefined;
+  if (over === frame) over = undefined;
+}
+
+// arm lays the shields.
+function arm() {
+  for (const [frame, view] of views) view.shield.hidden = holder === frame || hovers.matches && !isField(last);
+}
+
+function check() {
+  const frame = document.activeElement, view = views.get(frame);
+  if (!view) {
+    holder = undefined;
+    arm();
+    return;
+  }
+  if (frame === holder) return;
+  if (view.pressed || performance.now() - tab < 500 || over === frame && view.shield.hidden) {
+    holder = frame;
+    view.pressed = false;
+    tab = 0;
+    arm();
+    return;
+  }
+  const back = holder ?? last;
+  if (back?.isConnected) back.focus({ preventScroll: true });
+  if (document.activeElement === frame) frame.blur();
+  if (++view.thefts >= most) view.stolen();
+}
+
+// Within the event the browser has not moved the focus yet: what is focused there is focused for the page alone, and the
+// view gets the keys.
+addEventListener("blur", () => { setTimeout(check); });
+addEventListener("focusin", (e) => {
+  if (views.has(e.target)) return;
+  [holder, last, tab] = [undefined, e.target, 0];
+  arm();
+}, true);
+addEventListener("keydown", (e) => { tab = e.key === "Tab" ? performance.now() : 0; }, true);
+setInterval(() => { if (views.size > 0) check(); }, 200); // from another view, and while the window is not in front
