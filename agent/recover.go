@@ -62,7 +62,7 @@ type RecoverOptions struct {
 // recorded; one that cannot be driven, because its store or its lease fails, is tried
 // again after a wait that doubles up to a minute.
 func Recover(ctx context.Context, store run.Store, agents []*Agent, o *RecoverOptions) error {
-	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, tenants: map[string]int{}, refused: map[string]bool{}, retry: map[run.Key]wait{}, freed: make(chan struct{}, 1)}
+	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, tenants: map[string]int{}, refused: map[string]bool{}, retry: map[run.Key]wait{}, damaged: map[string]bool{}, freed: make(chan struct{}, 1)}
 	if o != nil {
 		r.opts = *o
 	}
@@ -96,6 +96,7 @@ type recovery struct {
 	tenants map[string]int  // runs under way, if they are bounded
 	refused map[string]bool // tenants that had their share when another run of them was due
 	retry   map[run.Key]wait
+	damaged map[string]bool // runs that cannot be read, which have been logged
 }
 
 // wait is how long a run that could not be driven is left alone.
@@ -157,7 +158,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	if r.opts.Tenant != nil {
 		q.Tenant = *r.opts.Tenant
 	}
-	for head, err := range r.store.List(ctx, q) {
+	for head, err := range run.Readable(r.store.List(ctx, q), r.logDamage) {
 		if err != nil {
 			return started, err
 		}
@@ -182,6 +183,23 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	}
 	return started, nil
 }
+
+// logDamage logs once that a run cannot be read.
+func (r *recovery) logDamage(d *run.DamagedError) {
+	r.mu.Lock()
+	text := d.Error()
+	told := r.damaged[text] || len(r.damaged) == maxDamaged
+	if !told {
+		r.damaged[text] = true
+	}
+	r.mu.Unlock()
+	if !told {
+		r.opts.Logger.Error("a run cannot be read, and is left alone", "run", d.Key.ID, "tenant", d.Key.Tenant, "error", d.Err)
+	}
+}
+
+// maxDamaged bounds the damaged runs that are logged.
+const maxDamaged = 1000
 
 // take reports whether no goroutine here drives the run, it has not failed just now, and its tenant
 // has no more than its share.

@@ -1,11 +1,14 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -454,4 +458,46 @@ func TestRecoverForgetsWaits(t *testing.T) {
 		stop()
 		<-ended
 	})
+}
+
+// A run that cannot be read holds up no other one, and is logged once.
+func TestRecoverBesideADamagedRun(t *testing.T) {
+	dir := t.TempDir()
+	store, err := filestore.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var worked atomic.Int64
+	a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
+	suspend(t, a, 0, 10)
+	for i := range 10 {
+		id := fmt.Sprint(i)
+		if err := store.Answer(t.Context(), run.Key{ID: id}, []run.Answer{{Ask: question(t, store, id), Action: run.Allow}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(data, []byte(`"id":"3"`)) {
+			data[len(data)-20] ^= 1
+			damaged++
+			err = os.WriteFile(file, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{Once: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if n := worked.Load(); n != 9 || damaged != 1 || err != nil {
+		t.Errorf("%d runs went on beside %d damaged ones, %v, want 9 beside 1", n, damaged, err)
+	}
+	if n := strings.Count(log.String(), "a run cannot be read"); n != 1 {
+		t.Errorf("the damage was logged %d times:\n%s", n, log.String())
+	}
 }

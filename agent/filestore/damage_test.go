@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
 // sample makes the file of a run with every kind of line.
@@ -217,5 +219,29 @@ func TestEnds(t *testing.T) {
 	disk.put(path, withEnds([]byte(`{"v":2,"later":true,"head":{}`+"\n")))
 	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("got %v, want the version", err)
+	}
+}
+
+// TestDamagedFile has one of ten files damaged: a bit of its last line, an empty file, a line that is not ours.
+func TestDamagedFile(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"a bit":          func(data []byte) []byte { data[len(data)-20] ^= 1; return data },
+		"a strange line": func(data []byte) []byte { return append(data, "{}\n"...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Damage(t, func(t *testing.T) (run.Store, func(run.Key)) {
+				dir := t.TempDir()
+				return open(t, dir, nil), func(key run.Key) {
+					path := filepath.Join(dir, filestore.NameOf(key))
+					data, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(path, damage(data), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
 	}
 }

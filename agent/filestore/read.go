@@ -34,10 +34,12 @@ func (s *Store) readEnd(f File, name string) (tip, error) {
 	}
 	if !ok {
 		c, err := s.read(f, name)
-		if err != nil {
-			return tip{}, err
+		if c != nil {
+			t = c.tip
 		}
-		t = c.tip
+		if err != nil {
+			return t, err
+		}
 	}
 	return t, s.belongs(t, name)
 }
@@ -64,7 +66,7 @@ func (s *Store) read(f File, name string) (*content, error) {
 	}
 	c, err := parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.path(name), err)
+		return c, fmt.Errorf("%s: %w", s.path(name), err)
 	}
 	return c, s.belongs(c.tip, name)
 }
@@ -155,13 +157,18 @@ func (s *Store) opened(name string, read func(File) (bool, error)) (bool, error)
 	return whole, errors.Join(err, f.Close())
 }
 
-// List implements [run.Store]. It reads the end of each file. An error about a file comes after all runs
-// that it could read.
+// List implements [run.Store]. It reads the end of each file. Files that cannot be read come after all runs
+// that it could read; one that does not say whose run it has is a matter of lists of all tenants.
 func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
-		heads, err := s.list(ctx, q)
+		heads, damaged, err := s.list(ctx, q)
 		for _, h := range heads {
 			if !yield(h, nil) {
+				return
+			}
+		}
+		for _, d := range damaged {
+			if !yield(run.Head{Key: d.Key}, d) {
 				return
 			}
 		}
@@ -171,19 +178,18 @@ func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 	}
 }
 
-func (s *Store) list(ctx context.Context, q run.Query) (heads []run.Head, err error) {
+func (s *Store) list(ctx context.Context, q run.Query) (heads []run.Head, damaged []*run.DamagedError, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	entries, err := s.opts.FS.ReadDir(s.dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	only := ""
 	if q.ID != "" && !q.AllTenants {
 		only = nameOf(run.Key{Tenant: q.Tenant, ID: q.ID})
 	}
-	var damaged []error
 	for _, e := range entries {
 		if !isName(e.Name()) || only != "" && e.Name() != only {
 			continue
@@ -191,10 +197,15 @@ func (s *Store) list(ctx context.Context, q run.Query) (heads []run.Head, err er
 		h, err := s.headOf(ctx, e.Name())
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		case errors.Is(err, run.ErrNotFound): // deleted meanwhile
 		case err != nil:
-			damaged = append(damaged, err)
+			if only != "" {
+				h.Key = run.Key{Tenant: q.Tenant, ID: q.ID}
+			}
+			if q.AllTenants || h.Key.ID != "" && h.Key.Tenant == q.Tenant {
+				damaged = append(damaged, &run.DamagedError{Key: h.Key, Err: err})
+			}
 		case q.Matches(h):
 			heads = append(heads, h)
 		}
@@ -202,8 +213,9 @@ func (s *Store) list(ctx context.Context, q run.Query) (heads []run.Head, err er
 	slices.SortFunc(heads, q.Compare)
 	if q.Limit > 0 {
 		heads = heads[:min(q.Limit, len(heads))]
+		damaged = damaged[:min(q.Limit-len(heads), len(damaged))]
 	}
-	return heads, errors.Join(damaged...)
+	return heads, damaged, nil
 }
 
 // isName reports whether a file is of a run.
@@ -211,10 +223,13 @@ func isName(name string) bool {
 	return len(name) == len(nameOf(run.Key{})) && strings.HasSuffix(name, suffix)
 }
 
+// headOf reads the head of a file. If it cannot be read, the key is that of the lines before, if they have it.
 func (s *Store) headOf(ctx context.Context, name string) (h run.Head, err error) {
 	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
-		h = t.head.Head
+		if h = t.head.Head; err != nil && nameOf(h.Key) != name {
+			h.Key = run.Key{}
+		}
 		return err == nil && !t.torn && !t.bare, err
 	})
 	return h, err

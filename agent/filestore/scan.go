@@ -30,6 +30,11 @@ func scan(s span, visit func(raw []byte) error) (t tip, err error) {
 	t.end, t.synced = s.at, s.at
 	var last []byte
 	var e end
+	defer func() {
+		if err != nil && last != nil { // the lines before say whose run it is
+			t.head, _ = headOf(last, e)
+		}
+	}()
 	for rest := s.data; len(rest) > 0; s.line++ {
 		raw, after, broken := bytes.Cut(rest, []byte{'\n'})
 		next, whole := parseEnd(raw, t.end)

@@ -39,7 +39,12 @@ func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, erro
 			runs := Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agent: q.Agent, Status: status}
 			for head, err := range store.List(ctx, runs) {
 				var asks []OpenAsk
-				if err == nil && len(head.Asks) > head.Answers && !seen[head.Key] {
+				if damaged, ok := errors.AsType[*DamagedError](err); ok {
+					if err = nil; !seen[head.Key] {
+						seen[head.Key] = true
+						asks = []OpenAsk{{Key: head.Key, Err: damaged}}
+					}
+				} else if err == nil && len(head.Asks) > head.Answers && !seen[head.Key] {
 					asks, err = openOf(ctx, store, head)
 				}
 				if err != nil {

@@ -53,7 +53,9 @@ type Store interface {
 	// List returns runs, by the time of their last change, the newest first. With
 	// [Query].DueAt the run comes first that is due for the longest time: since it was to
 	// wake up, or since its last change if it runs or has an answer. Runs of one time are
-	// ordered by tenant and id. The body of the loop may call the store.
+	// ordered by tenant and id. The body of the loop may call the store. A run that cannot be read,
+	// and that the query may select, comes as a head of its key with a [*DamagedError]; other runs
+	// follow. Any other error is the last pair.
 	List(ctx context.Context, q Query) iter.Seq2[Head, error]
 
 	// Delete removes a run with all that is kept of it. It is no error if there is
@@ -91,6 +93,40 @@ func (e *HeldError) Error() string {
 
 // Unwrap returns [ErrHeld].
 func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// DamagedError is the error of [Store].List for one run that cannot be read.
+type DamagedError struct {
+	Key Key // its ID is empty if the key cannot be read either
+	Err error
+}
+
+// Error says why the run cannot be read.
+func (e *DamagedError) Error() string {
+	if e.Key.ID == "" {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("run %q of tenant %q: %v", e.Key.ID, e.Key.Tenant, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Readable leaves the runs that cannot be read out of a list, and tells damaged of each, which may be nil.
+func Readable(list iter.Seq2[Head, error], damaged func(*DamagedError)) iter.Seq2[Head, error] {
+	return func(yield func(Head, error) bool) {
+		for head, err := range list {
+			if d, ok := errors.AsType[*DamagedError](err); ok {
+				if damaged != nil {
+					damaged(d)
+				}
+				continue
+			}
+			if !yield(head, err) {
+				return
+			}
+		}
+	}
+}
 
 // Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two
 // keys are one if their bytes are equal. Both strings are UTF-8 without U+0000, of

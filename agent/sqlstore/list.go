@@ -17,34 +17,41 @@ const maxPage = 1000
 // loop's body runs. A run that changes during the loop may be left out.
 func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
-		var last *run.Head
+		var last *row
 		for left := q.Limit; ; left -= s.pageSize {
 			size := s.pageSize
 			if q.Limit > 0 {
 				size = min(size, left)
 			}
-			heads, err := s.page(ctx, q, last, size)
+			rows, err := s.page(ctx, q, last, size)
 			if err != nil {
 				yield(run.Head{}, fmt.Errorf("list runs: %w", err))
 				return
 			}
-			for _, h := range heads {
-				if !yield(h, nil) {
+			for i := range rows {
+				if !yield(rows[i].head, rows[i].err) {
 					return
 				}
 			}
-			if len(heads) < s.pageSize {
+			if len(rows) < s.pageSize {
 				return
 			}
-			last = &heads[len(heads)-1]
+			last = &rows[len(rows)-1]
 		}
 	}
 }
 
-// page reads the heads that follow last, size at most.
-func (s *Store) page(ctx context.Context, q run.Query, last *run.Head, size int) (heads []run.Head, err error) {
+// row is a run of a list. Its place is that of the columns, which are there if the head cannot be read.
+type row struct {
+	head         run.Head
+	err          error // a *run.DamagedError, nil for none
+	updated, due int64
+}
+
+// page reads the rows that follow last, size at most.
+func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (page []row, err error) {
 	where, args := conditions(q, last)
-	query := `SELECT tenant, id, epoch, held, answers, head FROM mcpchain_runs` + where + ` ORDER BY ` + order(q) + ` LIMIT ?`
+	query := `SELECT tenant, id, epoch, held, answers, updated, due, head FROM mcpchain_runs` + where + ` ORDER BY ` + order(q) + ` LIMIT ?`
 	err = s.reading(ctx, func(c querier) error {
 		rows, err := c.QueryContext(ctx, s.d.statement(query), append(args, size)...)
 		if err != nil {
@@ -56,18 +63,18 @@ func (s *Store) page(ctx context.Context, q run.Query, last *run.Head, size int)
 			var epoch, held int64
 			var answers int
 			var data []byte
-			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &answers, &data); err != nil {
+			var r row
+			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &answers, &r.updated, &r.due, &data); err != nil {
 				return err
 			}
-			head, err := decodeHead(key, data, epoch, held, answers)
-			if err != nil {
-				return err
+			if r.head, err = decodeHead(key, data, epoch, held, answers); err != nil {
+				r.head, r.err = run.Head{Key: key}, &run.DamagedError{Key: key, Err: err}
 			}
-			heads = append(heads, head)
+			page = append(page, r)
 		}
 		return rows.Err()
 	})
-	return heads, err
+	return page, err
 }
 
 // Count returns how many runs a query selects. Limit bounds it, and what it costs.
@@ -100,7 +107,7 @@ func order(q run.Query) string {
 }
 
 // conditions writes a query as SQL, with the values of its parameters.
-func conditions(q run.Query, last *run.Head) (where string, args []any) {
+func conditions(q run.Query, last *row) (where string, args []any) {
 	var terms []string
 	add := func(term string, values ...any) {
 		terms = append(terms, term)
@@ -132,15 +139,16 @@ func conditions(q run.Query, last *run.Head) (where string, args []any) {
 	switch {
 	case last == nil:
 	case !q.DueAt.IsZero():
-		at := nanos(last.Updated)
-		if d := due(*last); d > math.MinInt64 {
-			at = d
+		at := last.updated
+		if last.due > math.MinInt64 {
+			at = last.due
 		}
-		add(since+" >= ? AND ("+since+" > ? OR tenant > ? OR tenant = ? AND id > ?)", at, at, last.Key.Tenant, last.Key.Tenant, last.Key.ID)
+		key := last.head.Key
+		add(since+" >= ? AND ("+since+" > ? OR tenant > ? OR tenant = ? AND id > ?)", at, at, key.Tenant, key.Tenant, key.ID)
 	default:
-		updated := nanos(last.Updated)
+		key := last.head.Key
 		add("updated <= ? AND (updated < ? OR tenant > ? OR tenant = ? AND id > ?)",
-			updated, updated, last.Key.Tenant, last.Key.Tenant, last.Key.ID)
+			last.updated, last.updated, key.Tenant, key.Tenant, key.ID)
 	}
 	if len(terms) == 0 {
 		return "", nil

@@ -78,6 +78,13 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
+func TestPostgresDamage(t *testing.T) {
+	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) {
+		return opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	}
+	storetest.Damage(t, damaged(open, `UPDATE mcpchain_runs SET head = set_byte(head, 12, 64) WHERE id = $1`))
+}
+
 func TestPostgresReopen(t *testing.T) {
 	dsn := server.dsn(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {

@@ -1,9 +1,11 @@
 package sqlstore
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -60,15 +62,38 @@ func names(key run.Key) (tenant, id string) {
 // anyText keeps a name that is not UTF-8, as other stores do.
 var anyText = jsontext.AllowInvalidUTF8(true)
 
-// encodeHead writes what the agent says of a run. What the store says has columns.
+// encodeHead writes what the agent says of a run, and its sum. What the store says has columns.
 func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.Held, h.Answers = 0, time.Time{}, 0
-	return json.Marshal(h, anyText)
+	data, err := json.Marshal(h, anyText)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(data[:len(data)-1:len(data)-1], `%s%d}`, sumMember, sum(data)), nil
+}
+
+// sumMember is the last member of a head. A head without it is of a version that wrote none.
+const sumMember = `,"sum":`
+
+// checkHead compares a head with its sum.
+func checkHead(data []byte) error {
+	at := bytes.LastIndex(data, []byte(sumMember))
+	if at < 0 || bytes.ContainsAny(data[at+len(sumMember):], `"`) {
+		return nil
+	}
+	want := string(bytes.TrimSuffix(data[at+len(sumMember):], []byte("}")))
+	if got := strconv.FormatInt(sum(append(data[:at:at], '}')), 10); got != want {
+		return fmt.Errorf("%w: its sum is %s and should be %s", run.ErrCorrupt, got, want)
+	}
+	return nil
 }
 
 // decodeHead reads a head with the columns of its row.
 func decodeHead(key run.Key, data []byte, epoch, held int64, answers int) (run.Head, error) {
 	var h run.Head
+	if err := checkHead(data); err != nil {
+		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
+	}
 	if err := json.Unmarshal(data, &h, anyText); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, run.ErrCorrupt, err)
 	}

@@ -50,6 +50,32 @@ func TestSQLiteOfOneConnection(t *testing.T) {
 	})
 }
 
+// damaged opens stores with a way to change the head of a run.
+func damaged(open func(t *testing.T) (*sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (run.Store, func(run.Key)) {
+	return func(t *testing.T) (run.Store, func(run.Key)) {
+		store, db := open(t)
+		store.PageBy(2)
+		return store, func(key run.Key) {
+			if r, err := db.ExecContext(t.Context(), statement, key.ID); err != nil {
+				t.Fatal(err)
+			} else if n, err := r.RowsAffected(); n != 1 || err != nil {
+				t.Fatalf("%d rows were changed, %v", n, err)
+			}
+		}
+	}
+}
+
+func TestSQLiteDamage(t *testing.T) {
+	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) { return opened(t, "sqlite", inFile(t), sqlstore.SQLite) }
+	for name, statement := range map[string]string{
+		"cut":     `UPDATE mcpchain_runs SET head = substr(head, 1, length(head) - 1) WHERE id = ?`,
+		"changed": `UPDATE mcpchain_runs SET head = CAST(replace(CAST(head AS TEXT), '"asks":["a"]', '"asks":["b"]') AS BLOB) WHERE id = ?`,
+		"empty":   `UPDATE mcpchain_runs SET head = x'' WHERE id = ?`,
+	} {
+		t.Run(name, func(t *testing.T) { storetest.Damage(t, damaged(open, statement)) })
+	}
+}
+
 func TestSQLiteReopen(t *testing.T) {
 	file := inFile(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {

@@ -90,7 +90,7 @@ func (s *service) page(ctx context.Context, user string, at cursor, limit int) (
 	for ; ; q.Limit *= 2 {
 		read := 0
 		rows = []row{}
-		for head, err := range s.store.List(ctx, q) {
+		for head, err := range run.Readable(s.store.List(ctx, q), func(*run.DamagedError) { read++ }) {
 			if err != nil {
 				return nil, false, err
 			}

@@ -88,7 +88,11 @@ func (r *remote) work(ctx context.Context) error {
 // before it reached Temporal. It does no harm to runs that have a workflow. A run that cannot be
 // read does not keep others waiting.
 func (r *remote) resume(ctx context.Context, since time.Time) {
-	for head, err := range r.store.List(ctx, run.Query{AllTenants: true, DueAt: time.Now(), Before: since}) {
+	unreadable := func(d *run.DamagedError) {
+		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)
+	}
+	due := r.store.List(ctx, run.Query{AllTenants: true, DueAt: time.Now(), Before: since})
+	for head, err := range run.Readable(due, unreadable) {
 		if err != nil {
 			r.warn(ctx, "the runs that are due cannot be listed", err)
 			return

@@ -1,0 +1,106 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Damage proves that a run that cannot be read concerns no other one, for each method. Each call of open opens
+// an empty store; damage changes the last that the store has kept of a run.
+func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(key run.Key))) {
+	bad, good := run.Key{Tenant: "evil", ID: "bad"}, run.Key{Tenant: "good", ID: "0"}
+	prepared := func(t *testing.T) *trial {
+		store, damage := open(t)
+		tr := &trial{T: t, store: store}
+		d := begin(bad, opened("a")...)
+		lease := tr.create(d, expired)
+		for n := range 9 {
+			tr.create(begin(run.Key{Tenant: "good", ID: fmt.Sprint(n)}, opened("a")...), expired)
+		}
+		tr.append(lease, d, said("the last"))
+		damage(bad)
+		return tr
+	}
+	for _, c := range []struct {
+		name string
+		test func(*trial)
+	}{
+		{"load", func(t *trial) {
+			_, err := t.store.Load(t.Context(), bad)
+			t.wants("load", err, run.ErrCorrupt)
+			t.load(good)
+		}},
+		{"list", func(t *trial) {
+			t.listsBeside("all", run.Query{AllTenants: true}, 9, bad)
+			t.listsBeside("of a status", run.Query{AllTenants: true, Status: run.Running}, 9, bad)
+			t.listsBeside("due", run.Query{AllTenants: true, DueAt: time.Now()}, 9, bad)
+			t.listsBeside("of its tenant", run.Query{Tenant: "evil"}, 0, bad)
+			t.listsBeside("of another tenant", run.Query{Tenant: "good"}, 9, run.Key{})
+			t.listsBeside("of an id of another tenant", run.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
+		}},
+		{"open questions", func(t *trial) {
+			for tenant, want := range map[string][2]int{"good": {9, 0}, "evil": {0, 1}, "": {9, 1}} {
+				var got [2]int
+				for ask, err := range run.OpenAsks(t.Context(), t.store, run.Query{Tenant: tenant, AllTenants: tenant == ""}) {
+					switch {
+					case err != nil:
+						t.Fatalf("tenant %q: %v", tenant, err)
+					case ask.Err != nil && ask.Key == bad:
+						got[1]++
+					case ask.Ask != nil:
+						got[0]++
+					}
+				}
+				if got != want {
+					t.Errorf("tenant %q: got %d questions and %d damaged runs, want %d", tenant, got[0], got[1], want)
+				}
+			}
+		}},
+		{"what changes it", func(t *trial) {
+			if err := t.store.Answer(t.Context(), bad, []run.Answer{yes("a")}); err == nil {
+				t.Error("an answer to what cannot be read was kept")
+			}
+			t.wants("answer", t.store.Answer(t.Context(), good, []run.Answer{yes("a")}), nil)
+			if lease, err := t.store.Acquire(t.Context(), bad, run.Holder{TTL: held}); err == nil && lease.Created.IsZero() {
+				t.Error("a run was taken whose creation is not known")
+			}
+			lease := t.acquire(good, held)
+			t.wants("renew", t.store.Renew(t.Context(), lease, held), nil)
+			t.wants("release", t.store.Release(t.Context(), lease), nil)
+		}},
+		{"delete", func(t *trial) {
+			t.wants("delete", t.store.Delete(t.Context(), bad), nil)
+			t.hasNone(bad)
+			t.listsBeside("all", run.Query{AllTenants: true}, 9, run.Key{})
+			t.create(begin(bad), held)
+			t.load(bad)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(prepared(t)) })
+	}
+}
+
+// listsBeside checks how many runs a query selects beside a damaged one; a zero key is for none.
+func (t *trial) listsBeside(what string, q run.Query, want int, damaged run.Key) {
+	t.Helper()
+	var got int
+	var found run.Key
+	for head, err := range t.store.List(t.Context(), q) {
+		d, ok := errors.AsType[*run.DamagedError](err)
+		switch {
+		case ok && errors.Is(err, run.ErrCorrupt) && head.Key == d.Key && found == run.Key{}:
+			found = d.Key
+		case err != nil:
+			t.Fatalf("%s: %v", what, err)
+		default:
+			got++
+		}
+	}
+	if got != want || found != damaged {
+		t.Errorf("%s: got %d runs beside the damaged %v, want %d beside %v", what, got, found, want, damaged)
+	}
+}
