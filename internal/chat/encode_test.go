@@ -154,7 +154,7 @@ func TestEncodeMessages(t *testing.T) {
 		{"calls and answers", openAI, "m", []Message{Text(User, "a"), calling, answer("a", "")},
 			`[{"role":"user","content":"a"},{"role":"assistant","tool_calls":` + wireCall + `},{"role":"tool","tool_call_id":"a","content":"(no output)"}]`},
 		{"calls at DeepSeek", deepseek, "m", []Message{calling, answer("a", "1")},
-			`[{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":` + wireCall + `},{"role":"tool","tool_call_id":"a","content":"1"}]`},
+			`[{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":` + wireCall + `},{"role":"tool","tool_call_id":"a","name":"f","content":"1"}]`},
 		{"malformed arguments", openAI, "m", []Message{{Role: Assistant, ToolCalls: []ToolCall{call("a", `{"x"`), call("b", ` {"x":1} `), call("c", `[1]`)}}},
 			`[{"role":"assistant","tool_calls":[
 			  {"id":"a","type":"function","function":{"name":"f","arguments":"{\"malformed\":\"{\\\"x\\\"\"}"}},
@@ -162,7 +162,7 @@ func TestEncodeMessages(t *testing.T) {
 			  {"id":"c","type":"function","function":{"name":"f","arguments":"{\"malformed\":\"[1]\"}"}}]}]`},
 		{"a user after a tool at Mistral", mistral, "m", []Message{calling, answer("a", "1"), Text(User, "b")},
 			`[{"role":"assistant","tool_calls":[{"id":"1y1q7x1lu","type":"function","function":{"name":"f","arguments":"{}"}}]},
-			  {"role":"tool","tool_call_id":"1y1q7x1lu","content":"1"},
+			  {"role":"tool","tool_call_id":"1y1q7x1lu","name":"f","content":"1"},
 			  {"role":"assistant","content":"I have the results."},{"role":"user","content":"b"}]`},
 	}
 	for _, tt := range tests {

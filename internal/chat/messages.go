@@ -21,7 +21,7 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 		system = append(system, "Answer by calling at least one of the tools.")
 	}
 	e := &messageEncoder{draft: d, profile: &c.profile,
-		ids: newIDs(c.profile.IDs), system: systemRole(&c.profile, r.Model, rule)}
+		ids: newIDs(c.profile.IDs), called: map[string]string{}, system: systemRole(&c.profile, r.Model, rule)}
 	d.request.Messages = []openai.ChatCompletionMessage{}
 	if len(system) > 0 {
 		e.add(openai.ChatCompletionMessage{Role: e.system, Content: strings.Join(system, "\n\n")})
@@ -57,8 +57,9 @@ type messageEncoder struct {
 	draft   *draft
 	profile *Profile
 	ids     *ids
-	system  string // the role of instructions
-	thinks  bool   // a message has reasoning
+	system  string            // the role of instructions
+	thinks  bool              // a message has reasoning
+	called  map[string]string // names of the tools that were called, by the ids of the calls
 }
 
 func (e *messageEncoder) add(m openai.ChatCompletionMessage) {
@@ -87,7 +88,11 @@ func (e *messageEncoder) encode(m *Message) error {
 			text = "(no output)"
 		}
 		e.draft.ids[m.ToolCallID] = true
-		e.add(openai.ChatCompletionMessage{Role: "tool", Content: text, ToolCallID: e.ids.outgoing(m.ToolCallID)})
+		answer := openai.ChatCompletionMessage{Role: "tool", Content: text, ToolCallID: e.ids.outgoing(m.ToolCallID)}
+		if !e.profile.Nameless {
+			answer.Name = e.called[m.ToolCallID]
+		}
+		e.add(answer)
 	default:
 		return fmt.Errorf("role %q is none of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 	}
@@ -274,6 +279,7 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 			ID: e.ids.outgoing(call.ID), Type: openai.ToolTypeFunction,
 			Function: openai.FunctionCall{Name: e.draft.names.outgoing(call.Name), Arguments: objectText(call.Arguments)},
 		}
+		e.called[call.ID] = wire.Function.Name
 		kept := e.draft.recall(&call)
 		if kept.extra == nil && isExtra(call.Extra) {
 			kept.extra = call.Extra

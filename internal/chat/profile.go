@@ -33,6 +33,7 @@ type Profile struct {
 	IDs          idRule
 	EmptyContent emptyContent   // content of an assistant's message with only tool calls
 	BridgeTools  bool           // a user may not speak right after a tool
+	Nameless     bool           // the answer of a tool needs no name, as it does at gateways to Gemini
 	JoinText     bool           // text in several parts is refused
 	Reasoning    reasoningField // what takes back the reasoning of an assistant's message; none if empty
 	AllReasoning bool           // once a message has reasoning, all of an assistant need some
@@ -109,10 +110,10 @@ func profiles() []Profile {
 	return []Profile{
 		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "openai", TokenField: completionTokens, OpenAIModels: true, Developer: true,
+		{Name: "openai", Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
-		{Name: "azure", TokenField: completionTokens, OpenAIModels: true, Developer: true,
+		{Name: "azure", Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
@@ -124,7 +125,7 @@ func profiles() []Profile {
 		{Name: "lmstudio", Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
 		{Name: "openrouter", OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
 			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "groq", TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
+		{Name: "groq", Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages},
 		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages, Audio: true},
