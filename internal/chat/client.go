@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -56,6 +57,8 @@ type Client struct {
 	profile Profile
 	memory  *Memory // for requests without a memory
 	extra   map[string]json.RawMessage
+
+	needBound sync.Map // names of the models whose requests need a bound of the reply
 
 	retries     int
 	backoff     backoff.Policy
@@ -199,6 +202,9 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
+		if ok && !begun && failure.wantsBound() && c.bound(d) {
+			continue
+		}
 		if !ok || begun || c.retries == 0 || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {
 			return nil, err
 		}

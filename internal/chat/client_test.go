@@ -367,3 +367,33 @@ func BenchmarkEncode(b *testing.B) {
 		}
 	}
 }
+
+// A gateway to Anthropic may pass on that max_tokens is missing.
+func TestBoundForTheUpstream(t *testing.T) {
+	var h *host
+	refuse := failing(400, "", `{"error":{"message":"anthropic error: max_tokens: Field required","type":"invalid_request_error"}}`)
+	h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		if h.asked() <= 5 && strings.Contains(h.last(), `"max_tokens":8192`) {
+			answering(plainAnswer)(w, r)
+			return
+		}
+		refuse(w, r)
+	})
+	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
+	for i, r := range []*Request{hello(), hello(), {Model: "other", Messages: hello().Messages}} {
+		if _, err := c.Complete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{2, 3, 5}[i]; h.asked() != want {
+			t.Errorf("call %d: the host was asked %d times, want %d", i, h.asked(), want)
+		}
+	}
+	own := hello()
+	own.MaxTokens = 5
+	for _, r := range []*Request{own, {Model: "third", Messages: own.Messages}} {
+		before := h.asked()
+		if _, err := c.Complete(t.Context(), r); err == nil || h.asked()-before > 2 {
+			t.Errorf("got %v after %d requests, want the host's error", err, h.asked()-before)
+		}
+	}
+}

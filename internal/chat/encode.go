@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,11 +79,9 @@ func textSize(messages []Message) (n int) {
 func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule) {
 	q := &d.request
 	if r.MaxTokens > 0 {
-		field := c.profile.TokenField
-		if field == "" {
-			field = "max_tokens"
-		}
-		d.amend.field(field, r.MaxTokens)
+		d.amend.field(c.tokenField(), r.MaxTokens)
+	} else if _, needed := c.needBound.Load(r.Model); needed {
+		c.bound(d)
 	}
 	if rule.samplingWith(r.ReasoningEffort) {
 		d.amend.number("temperature", r.Temperature)
@@ -108,6 +107,22 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule) {
 		q.Stop = c.profile.stops(d.stops)
 	}
 	q.ResponseFormat = responseFormat(r)
+}
+
+func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_tokens") }
+
+// upstreamTokens bounds a reply, in tokens, if a gateway's upstream insists on a bound and the request has
+// none: Anthropic's API does, and not every gateway adds one.
+const upstreamTokens = 8192
+
+// bound bounds the reply to a request without a bound, from now on for every request of the model.
+func (c *Client) bound(d *draft) (changed bool) {
+	if _, set := d.amend.fields[c.tokenField()]; set {
+		return false
+	}
+	d.amend.field(c.tokenField(), upstreamTokens)
+	c.needBound.Store(d.request.Model, true)
+	return true
 }
 
 // responseFormat is the form of the reply's text, nil for any.

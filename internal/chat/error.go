@@ -103,6 +103,13 @@ func (e *Error) Retryable() bool {
 	return e.Status >= 500 && e.Status < 600
 }
 
+// wantsBound reports whether the request needs max_tokens.
+func (e *Error) wantsBound() bool {
+	text := strings.ToLower(e.Message)
+	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) &&
+		strings.Contains(text, "max_tokens") && (strings.Contains(text, "required") || strings.Contains(text, "missing"))
+}
+
 // loading reports whether the host is loading the model, as llama-server says.
 func (e *Error) loading() bool {
 	return e.Status == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(e.Message), "loading model")
