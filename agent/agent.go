@@ -53,6 +53,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -81,7 +82,7 @@ func New(model llms.Model, opts *Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	a := &recipe{model: model, name: name, provider: opts.provider(model), opts: opts}
+	a := &recipe{window: new(atomic.Int64), model: model, name: name, provider: opts.provider(model), opts: opts}
 	var asked llms.CallOptions
 	for _, set := range opts.CallOptions {
 		set(&asked)

@@ -27,32 +27,34 @@ func (e *estimate) of(history []run.Message) int64 {
 // compact makes the history shorter if it is too long for the model. A failure leaves it
 // as it is, and what it has used counts.
 func (d *dialog) compact() error {
-	shorten := d.agent.opts.Compact
-	if shorten == nil {
-		return nil
-	}
-	var budget compact.Budget
+	budget := compact.Budget{Window: d.agent.window.Load()}
 	if last := d.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.state.History) {
 		back := int64(convert.HostSize(&d.state.History[last.Messages-1])) / backBytes
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
 		budget.Estimate = d.estimate.of(d.state.History)
 	}
-	change, err := shorten(d.ctx, d.state.History, budget)
+	_, err := d.shorten(d.agent.opts.Compact, budget)
+	return err
+}
+
+// shorten asks a compactor, and records what it changes; nil is nothing.
+func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*run.Compacted, error) {
+	change, err := by(d.ctx, d.state.History, budget)
 	if err != nil && change != nil {
 		if err := d.record(nil, &run.Charged{Spent: change.Usage}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	switch {
 	case d.ctx.Err() != nil:
-		return d.ended()
+		return nil, d.ended()
 	case err != nil:
 		d.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
-		return nil
+		return nil, nil
 	case change == nil:
-		return nil
+		return nil, nil
 	}
-	d.estimate = estimate{}
-	return d.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
+	d.estimate, d.truncation = estimate{}, truncation{told: d.truncation.told}
+	return change, d.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

@@ -50,7 +50,11 @@ func passing(err error) bool {
 	}](err); ok && own.Repeated() {
 		return false
 	}
-	return llms.IsRateLimitError(err) || llms.IsTimeoutError(err) || llms.IsProviderUnavailableError(err)
+	switch codeOf(err) {
+	case llms.ErrCodeRateLimit, llms.ErrCodeTimeout, llms.ErrCodeProviderUnavailable:
+		return true
+	}
+	return false
 }
 
 // shown reports whether something of the reply was shown.

@@ -33,7 +33,8 @@ func finalOf(stop StopReason) string {
 type dialog struct {
 	account
 	encoder    *convert.Encoder
-	estimate   estimate         // of the history
+	estimate   estimate // of the history
+	truncation truncation
 	prompt     string           // with the instructions of servers
 	instructed *adapter.Catalog // to which prompt belongs
 	here       bool             // the model call under way is of this process
@@ -51,6 +52,14 @@ func (d *dialog) turn() error {
 		return d.failed(err)
 	}
 	reply, stop, err := d.ask(d.limit())
+	if long, ok := errors.AsType[*overflow](err); ok {
+		if err = d.refit(long); err == nil {
+			reply, stop, err = d.ask(d.limit())
+		}
+		if long, ok := errors.AsType[*overflow](err); ok {
+			err = long.stays()
+		}
+	}
 	if answer := stopOf(err); answer != nil {
 		defer d.settle()
 		return d.finishFor(*answer, StopHook)
@@ -124,7 +133,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generated(ctx, c, stream, options, output)
 	})
 	if err != nil {
-		return nil, stop, err
+		return nil, stop, d.overflowed(c, stream, err)
 	}
 	if final {
 		r.keepCalls(d.answerTool()) // the model may make no other
@@ -147,6 +156,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	if r.size() > maxReply {
 		return r, errLong
 	}
+	d.checkCount(c, r.usage)
 	if err := d.meter(r, c, output); err != nil {
 		return r, err
 	}

@@ -259,7 +259,7 @@ func TestAsComesToAnEnd(t *testing.T) {
 }
 
 // at makes a model at a host, behind a prepared wire.
-func at(t *testing.T, host, name string, w *wire) *openaimodel.Model {
+func at(t *testing.T, host, name string, w openai.HTTPDoer) *openaimodel.Model {
 	t.Helper()
 	cfg := openai.DefaultConfig("x")
 	cfg.HTTPClient = w

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// recipe is what an agent is made of. It does not change: a run with a structured answer
+// recipe is what an agent is made of. It does not change, but for what is learned of its model: a run with a structured answer
 // and a sub-agent under another agent have recipes of their own.
 type recipe struct {
 	model     llms.Model
@@ -25,6 +26,7 @@ type recipe struct {
 	opts      *Options
 	dialect   convert.Dialect
 	profile   adapter.Profile
+	window    *atomic.Int64 // of the model in tokens, as its refusals told; 0: unknown
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.

@@ -123,7 +123,7 @@ func describe(e *chat.Error) (message, reason string) {
 		return "the model's answer is too large", "too_large"
 	case chat.CodeNoToolCall:
 		return "the model called no tool although one was required", "no_tool_call"
-	case "context_length_exceeded":
+	case chat.CodeContextLength:
 		return "the request is too long for the model", "context_length"
 	}
 	switch {

@@ -20,7 +20,7 @@
 //   - It parts no call from its result, and leaves out no call without a result.
 //   - It changes no system message, and no message of the user or the model: it leaves a turn
 //     out as a whole, with its reasoning and the signatures in it, or not at all. It keeps
-//     the first message of the user, which has the task, the last one, and the last turn.
+//     the first message of the user, which has the task, unless that alone is too long; the last one; and the last turn.
 //   - It keeps the order.
 //   - It does nothing before the history has grown to [Options.Start] of the window. Then it
 //     makes room down to [Options.Target], so the beginning of the history, which

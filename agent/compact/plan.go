@@ -23,6 +23,7 @@ type plan struct {
 	scale         scale
 	start, target int64 // tokens
 	units         []unit
+	last          int  // unit of the user's last message
 	absorb        bool // a summary goes with what is left out
 
 	// What make decides:
@@ -54,13 +55,13 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	if p.scale.tokens(before+rest) <= p.start {
 		return nil
 	}
-	p.units = split(messages)
+	p.units, p.last = split(messages)
 	return p
 }
 
-// split parts a history into units.
-func split(messages []run.Message) []unit {
-	units := make([]unit, 0, len(messages))
+// split parts a history into units. last is the one with the user's last message, -1 for none.
+func split(messages []run.Message) (units []unit, last int) {
+	units = make([]unit, 0, len(messages))
 	first, last := -1, -1 // units of the user's messages
 	open := map[string]bool{}
 	for i := 0; i < len(messages); {
@@ -89,7 +90,7 @@ func split(messages []run.Message) []unit {
 	if first >= 0 {
 		units[first].fixed, units[last].fixed = true, true
 	}
-	return units
+	return units, last
 }
 
 func isSummary(m *run.Message) bool {
@@ -116,9 +117,17 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 // place of what goes.
 func (p *plan) make(inPlace int64) {
 	for keep := p.Keep; ; keep /= 2 {
-		if p.try(keep, inPlace) <= p.start || keep == 0 {
+		if p.try(keep, inPlace) <= p.start {
 			return
 		}
+		if keep > 0 {
+			continue
+		}
+		if first := slices.IndexFunc(p.units, func(u unit) bool { return u.fixed && p.messages[u.from].Role == run.User }); first >= 0 && first != p.last && p.units[first].tokens > p.start {
+			p.units[first].fixed = false // the task itself is too long
+			p.try(0, inPlace)
+		}
+		return
 	}
 }
 
@@ -136,11 +145,13 @@ func (p *plan) try(keep int, inPlace int64) int64 {
 		}
 		sum += tokens[i]
 	}
-	for i := range p.units[:p.older(max(keep, 1))] {
+	old = p.older(max(keep, 1))
+	for i, u := range p.units {
 		if p.scale.tokens(sum) <= p.target {
 			break
 		}
-		if u := p.units[i]; u.fixed || u.summary && !p.absorb {
+		// Behind the last turn there are messages of the user that the model has not answered.
+		if stays := i >= old && (keep > 0 || u.turn); stays || u.fixed || u.summary && !p.absorb {
 			continue
 		}
 		p.gone[i] = true

@@ -40,6 +40,10 @@ func (e *Error) Unwrap() []error {
 // says. Package agent does not repeat them once more.
 func (e *Error) Repeated() bool { return e.Retryable }
 
+// ContextWindow is the model's window in tokens and the length of the request, as far as the host told them
+// when it refused a request that is too long; 0 if unknown. Package agent calls it.
+func (e *Error) ContextWindow() (window, request int64) { return e.cause.Window, e.cause.Prompt }
+
 // code is langchaingo's word for the failure.
 func (e *Error) code() llms.ErrorCode {
 	switch e.Code {
@@ -53,7 +57,7 @@ func (e *Error) code() llms.ErrorCode {
 		return llms.ErrCodeInvalidRequest
 	case "insufficient_quota":
 		return llms.ErrCodeQuotaExceeded
-	case "context_length_exceeded":
+	case chat.CodeContextLength:
 		return llms.ErrCodeTokenLimit
 	}
 	switch e.Status {

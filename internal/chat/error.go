@@ -34,6 +34,10 @@ type Error struct {
 	// RetryAfter is the wait that the host asked for, at most 24 h; zero for none.
 	RetryAfter time.Duration
 
+	// Window and Prompt are the model's window and the request in tokens, as far as the host told them with
+	// CodeContextLength; 0 if unknown.
+	Window, Prompt int64
+
 	// Usage is the host's count for the failed answer, nil if unknown.
 	Usage *Usage
 
@@ -89,7 +93,7 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 	switch e.Code {
-	case "insufficient_quota", "billing_hard_limit_reached", "content_filter":
+	case "insufficient_quota", "billing_hard_limit_reached", "content_filter", CodeContextLength:
 		return false
 	case CodeUnreachable:
 		return !badCertificate(e.cause)

@@ -202,6 +202,7 @@ func (x *exchange) reported(status int, body []byte) *Error {
 		e.try = u.Scheme + "://" + u.Host + "/v1"
 	}
 	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
+	e.overflow()
 	return e
 }
 

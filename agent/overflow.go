@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// overflow is the error of a call that is too long for the window of the model.
+type overflow struct {
+	error
+	size int64 // of the call in bytes
+}
+
+func (e *overflow) Unwrap() error { return e.error }
+
+// stays is the error if nothing can be made shorter.
+func (e *overflow) stays() error {
+	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or give the model a larger window (%s)", e.error, largerWindow)
+}
+
+// overflowed marks the error of a call that is too long, unless something of a reply was shown.
+func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
+	if codeOf(err) != llms.ErrCodeTokenLimit || stream.shown() {
+		return err
+	}
+	return &overflow{err, d.sizeOf(c)}
+}
+
+// refit learns the window of the model from its refusal, and makes the history fit it.
+func (d *dialog) refit(o *overflow) error {
+	var window, prompt int64
+	if told, ok := errors.AsType[interface {
+		error
+		ContextWindow() (window, request int64)
+	}](o.error); ok {
+		window, prompt = told.ContextWindow()
+	}
+	history, sent := compact.Estimate(d.state.History), max(o.size/backBytes, 1)
+	fits := history // some of it: a compactor leaves less than the window
+	if window > 0 {
+		d.agent.window.Store(window)
+		if prompt == 0 {
+			prompt = sent
+		}
+		// The host counts other tokens than the estimate.
+		fits = int64(float64(window)*float64(sent)/float64(max(prompt, window+1))) - max(sent-history, 0)
+	}
+	if fits <= 0 {
+		return fmt.Errorf("%w; the tools and the instructions alone do not fit: offer fewer tools, or give the model a larger window (%s)", o.error, largerWindow)
+	}
+	d.settle()
+	budget := compact.Budget{Window: fits, Estimate: history}
+	change, err := d.shorten(d.agent.opts.Compact, budget)
+	if err != nil {
+		return err
+	}
+	if change == nil { // the compactor has failed, or has another opinion
+		if change, err = d.shorten(compact.Trim(nil), budget); err != nil {
+			return err
+		}
+	}
+	if change == nil {
+		return o.stays()
+	}
+	d.show(&Warning{Text: fmt.Sprintf("the call was too long for the model, and is made again with a shorter history: %v", o)})
+	return nil
+}
+
+const largerWindow = "-c of llama-server, --max-model-len of vLLM, OLLAMA_CONTEXT_LENGTH of Ollama"
+
+// truncation finds out that a host leaves out the beginning of calls without a word: it then counts
+// fewer tokens than the texts can have.
+type truncation struct {
+	messages    int   // of the history that are in text
+	text        int64 // bytes
+	input, size int64 // of the longest call: tokens, and bytes of text
+	tools       int
+	told        bool
+}
+
+// sparseBytes are more bytes of text than a token has on average in any prose or data.
+const sparseBytes = 8
+
+// leastMissing is how many tokens have to be missing.
+const leastMissing = 1024
+
+// counted compares a count of the host with what was sent, and reports whether too much is missing.
+func (t *truncation) counted(history []run.Message, tools int, input int64) bool {
+	if t.messages > len(history) || t.tools != tools {
+		*t = truncation{tools: tools, told: t.told}
+	}
+	for ; t.messages < len(history); t.messages++ {
+		for i := range history[t.messages].Parts {
+			if p := &history[t.messages].Parts[i]; p.Type != run.ReasoningPart {
+				t.text += int64(len(p.Text) + len(p.Arguments))
+			}
+		}
+	}
+	expected := t.input + (t.text-t.size)/sparseBytes
+	if input >= t.input {
+		t.input, t.size = input, t.text
+	}
+	missing := input < expected*3/4 && expected-input > leastMissing && !t.told
+	t.told = t.told || missing
+	return missing
+}
+
+// checkCount warns of a host that has read only a part of the call.
+func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
+	if used.Input > 0 && d.truncation.counted(d.state.History, len(c.Tools), used.Input) {
+		d.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
+			"Give the model a larger window (%s), or tell the agent the window: compact.Options.Window, context in models.json", used.Input, largerWindow)})
+	}
+}
+
+// codeOf is langchaingo's word for the failure of a model. Most of its providers have the status in
+// the text alone.
+func codeOf(err error) llms.ErrorCode {
+	if known, ok := errors.AsType[*llms.Error](err); ok {
+		return known.Code
+	}
+	text := strings.ToLower(err.Error())
+	for _, long := range []string{"context length", "context window", "context_length_exceeded", "prompt is too long", "input token count"} {
+		if strings.Contains(text, long) {
+			return llms.ErrCodeTokenLimit
+		}
+	}
+	return codeOfStatus(text)
+}
+
+// statusText is how the providers of langchaingo name a status.
+var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)
+
+func codeOfStatus(text string) llms.ErrorCode {
+	m := statusText.FindStringSubmatch(text)
+	if m == nil {
+		return llms.ErrCodeUnknown
+	}
+	switch status, _ := strconv.Atoi(m[1]); {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return llms.ErrCodeAuthentication
+	case status == http.StatusTooManyRequests:
+		return llms.ErrCodeRateLimit
+	case status == http.StatusRequestTimeout:
+		return llms.ErrCodeTimeout
+	case status >= 500:
+		return llms.ErrCodeProviderUnavailable
+	}
+	return llms.ErrCodeInvalidRequest
+}
