@@ -1,0 +1,113 @@
+package tiny
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// alignment is what the data of each tensor begins at a multiple of: the format's default.
+const alignment = 32
+
+// kind is the type of a value in the head of a file.
+type kind uint32
+
+// Kinds of values.
+const (
+	kindUint32  kind = 4
+	kindInt32   kind = 5
+	kindFloat32 kind = 6
+	kindBool    kind = 7
+	kindString  kind = 8
+	kindArray   kind = 9
+)
+
+// tensor is a matrix of floats, row by row, or a vector.
+type tensor struct {
+	name string
+	dims []uint64 // the length of a row comes first
+	data []float32
+}
+
+// file is a GGUF file of version 3, little-endian: a head of named values, the list of the tensors, and their data.
+type file struct {
+	head    bytes.Buffer
+	values  uint64
+	tensors []tensor
+}
+
+// set adds a value to the head.
+func (f *file) set(name string, value any) {
+	f.values++
+	putString(&f.head, name)
+	switch v := value.(type) {
+	case string:
+		put(&f.head, kindString)
+		putString(&f.head, v)
+	case uint32:
+		put(&f.head, kindUint32, v)
+	case float32:
+		put(&f.head, kindFloat32, v)
+	case bool:
+		put(&f.head, kindBool, v)
+	case []int32:
+		put(&f.head, kindArray, kindInt32, uint64(len(v)), v)
+	case []string:
+		put(&f.head, kindArray, kindString, uint64(len(v)))
+		for _, text := range v {
+			putString(&f.head, text)
+		}
+	default:
+		panic(fmt.Sprintf("%s: a head has no values of type %T", name, v))
+	}
+}
+
+// add adds a tensor whose elements are of(row, column). A vector has one row.
+func (f *file) add(name string, columns, rows int, of func(row, column int) float32) {
+	t := tensor{name: name, dims: []uint64{uint64(columns)}, data: make([]float32, 0, columns*rows)}
+	if rows > 1 {
+		t.dims = append(t.dims, uint64(rows))
+	}
+	for r := range rows {
+		for c := range columns {
+			t.data = append(t.data, of(r, c))
+		}
+	}
+	f.tensors = append(f.tensors, t)
+}
+
+// bytes is the whole file.
+func (f *file) bytes() []byte {
+	var out bytes.Buffer
+	out.WriteString("GGUF")
+	put(&out, uint32(3), uint64(len(f.tensors)), f.values)
+	out.Write(f.head.Bytes())
+	var offset uint64
+	for _, t := range f.tensors {
+		putString(&out, t.name)
+		put(&out, uint32(len(t.dims)), t.dims, uint32(0), offset) // 0: floats of 32 bits
+		offset += aligned(uint64(4 * len(t.data)))
+	}
+	for _, t := range f.tensors {
+		pad(&out)
+		put(&out, t.data)
+	}
+	pad(&out)
+	return out.Bytes()
+}
+
+func aligned(n uint64) uint64 { return (n + alignment - 1) / alignment * alignment }
+
+func pad(b *bytes.Buffer) { b.Write(make([]byte, int(aligned(uint64(b.Len())))-b.Len())) }
+
+// put writes values of fixed sizes, which cannot fail into a buffer.
+func put(b *bytes.Buffer, values ...any) {
+	for _, v := range values {
+		_ = binary.Write(b, binary.LittleEndian, v)
+	}
+}
+
+func putString(b *bytes.Buffer, v string) {
+	put(b, uint64(len(v)))
+	b.WriteString(v)
+}

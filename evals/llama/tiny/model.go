@@ -1,0 +1,273 @@
+// Package tiny makes a model of two megabytes, which servers of the llama.cpp family serve like any other.
+//
+// The model is a table: the last token alone decides on the next one. Tokens are single bytes, and
+// some phrases. The template ends each prompt with one of a few marks, and each is a token from which a chain
+// of phrases begins:
+//
+//	no tools          a greeting, or without end after "for ever"
+//	tools             calls of weather and clock; after "think" with a thought before
+//	a tool's result   an answer; after "next" or "think" more calls
+//
+// If a grammar forbids a phrase, the next best token is one that ends what has begun: a string, an object, the
+// reply. So every grammar gets a short text that fits.
+package tiny
+
+import (
+	"math"
+	"strings"
+)
+
+// Window is the number of tokens in the model's window. Almost each byte of a prompt is a token.
+const Window = 8192
+
+// What the model says.
+const (
+	Greeting = "Hello from a tiny model."
+	Answer   = "It rains in Oslo."
+	Thought  = "I need the weather."
+	EndWords = "again " // without end, after a prompt that ends with [Forever]
+)
+
+// What the last words of a prompt or of a tool's result ask for.
+const (
+	Forever = "for ever" // a reply without end, if there are no tools
+	Think   = "think"    // a thought, then calls
+	Next    = "next"     // of a result: calls
+)
+
+// Weather and Clock are the tools that the model calls by itself, with Arguments.
+const (
+	Weather   = "weather"
+	Clock     = "clock"
+	Arguments = `{"city": "Oslo"}`
+)
+
+// Marks of the template.
+const (
+	markEnd       = "<|end|>"
+	markUser      = "<|user|>"
+	markAssistant = "<|assistant|>"
+	markSystem    = "<|system|>"
+	markTool      = "<|tool|>"
+	markOffered   = "<|offered|>"  // ends a user's message, if there are tools
+	markReturned  = "<|returned|>" // ends a tool's result
+	openThought   = "<think>"
+	closeThought  = "</think>"
+	openCall      = "<tool_call>"
+	closeCall     = "\n</tool_call>"
+)
+
+// Types of tokens in a file.
+const (
+	normalToken  = 1
+	controlToken = 3
+	userToken    = 4 // found in a text before all others, the longest first
+)
+
+// table is the model: its tokens, and how much each wants each next one.
+type table struct {
+	texts []string
+	types []int32
+	ids   map[string]int
+	wants map[int]map[int]float32 // beside the wishes that all tokens share
+}
+
+// Model is the file of the model, the same at each call.
+func Model() []byte {
+	t := newTable()
+	f := &file{}
+	t.describe(f)
+	t.weigh(f)
+	return f.bytes()
+}
+
+func newTable() *table {
+	t := &table{ids: map[string]int{}, wants: map[int]map[int]float32{}}
+	for b := range 256 {
+		t.token(string([]byte{byte(b)}), normalToken)
+	}
+	for _, mark := range []string{markEnd, markUser, markAssistant, markSystem, markTool} {
+		t.token(mark, controlToken)
+	}
+	const begin = markEnd + markAssistant
+	for _, mark := range []string{markOffered, markReturned, openThought, closeThought, openCall} {
+		t.token(mark, userToken)
+	}
+	call := func(name string) string { return "{\"name\": \"" + name + "\", \"arguments\": " + Arguments + "}" }
+	second := closeCall + "\n" + openCall + "\n" + call(Clock)
+	t.chain(begin, "Hello", " from", " a", " tiny", " model.", markEnd)
+	t.chain(Forever+begin, EndWords, EndWords)
+	t.chain(markOffered+begin, openCall, "\n", call(Weather), second, closeCall, markEnd) // the break alone: a grammar may begin behind it
+	t.chain(call(Weather), closeCall)
+	t.chain("}", closeCall)
+	t.chain(Think+markOffered+begin, openThought, "I need", " the weather.", closeThought, openCall)
+	t.chain(markReturned+begin, "It rains", " in", " Oslo.", markEnd)
+	t.chain(Next+markReturned+begin, openCall)
+	t.chain(Think+markReturned+begin, openThought)
+	return t
+}
+
+// token is the number of a token, which is added if it is new.
+func (t *table) token(text string, kind int32) int {
+	id, ok := t.ids[text]
+	if !ok {
+		id = len(t.texts)
+		t.ids[text] = id
+		t.texts, t.types = append(t.texts, text), append(t.types, kind)
+	}
+	return id
+}
+
+// chain has each phrase want the one behind it: the first wish of a phrase is its strongest. The first
+// phrase is one that is found in prompts.
+func (t *table) chain(first string, rest ...string) {
+	last := t.token(first, userToken)
+	if t.types[last] == normalToken { // it is found in replies only
+		last = t.ids[first]
+	}
+	for _, text := range rest {
+		next := t.token(text, normalToken)
+		if t.wants[last] == nil {
+			t.wants[last] = map[int]float32{}
+		}
+		if _, ok := t.wants[last][next]; !ok {
+			t.wants[last][next] = 20 - float32(len(t.wants[last]))
+		}
+		last = next
+	}
+}
+
+// want is how much a token wants the next one.
+func (t *table) want(token, next int) float32 {
+	if w, ok := t.wants[token][next]; ok {
+		return w
+	}
+	text := t.texts[next]
+	switch {
+	case text == markEnd:
+		return 12
+	case text == openCall && token >= 256 && token != next: // between phrases, never within a string
+		return 11
+	case next >= 256:
+		return -20
+	case t.texts[token] == "{" && text == "}" || t.texts[token] == "[" && text == "]":
+		return 11
+	}
+	return wantByte(text[0])
+}
+
+// wantByte prefers what ends something, then what begins something short.
+func wantByte(b byte) float32 {
+	const first = `"}],1{0a`
+	if i := strings.IndexByte(first, b); i >= 0 {
+		return float32(10 - i)
+	}
+	switch {
+	case b > ' ' && b < 0x7f && b != '\\':
+		return 2 - float32(b)/256
+	case b == ' ':
+		return 1
+	case b == '\n':
+		return 0
+	}
+	return -10
+}
+
+// describe writes the head of the file.
+func (t *table) describe(f *file) {
+	texts := make([]string, len(t.texts))
+	for i, text := range t.texts {
+		if texts[i] = text; t.types[i] == normalToken {
+			texts[i] = visible(text)
+		}
+	}
+	for _, v := range []struct {
+		name  string
+		value any
+	}{
+		{"general.architecture", "llama"},
+		{"general.name", "tiny"},
+		{"general.file_type", uint32(0)}, // floats of 32 bits
+		{"llama.vocab_size", uint32(len(texts))},
+		{"llama.context_length", uint32(Window)},
+		{"llama.embedding_length", uint32(t.width())},
+		{"llama.block_count", uint32(1)},
+		{"llama.feed_forward_length", uint32(inner)},
+		{"llama.attention.head_count", uint32(t.width() / head)},
+		{"llama.attention.head_count_kv", uint32(1)},
+		{"llama.attention.layer_norm_rms_epsilon", float32(1e-5)},
+		{"llama.rope.dimension_count", uint32(head)},
+		{"tokenizer.ggml.model", "gpt2"},
+		{"tokenizer.ggml.pre", "gpt-2"},
+		{"tokenizer.ggml.tokens", texts},
+		{"tokenizer.ggml.token_type", t.types},
+		{"tokenizer.ggml.merges", []string{visible("\x00") + " " + visible("\x00")}}, // servers want one; there is no such token
+		{"tokenizer.ggml.bos_token_id", uint32(t.ids[markEnd])},
+		{"tokenizer.ggml.eos_token_id", uint32(t.ids[markEnd])},
+		{"tokenizer.ggml.add_bos_token", false},
+		{"tokenizer.chat_template", template},
+	} {
+		f.set(v.name, v.value)
+	}
+}
+
+// visible is a text as vocabularies of GPT-2's kind have it: each byte is a printable character.
+func visible(text string) string {
+	printable := func(b int) bool { return b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae }
+	var out []rune
+	for _, b := range []byte(text) {
+		r := rune(b)
+		if !printable(int(b)) {
+			r = 256
+			for before := range int(b) {
+				if !printable(before) {
+					r++
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// Sizes of the model.
+const (
+	head  = 64 // of an attention head
+	inner = 32 // of the layer within the block
+)
+
+// width is the length of an embedding: one place for each token, rounded up to whole heads.
+func (t *table) width() int { return (len(t.texts) + head - 1) / head * head }
+
+// weigh writes the weights. The block adds nothing: what comes out of it is the embedding of the
+// last token, and the output multiplies it with the table.
+func (t *table) weigh(f *file) {
+	width := t.width()
+	zero := func(int, int) float32 { return 0 }
+	one := func(int, int) float32 { return 1 }
+	f.add("token_embd.weight", width, len(t.texts), func(token, place int) float32 {
+		if token == place {
+			return 1
+		}
+		return 0
+	})
+	f.add("blk.0.attn_norm.weight", width, 1, one)
+	f.add("blk.0.attn_q.weight", width, width, zero)
+	f.add("blk.0.attn_k.weight", width, head, zero)
+	f.add("blk.0.attn_v.weight", width, head, zero)
+	f.add("blk.0.attn_output.weight", width, width, zero)
+	f.add("blk.0.ffn_norm.weight", width, 1, one)
+	f.add("blk.0.ffn_gate.weight", width, inner, zero)
+	f.add("blk.0.ffn_up.weight", width, inner, zero)
+	f.add("blk.0.ffn_down.weight", inner, width, zero)
+	f.add("output_norm.weight", width, 1, one)
+	// The norm makes a one the root of the width. By sharpness a wish that is stronger by 1 is certain.
+	const sharpness = 20
+	scale := sharpness / float32(math.Sqrt(float64(width)))
+	f.add("output.weight", width, len(t.texts), func(next, token int) float32 {
+		if token >= len(t.texts) {
+			return 0
+		}
+		return scale * t.want(token, next)
+	})
+}
