@@ -20,7 +20,7 @@ func commands() []about {
 	for i := range childCommands {
 		all = append(all, about{childCommands[i].kind, childCommands[i].about})
 	}
-	return append(all, about{"report", "writes one page of HTML from the results that the other commands have kept"})
+	return append(all, about{"llama", aboutLlama}, about{"report", "writes one page of HTML from the results that the other commands have kept"})
 }
 
 // usage lists the commands.

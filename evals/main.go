@@ -6,6 +6,7 @@
 //	go run ./evals loop -results loop.jsonl -- -quick
 //	go run ./evals chaos -results chaos.jsonl -- -runs 10 -kills 50
 //	go run ./evals agent -model scripted -results agent.jsonl
+//	go run ./evals llama -url http://127.0.0.1:8080
 //	go run ./evals report -o evals.html *.jsonl
 //
 // Without a command it lists them, and each has -help. A command that ends with a status other than 0 says
@@ -75,6 +76,8 @@ func command(ctx context.Context, args []string, out, notes io.Writer) error {
 		return command(ctx, []string{args[0], "-help"}, out, out)
 	case "agent":
 		return agentCommand(ctx, args, out, notes)
+	case "llama":
+		return llamaCommand(ctx, args, out, notes)
 	case "report":
 		return reportCommand(args, notes)
 	}

@@ -21,7 +21,7 @@ const (
 
 // Check is one check.
 type Check struct {
-	Kind    string             `json:"kind"` // conformance, interop, bench, loop, chaos or agent
+	Kind    string             `json:"kind"` // conformance, interop, bench, loop, chaos, agent or llama
 	Name    string             `json:"name"`
 	Subject string             `json:"subject,omitempty"` // of a measure: who was measured
 	Outcome Outcome            `json:"outcome,omitempty"`

@@ -1,0 +1,220 @@
+package llama
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/evals/check"
+	"github.com/mcpchain/mcpchain/evals/llama/tiny"
+)
+
+// Kinds of servers.
+const llamacpp, ollama = "llamacpp", "ollama"
+
+// scripted plays a llama-server with the model, or an Ollama. A fault is a word for what it does wrong.
+type scripted struct {
+	kind, fault string
+}
+
+type asked struct {
+	Stream   bool `json:"stream"`
+	Max      int  `json:"max_tokens"`
+	Messages []struct {
+		Role      string `json:"role"`
+		Content   string `json:"content"`
+		Reasoning string `json:"reasoning_content"`
+	} `json:"messages"`
+	Tools []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
+	Format any `json:"response_format"`
+}
+
+func (s scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	owner := map[string]string{llamacpp: llamacpp, ollama: "library"}[s.kind]
+	var q asked
+	if r.Method == http.MethodPost && json.NewDecoder(r.Body).Decode(&q) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	switch path := r.URL.Path; {
+	case path == "/v1/models":
+		fmt.Fprintf(w, `{"object":"list","data":[{"id":"tiny","object":"model","owned_by":%q}]}`, owner)
+	case path == "/props" && s.kind == llamacpp:
+		fmt.Fprint(w, `{"build_info":"b1"}`)
+	case path == "/api/version" && s.kind == ollama:
+		fmt.Fprint(w, `{"version":"0.9.6"}`)
+	case path == "/apply-template" && s.kind == llamacpp:
+		var thoughts []string
+		for _, m := range q.Messages {
+			thoughts = append(thoughts, m.Reasoning)
+		}
+		if s.fault == "forgets" {
+			thoughts = nil
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"prompt": strings.Join(thoughts, " ")})
+	case path == "/v1/chat/completions":
+		s.complete(w, &q)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// filled fits the form.
+const filled = `{"city":"","degrees":1,"sky":"clear"}`
+
+// complete answers as the model does.
+func (s scripted) complete(w http.ResponseWriter, q *asked) {
+	last := q.Messages[len(q.Messages)-1]
+	text, thought, finish, calls := tiny.Greeting, "", "stop", []any(nil)
+	call := func(name, arguments string) {
+		if s.fault == "one call" && len(calls) > 0 {
+			return
+		}
+		calls = append(calls, map[string]any{"index": len(calls), "id": fmt.Sprint("call", len(calls)), "type": "function", "function": map[string]string{"name": name, "arguments": arguments}})
+		text, finish = "", "tool_calls"
+	}
+	switch {
+	case len(last.Content) > tiny.Window && s.kind == llamacpp && s.fault != "vague":
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":{"code":"context_length_exceeded","message":"too long","type":"invalid_request_error"}}`)
+		return
+	case len(last.Content) > tiny.Window && s.kind == llamacpp:
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":{"code":400,"message":"no","type":"invalid_request_error"}}`)
+		return
+	case last.Role == "tool" && last.Content != tiny.Think:
+		text = tiny.Answer
+	case last.Content == tiny.Forever:
+		text, finish = strings.Repeat(tiny.EndWords, 5), "length"
+	case s.kind == llamacpp && (q.Format != nil):
+		text = filled
+	default:
+		for _, t := range q.Tools {
+			switch name := t.Function.Name; {
+			case name == tiny.Weather || name == tiny.Clock:
+				call(name, tiny.Arguments)
+			case s.kind == llamacpp && s.fault == "arguments":
+				call(name, `{}`)
+			case s.kind == llamacpp:
+				call(name, map[bool]string{true: filled, false: `{"n":1}`}[name == "final_answer"])
+			}
+		}
+		if last.Content == tiny.Think && s.kind == llamacpp {
+			thought = tiny.Thought
+		}
+	}
+	s.write(w, q.Stream, text, thought, finish, calls)
+}
+
+// write writes an answer, whole or as a stream.
+func (s scripted) write(w http.ResponseWriter, stream bool, text, thought, finish string, calls []any) {
+	const usage = `{"prompt_tokens":4,"completion_tokens":6,"total_tokens":10}`
+	message := func(text string) []byte {
+		m := map[string]any{"role": "assistant", "content": text}
+		if thought != "" {
+			m["reasoning_content"] = thought
+		}
+		if len(calls) > 0 {
+			m["tool_calls"] = calls
+		}
+		out, _ := json.Marshal(m) // of plain values
+		return out
+	}
+	if !stream {
+		fmt.Fprintf(w, `{"id":"1","object":"chat.completion","model":"tiny","choices":[{"index":0,"message":%s,"finish_reason":%q}],"usage":%s}`, message(text), finish, usage)
+		return
+	}
+	pieces := strings.SplitAfter(text, " ")
+	if s.fault == "one piece" {
+		pieces = []string{text}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, piece := range pieces {
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", message(piece))
+		thought, calls = "", nil
+	}
+	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: {\"choices\":[],\"usage\":%s}\n\ndata: [DONE]\n\n", finish, usage)
+}
+
+// outcomes runs checks, and returns the names and texts of all checks with this outcome.
+func outcomes(t *testing.T, s scripted, wanted string, outcome check.Outcome) (facts string, names []string, texts string) {
+	t.Helper()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	o := &Options{URL: server.URL + "/v1/", Lists: os.DirFS("../interop/testdata/tools"), Wanted: regexp.MustCompile(wanted).MatchString}
+	err := Run(t.Context(), o, func(f string) { facts = f }, func(c *check.Check) {
+		if c.Outcome == outcome {
+			names, texts = append(names, c.Name), texts+c.Text+"\n"
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts, names, texts
+}
+
+// At a server that does all right no check fails, and what it does not offer is named.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	const wanted = `^(chat|stream|length|calls.*|agent|structured|sampling|reasoning.*|overflow|connections|responses)$`
+	for kind, want := range map[string]string{
+		llamacpp: "responses",
+		ollama:   "calls/required structured reasoning reasoning/echo overflow responses",
+	} {
+		if _, failed, texts := outcomes(t, scripted{kind: kind}, wanted, check.Fail); len(failed) > 0 {
+			t.Errorf("%s: %q failed: %s", kind, failed, texts)
+		}
+		about, skipped, texts := outcomes(t, scripted{kind: kind}, wanted, check.Skip)
+		if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) || !strings.HasSuffix(about, "/v1/responses") {
+			t.Errorf("%s: got %s (%s) %s, want %s", kind, got, texts, about, want)
+		}
+	}
+}
+
+// Each fault of a server fails the checks that are for it, with the reason.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[string]struct{ names, text string }{
+		"one piece": {"stream", "several pieces: got false, want true"},
+		"one call":  {"calls reasoning reasoning/echo", "calls: got weather Oslo, want weather Oslo, clock Oslo"},
+		"forgets":   {"reasoning/echo", "thoughts in the prompt: got 0, want 2"},
+		"vague":     {"overflow", "want a limit of tokens"},
+		"arguments": {"calls/required", `missing required property "n"`},
+	} {
+		_, failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, check.Fail)
+		if got := strings.Join(failed, " "); got != want.names || !strings.Contains(texts, want.text) {
+			t.Errorf("%s: got %q: %s, want %s: %s", fault, got, texts, want.names, want.text)
+		}
+	}
+}
+
+// A server without the model, and a URL that is none, are mistakes to tell at once.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	for url, want := range map[string]string{"localhost:8080": "is not the URL of a server", other.URL: "has no model: HTTP 404"} {
+		if err := Run(t.Context(), &Options{URL: url}, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", url, err, want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "m.gguf")
+	modelfile, err := Model(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(modelfile)
+	if err != nil || !strings.HasPrefix(string(data), "FROM "+file+"\n") {
+		t.Errorf("got %q, %v, want the name of the model", data, err)
+	}
+}

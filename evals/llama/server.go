@@ -1,0 +1,160 @@
+package llama
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/evals/llama/tiny"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// server is a model server, with the facts that it tells.
+type server struct {
+	root, base string // without and with /v1
+	model      string
+	kind       string // a host of package openaimodel
+	version    string
+	has        map[fact]bool
+}
+
+// fact is something that not every server has.
+type fact string
+
+const (
+	grammar   fact = "grammar of calls"
+	formats   fact = "schemas of texts"
+	thoughts  fact = "thoughts apart from the text"
+	refusals  fact = "refusals of long prompts"
+	responses fact = "/v1/responses"
+)
+
+func facts() []fact { return []fact{grammar, formats, thoughts, refusals, responses} }
+
+// find reads the facts of a server.
+func find(ctx context.Context, address, model string) (*server, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080", excerpt.Cut(address))
+	}
+	s := &server{root: strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1"), model: model, kind: "compatible", has: map[fact]bool{}}
+	s.base = s.root + "/v1"
+	status, list, err := s.ask(ctx, "/v1/models", nil)
+	if err != nil || at(list, "data", 0, "id") == "" {
+		return nil, fmt.Errorf("%s/models has no model: HTTP %d, %w", s.base, status, err)
+	}
+	if s.model == "" {
+		s.model = at(list, "data", 0, "id")
+	}
+	if at(list, "data", 0, "owned_by") == "llamacpp" {
+		_, props, wrong := s.ask(ctx, "/props", nil)
+		s.kind, s.version, err = "llamacpp", at(props, "build_info"), wrong
+	} else if status, v, _ := s.ask(ctx, "/api/version", nil); status == http.StatusOK {
+		s.kind, s.version = "ollama", at(v, "version")
+	}
+	return s, errors.Join(err, s.probe(ctx))
+}
+
+// probe asks for what not every server has.
+func (s *server) probe(ctx context.Context) error {
+	const schema = `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`
+	const tool = `"tools":[{"type":"function","function":{"name":"%s","description":"A probe.","parameters":` + schema + `}}]`
+	post := func(path, content, more string) (status int, message any, err error) {
+		body := fmt.Sprintf(`{"model":%q,"max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, s.model, content, more)
+		if path == "/v1/responses" {
+			body = fmt.Sprintf(`{"model":%q,"input":%q}`, s.model, content)
+		}
+		status, answer, err := s.ask(ctx, path, json.RawMessage(body))
+		return status, element(answer, "choices", 0, "message"), err
+	}
+	const chat = "/v1/chat/completions"
+	status, m, err := post(chat, "Hi", "")
+	if text := at(m, "content"); err != nil || text != tiny.Greeting {
+		return fmt.Errorf("model %q says %q (HTTP %d, %w), want %q: serve the file that -make writes", s.model, text, status, err, tiny.Greeting)
+	}
+	_, m, err1 := post(chat, "Hi", `,"tool_choice":"required",`+fmt.Sprintf(tool, "probe"))
+	s.has[grammar] = at(m, "tool_calls", 0, "function", "name") == "probe"
+	_, m, err2 := post(chat, "Hi", `,"response_format":{"type":"json_schema","json_schema":{"name":"probe","schema":`+schema+`}}`)
+	s.has[formats] = strings.HasPrefix(at(m, "content"), "{")
+	_, m, err3 := post(chat, tiny.Think, ","+fmt.Sprintf(tool, tiny.Weather))
+	s.has[thoughts] = at(m, "reasoning_content")+at(m, "reasoning") != ""
+	status, _, err4 := post(chat, tooLong(), "")
+	s.has[refusals] = status != http.StatusOK
+	status, _, err5 := post("/v1/responses", "Hi", "")
+	s.has[responses] = status == http.StatusOK
+	return errors.Join(err1, err2, err3, err4, err5)
+}
+
+// tooLong is a text of four windows.
+func tooLong() string { return strings.Repeat("long ", 4*tiny.Window/5) }
+
+// maxAnswer bounds an answer to a question about facts.
+const maxAnswer = 4 << 20
+
+// ask gets a page, or posts a body if there is one.
+func (s *server) ask(ctx context.Context, path string, body any) (status int, answer any, err error) {
+	method, content := http.MethodGet, []byte(nil)
+	if body != nil {
+		method = http.MethodPost
+		if content, err = json.Marshal(body); err != nil {
+			return 0, nil, err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, s.root+path, bytes.NewReader(content))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err == nil && resp.StatusCode == http.StatusOK {
+		err = json.Unmarshal(data, &answer)
+	}
+	return resp.StatusCode, answer, err
+}
+
+// element is what is in a value of JSON behind keys and indexes, nil for nothing.
+func element(v any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, _ := v.(map[string]any)
+			v = object[step]
+		case int:
+			list, _ := v.([]any)
+			if v = nil; step < len(list) {
+				v = list[step]
+			}
+		}
+	}
+	return v
+}
+
+// at is the text there, "" for none.
+func at(v any, path ...any) string {
+	text, _ := element(v, path...).(string)
+	return text
+}
+
+// String is a line with the facts.
+func (s *server) String() string {
+	var yes, no []string
+	for _, f := range facts() {
+		if s.has[f] {
+			yes = append(yes, string(f))
+		} else {
+			no = append(no, string(f))
+		}
+	}
+	return fmt.Sprintf("%s %s at %s, model %s; offered: %s; not offered: %s", s.kind, s.version, s.base, s.model, strings.Join(yes, ", "), strings.Join(no, ", "))
+}
