@@ -21,6 +21,11 @@ type calls struct {
 	// connection may differ. The error is a [*StaleToolError].
 	current func(*Tool) (*Tool, error)
 
+	// hold is current with the connection for a call, which the caller releases; nil for functions.
+	// older has the server of a tool connected in an older revision.
+	hold  func(context.Context, *Tool) (*Tool, *server, error)
+	older func(ctx context.Context, t *Tool, why error) bool
+
 	// fit brings the text of a tool's result within its bound.
 	fit func(text string, t *Tool) string
 }
@@ -59,6 +64,15 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 		return nil, &unsentError{now.about(err)}
 	}
 	return now, nil
+}
+
+// held is [calls.hold] for a source that may have no servers.
+func (c *calls) held(ctx context.Context, t *Tool) (*Tool, *server, error) {
+	if c.hold != nil {
+		return c.hold(ctx, t)
+	}
+	now, err := c.reachable(t)
+	return now, nil, err
 }
 
 // approve returns the arguments that are allowed. edited says that they are not the
@@ -129,7 +143,6 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	if edited != nil {
 		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
 	}
-	text += advice(res.Err())
 	r.Text, r.Media = c.fit(text, r.Tool), media
 	if res.IsError && p.errors == ErrorAsError {
 		r.Err, r.fatal = fmt.Errorf("server %q: %w", p.label, res.Err()), true

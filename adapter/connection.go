@@ -28,10 +28,11 @@ type server struct {
 	end  context.CancelFunc
 
 	// Of the toolset.
-	start   func(func()) bool // runs a goroutine; false if the toolset is closed
-	schemas *schema.Cache
-	level   *atomic.Pointer[mcp.LogLevel]
-	calls   *calls
+	start    func(func()) bool // runs a goroutine; false if the toolset is closed
+	released func(*server)
+	schemas  *schema.Cache
+	level    *atomic.Pointer[mcp.LogLevel]
+	calls    *calls
 
 	// Guarded by Toolset.mu once the server is in a toolset.
 	err       error
@@ -39,6 +40,8 @@ type server struct {
 	skipped   []SkippedTool
 	unmatched []string
 	pins      map[string]string // nil: not pinned
+	uses      int               // calls under way
+	retired   bool              // it is closed when uses is 0
 }
 
 // open connects to the server, subscribes to its changes and lists its tools: in
@@ -84,6 +87,9 @@ func (s *server) enter(ctx context.Context) error {
 func (s *server) connection() *mcpclient.Options {
 	opts := withNotifications(WithSource(s.given(), s.label), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
+	if s.policy.older.Load() {
+		opts.Protocol.Revision = mcp.Revision20251125
+	}
 	if level := s.level.Load(); level != nil {
 		opts.LogLevel = *level
 	}

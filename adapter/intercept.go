@@ -115,11 +115,11 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 			return nil, err
 		}
 	}
-	t, err := s.tool.calls.reachable(s.tool) // it may have changed while somebody was asked
-	if err != nil {
+	t, res, err := s.attempt(ctx, r) // the tool may have changed while somebody was asked
+	if t == nil {
 		return nil, err
 	}
-	res, err := s.ask(ctx, t, r.Options)
+	t, res, err = s.askAgain(ctx, r, t, res, err)
 	taken := err == nil || !unsent(err)
 	s.sent = s.sent || taken
 	if err != nil {

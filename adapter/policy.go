@@ -3,6 +3,7 @@ package adapter
 import (
 	"cmp"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -26,6 +27,10 @@ type policy struct {
 	errors                   ErrorMode
 	checkOutputs             bool
 	compiler                 schemacheck.Validator // of output schemas, unless the client has one
+
+	// What has been learnt about the server.
+	older     atomic.Bool // its tools ask by requests: it is spoken to in an older revision
+	newerOnly atomic.Bool // it could not be reached in that
 
 	log *slog.Logger
 }

@@ -24,11 +24,16 @@ const (
 	// WatchEnded says that a server does not announce changes, although it had
 	// declared or agreed to: Err has the reason. Refresh tries again.
 	WatchEnded
+
+	// RevisionChanged says that a server is connected in an older revision from now on, as
+	// its tools ask in the way of that: Err has the refusal of such a question. [Server.Revision]
+	// keeps that from happening.
+	RevisionChanged
 )
 
 // String is what the constant says in words.
 func (k EventKind) String() string {
-	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended")
+	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed")
 }
 
 // Event says what changed in a toolset. Tools go by the names that their server
@@ -210,7 +215,7 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 	t.servers[i] = s
 	t.buildLocked()
 	t.mu.Unlock()
-	_ = old.close()
+	t.retire(old)
 	close(s.watch.offered)
 	return &e, nil
 }

@@ -188,7 +188,9 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case errors.Is(err, mcp.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):
-		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code) + advice(err), false
+		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code), false
+	case errors.Is(err, errActedFirst):
+		return errActedFirst.Error(), false
 	case errors.Is(err, mcpclient.ErrTaskCancelled):
 		return "the tool's server gave the call up; the tool may have done a part of it", false
 	case errors.As(err, &late):
@@ -217,12 +219,4 @@ func lateness(e *mcpclient.TimeoutError) string {
 		return fmt.Sprintf("the tool gave neither an answer nor progress within %v", e.Limit)
 	}
 	return fmt.Sprintf("the tool gave no answer within %v", e.Limit)
-}
-
-// advice is what the host can do about an error, for the model to pass on.
-func advice(err error) string {
-	if text := mcpclient.Advice(err); text != "" {
-		return "\n[for the user: " + text + "]"
-	}
-	return ""
 }

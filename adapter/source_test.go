@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 
@@ -42,32 +41,6 @@ func seenIn(ctx context.Context) seen {
 		s.Tool = source.Tool.Name()
 	}
 	return s
-}
-
-// A tool that asks by a request, which its SDK refuses in the modern era, is told from
-// others, and works in the revision that the advice names.
-func TestToolThatMayNotAsk(t *testing.T) {
-	const advice = "[for the user: the tool asks by a request of its server, which this revision"
-	opts := mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-	})}
-	p, q := newPeer().tool("asks", object, asks), newPeer().tool("works", object, asks)
-	p.tool("says", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		_, err := asks(ctx, req)
-		result := say(err.Error())
-		result.IsError = true
-		return result, nil
-	})
-	ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: p.transport(t)},
-		Server{Name: "q", Transport: q.transport(t), Revision: mcp.Revision20251125})
-	for _, tool := range []string{"asks", "says"} {
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", tool, "")); !r.IsError || !strings.Contains(r.Text, advice) {
-			t.Errorf("%s: got %q, want the advice", tool, r.Text)
-		}
-	}
-	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "works", "")); r.Text != "decline" {
-		t.Errorf("got %q, want the answer of the handler", r.Text)
-	}
 }
 
 func TestSourceOfAnElicitation(t *testing.T) {

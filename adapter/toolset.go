@@ -32,6 +32,7 @@ type Toolset struct {
 
 	mu       sync.Mutex
 	servers  []*server
+	retired  []*server       // replaced, with calls under way
 	reserved map[string]bool // names of servers that are being added
 	closed   bool
 }
@@ -44,7 +45,8 @@ func newToolset(o *Options) *Toolset {
 	t.calls = &calls{
 		approvals: t.approvals, intercept: o.Intercept,
 		current: func(tool *Tool) (*Tool, error) { return t.present.Load().find(tool) },
-		fit:     func(text string, tool *Tool) string { return shorten(text, tool.policy.maxResult) },
+		hold:    t.hold, older: t.older,
+		fit: func(text string, tool *Tool) string { return shorten(text, tool.policy.maxResult) },
 	}
 	if o.Spill > 0 {
 		t.spill = newSpill(o, &t.schemas)
@@ -69,7 +71,7 @@ func (t *Toolset) newServer(recipe *Server, p *policy) *server {
 	s := &server{
 		label: recipe.Name, recipe: recipe, policy: p, opts: t.opts, pins: recipe.Pins,
 		listing: make(chan struct{}, 1),
-		start:   t.start, schemas: &t.schemas, level: &t.level, calls: t.calls,
+		start:   t.start, released: t.released, schemas: &t.schemas, level: &t.level, calls: t.calls,
 	}
 	s.watch = newWatch(s.label, t.opts, func(ctx context.Context) error { return t.relist(ctx, s) }, t.tell)
 	s.life, s.end = context.WithCancel(t.life)
@@ -217,7 +219,7 @@ func (t *Toolset) Servers() []ServerStatus {
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	t.closed = true
-	servers := slices.Clone(t.servers)
+	servers := slices.Concat(t.servers, t.retired)
 	t.mu.Unlock()
 	t.end()
 	errs := make([]error, len(servers))

@@ -61,6 +61,11 @@ func Advice(err error) string {
 	return ""
 }
 
+// CannotAsk reports whether err, the error of a tool call or of its result ([*mcp.ToolError]),
+// says that the tool asks by a request of its server, which the revision in use does not have.
+// Such a tool works on a connection of an older revision.
+func CannotAsk(err error) bool { return Advice(err) == askAdvice }
+
 // advised adds advice to the error of a call: use another revision, so that the
 // tool can ask, or call it as a task. A server that wants a task answers
 // "MissingRequiredClientCapability" (code -32021) and names the extension, or

@@ -35,6 +35,14 @@ func (c *EraCache) keep(t Transport, revision string) {
 	}
 }
 
+// Remember keeps the revision of a server that a host has found out by other means: its tools work
+// in no newer one, for instance.
+func (c *EraCache) Remember(t Transport, revision string) {
+	if isLegacy(revision) || isModern(revision) {
+		c.keep(t, revision)
+	}
+}
+
 // Clear forgets all servers.
 func (c *EraCache) Clear() { c.entries.Clear() }
 

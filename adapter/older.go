@@ -1,0 +1,97 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// errActedFirst says that a tool could not ask, and may have acted before. Its server can be asked to run it again.
+var errActedFirst = errors.New("the tool asked in a way that its connection did not allow, and may have done a part of its work before; the connection allows it now")
+
+// attempt runs the call on the connection that there is for it.
+func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
+	t, conn, err := s.tool.calls.held(ctx, s.tool)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer conn.release()
+	res, err := s.ask(ctx, t, r.Options)
+	return t, res, err
+}
+
+// askAgain calls a tool once more that could not ask, on a connection of the older revision in which it can. What
+// came of the first call is returned if that is not possible.
+func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.CallToolResult, err error) (*Tool, *mcp.CallToolResult, error) {
+	failed := err
+	if res != nil {
+		failed = res.Err()
+	}
+	if t.local != nil || s.round != nil || s.task != "" || !mcpclient.CannotAsk(failed) || !s.tool.calls.older(ctx, t, failed) {
+		return t, res, err
+	}
+	if !t.unchangedBy(res) {
+		s.sent, s.doubt = true, true
+		return t, nil, errActedFirst
+	}
+	again, other, otherErr := s.attempt(ctx, r)
+	if again == nil { // not sent: the tool has changed, or its server is gone
+		return t, res, err
+	}
+	return again, other, otherErr
+}
+
+// unchangedBy reports whether a call that ended with the refusal of a question did nothing else: the SDK refuses
+// before it sends, and the refusal is all that the tool says. A tool that says that it is destructive may have acted.
+func (t *Tool) unchangedBy(res *mcp.CallToolResult) bool {
+	if a := t.def.Annotations; a != nil && a.DestructiveHint != nil && *a.DestructiveHint && !t.Repeatable() {
+		return false
+	}
+	return res == nil || len(res.Content) <= 1 && len(res.StructuredContent) == 0
+}
+
+// older has the server of a tool connected again in the newest revision in which servers send requests, unless the
+// host has chosen the revision. It reports whether the server is connected so. Calls under way keep their connection.
+func (t *Toolset) older(ctx context.Context, tool *Tool, why error) bool {
+	s := t.serverOf(tool.policy)
+	if s == nil || !s.mayBeOlder() {
+		return false
+	}
+	err := t.listing(ctx, s, func() (*Event, error) {
+		tool.policy.older.Store(true)
+		e, err := t.reconnect(ctx, s)
+		if err != nil {
+			tool.policy.older.Store(false)
+			tool.policy.newerOnly.Store(ctx.Err() == nil)
+			return nil, err
+		}
+		t.serverOf(tool.policy).remember()
+		e.Kind, e.Err = RevisionChanged, why
+		return e, nil
+	})
+	if err != nil {
+		t.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", cut(tool.def.Name, 200), "error", err)
+		return false
+	}
+	return tool.policy.older.Load()
+}
+
+// mayBeOlder reports whether the toolset chooses the revision of the server.
+func (s *server) mayBeOlder() bool {
+	forced := s.recipe.Revision
+	if given := s.given(); given != nil && forced == "" {
+		forced = given.Protocol.Revision
+	}
+	return s.recipe.Client == nil && forced == "" && !s.policy.newerOnly.Load()
+}
+
+// remember keeps the older revision of a server for the next program.
+func (s *server) remember() {
+	s.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
+		"server", s.label, "revision", s.client.Server().Revision)
+	if given := s.given(); given != nil {
+		given.Protocol.EraCache.Remember(s.recipe.Transport, s.client.Server().Revision)
+	}
+}

@@ -1,0 +1,161 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// dialed reaches servers of make, each connection one of its own, as that of a program is. It has the identity "x".
+type dialed struct {
+	t    *testing.T
+	make func() *peer
+
+	mu    sync.Mutex
+	peers []*peer
+	conns []mcpclient.Conn
+}
+
+func (d *dialed) Identity() string { return "x" }
+
+func (d *dialed) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	p := d.make()
+	conn, err := p.transport(d.t).Dial(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.peers, d.conns = append(d.peers, p), append(d.conns, conn)
+	return conn, err
+}
+
+func (d *dialed) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.peers)
+}
+
+// declines answers each form.
+var declines = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+})
+
+// A tool that asks by a request, which its SDK refuses in the modern era, is called once more in the older one if it
+// cannot have acted. Other calls under way keep their connection, and the revision is kept.
+func TestToolThatAsksInTheOldWay(t *testing.T) {
+	yes := true
+	for name, tt := range map[string]struct {
+		tool    sdk.Tool
+		acts    bool // and says so beside the refusal
+		server  Server
+		want    string
+		dials   int
+		unknown bool // whether it ran
+	}{
+		"asks":                 {want: "decline", dials: 2},
+		"told by its result":   {tool: sdk.Tool{Title: "says"}, want: "decline", dials: 2},
+		"may destroy":          {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
+		"has acted":            {tool: sdk.Tool{Title: "says"}, acts: true, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
+		"the host repeats it":  {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, server: Server{Repeat: func(*mcp.Tool) bool { return true }}, want: "decline", dials: 2},
+		"the revision is set":  {server: Server{Revision: mcp.Revision20260728}, want: "cannot be sent while serving", dials: 1},
+		"the options have one": {server: Server{Options: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}}, want: "cannot be sent while serving", dials: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var e events
+				var cache mcpclient.EraCache
+				release, waiting := make(chan bool), make(chan bool, 1)
+				d := &dialed{t: t, make: func() *peer {
+					p := newSilentPeer().tool("waits", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+						waiting <- true
+						<-release
+						return say("waited"), nil
+					})
+					tool := tt.tool
+					tool.Name, tool.InputSchema = "asks", json.RawMessage(object)
+					p.AddTool(&tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+						result, err := asks(ctx, req)
+						if err != nil && tt.tool.Title == "says" {
+							result, err = say(err.Error()), nil
+							result.IsError = true
+							if tt.acts {
+								result.Content = append(result.Content, &sdk.TextContent{Text: "charged"})
+							}
+						}
+						return result, err
+					})
+					return p
+				}}
+				tt.server.Name, tt.server.Transport = "p", d
+				ts := open(t, &Options{OnChange: e.hear, Client: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{EraCache: &cache}}}, tt.server)
+				catalog := ts.Catalog(Plain)
+				waited := make(chan *Result)
+				go func() { waited <- catalog.Call(t.Context(), call("0", "waits", "")) }()
+				<-waiting
+				for range 2 { // the second call needs no other connection
+					r := catalog.Call(t.Context(), call("1", "asks", ""))
+					if !strings.Contains(r.Text, tt.want) || strings.Contains(r.Text, "adapter.Server") || r.Interrupted() != tt.unknown {
+						t.Errorf("got %q, unknown %v, want %q, %v, and no remedy", r.Text, r.Interrupted(), tt.want, tt.unknown)
+					}
+					tt.want, tt.unknown = strings.Replace(tt.want, "Error: "+errActedFirst.Error(), "decline", 1), false
+				}
+				release <- true
+				if r := <-waited; r.Text != "waited" {
+					t.Errorf("the call under way: got %q", r.Text)
+				}
+				revision, changes := mcp.Revision20260728, 0
+				if tt.dials == 2 {
+					revision, changes = mcp.Revision20251125, 1
+					synctest.Wait()
+					if d.peers[0].session == nil || !ended(d.peers[0]) {
+						t.Error("the first connection is not closed after its last call")
+					}
+				}
+				if got := ts.Servers()[0].Client.Server().Revision; got != revision || d.count() != tt.dials {
+					t.Errorf("got revision %s and %d connections, want %s and %d", got, d.count(), revision, tt.dials)
+				}
+				for _, event := range e.take() {
+					if event.Kind != RevisionChanged || event.Err == nil || changes == 0 {
+						t.Errorf("got the event %+v", event)
+					}
+					changes--
+				}
+				kept, _ := cache.MarshalJSON()
+				if diff := cmp.Diff(strings.Contains(string(kept), mcp.Revision20251125), tt.dials == 2); diff != "" || changes > 0 {
+					t.Errorf("the cache has %s, %d events are missing", kept, changes)
+				}
+				_ = ts.Close()
+			})
+		})
+	}
+}
+
+func ended(p *peer) bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// A server that cannot be reached in the older revision keeps its connection, and is tried once.
+func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
+	ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
+	for range 2 {
+		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || mcpclient.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
+			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
+		}
+	}
+	if r := ts.Catalog(Plain).Call(t.Context(), call("2", "echo", "{}")); r.Text != "{}" {
+		t.Errorf("got %q, want the connection in use", r.Text)
+	}
+}
