@@ -21,6 +21,14 @@ type Caller struct {
 	// CreateMessage answers what a server asks a model during a call, instead of
 	// next, the handler of the connection.
 	CreateMessage func(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error)
+
+	// Waiting is told why a call waits before it is sent, with the context of the call: for a connection of
+	// [Server.PerUser], or for a server that is being started.
+	Waiting func(ctx context.Context, why string)
+
+	// Unanswered is told of a question of a server that was refused, as it is not known to which of several calls
+	// under way it belongs, and the caller's is one of them. Nothing was said in the name of a person.
+	Unanswered func(server string, err error)
 }
 
 type callerKey struct{}
@@ -32,9 +40,22 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
+// waiting tells the caller why a call waits.
+func (c *Caller) waiting(ctx context.Context, why string) {
+	if c.Waiting != nil && why != "" {
+		c.Waiting(ctx, why)
+	}
+}
+
+// callerOf is the caller of a context, nil without one.
+func callerOf(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}
+
 // callerFrom is the caller of a context, one that does nothing without one.
 func callerFrom(ctx context.Context) *Caller {
-	if c, ok := ctx.Value(callerKey{}).(*Caller); ok && c != nil {
+	if c := callerOf(ctx); c != nil {
 		return c
 	}
 	return &Caller{}

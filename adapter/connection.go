@@ -29,7 +29,8 @@ type server struct {
 
 	// Of the toolset.
 	start    func(func()) bool // runs a goroutine; false if the toolset is closed
-	released func(*server)
+	released func(*server, *Caller)
+	question func(ctx context.Context) (answered func(error))
 	schemas  *schema.Cache
 	level    *atomic.Pointer[mcp.LogLevel]
 	calls    *calls
@@ -42,6 +43,15 @@ type server struct {
 	pins      map[string]string // nil: not pinned
 	uses      int               // calls under way
 	retired   bool              // it is closed when uses is 0
+	asking    int               // questions of the server that are being answered
+	callers   map[*Caller]int   // of the calls under way
+
+	// Of the connection of one user, see pool.
+	user    string
+	by      *Caller       // of the last call
+	rested  int           // how often it was left without calls
+	instead *server       // to be closed before it is opened
+	ready   chan struct{} // closed when it is open, or err says why not
 }
 
 // open connects to the server, subscribes to its changes and lists its tools: in
@@ -85,7 +95,7 @@ func (s *server) enter(ctx context.Context) error {
 
 // connection is how to connect to the server.
 func (s *server) connection() *mcpclient.Options {
-	opts := withNotifications(WithSource(s.given(), s.label), s.watch.notify)
+	opts := withNotifications(withSourceOf(s.given(), s.label, s.question), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
 	if s.policy.older.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125

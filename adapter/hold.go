@@ -6,32 +6,79 @@ import (
 )
 
 // hold returns a tool as it is at present, with the connection for a call of it. The caller releases the connection.
-func (t *Toolset) hold(_ context.Context, tool *Tool) (*Tool, *server, error) {
+func (t *Toolset) hold(ctx context.Context, tool *Tool) (*Tool, *server, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	now, err := t.calls.reachable(tool)
-	if err != nil || now.client == nil {
+	if err != nil || now.local != nil {
+		t.mu.Unlock()
 		return now, nil, err
 	}
-	s := t.serverOfLocked(tool.policy)
+	if now.policy.users == nil {
+		defer t.mu.Unlock()
+		s := t.serverOfLocked(now.policy)
+		s.use(callerOf(ctx))
+		return now, s, nil
+	}
+	t.mu.Unlock()
+	s, err := t.userConn(ctx, now.policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := t.toolOf(s, now)
+	if err != nil {
+		s.release(callerOf(ctx))
+		return nil, nil, err
+	}
+	return own, s, nil
+}
+
+// toolOf is a tool on the connection of a user, where it must be what it is on that of all.
+func (t *Toolset) toolOf(s *server, tool *Tool) (*Tool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(s.tools, func(own *Tool) bool { return own.def.Name == tool.def.Name })
+	switch {
+	case i < 0:
+		return nil, &StaleToolError{Tool: tool.name, Server: s.label, Reason: ToolGone}
+	case s.tools[i].fingerprint != tool.fingerprint:
+		return nil, &StaleToolError{Tool: tool.name, Server: s.label}
+	}
+	return s.tools[i].named(tool.name), nil
+}
+
+// use counts a call of a caller. Toolset.mu is held.
+func (s *server) use(by *Caller) {
 	s.uses++
-	return now, s, nil
+	s.by = by
+	if s.callers == nil {
+		s.callers = map[*Caller]int{}
+	}
+	s.callers[by]++
 }
 
 // release ends what hold began.
-func (s *server) release() {
+func (s *server) release(by *Caller) {
 	if s != nil {
-		s.released(s)
+		s.released(s, by)
 	}
 }
 
 // released counts a call that is over, and closes a connection that only waited for that.
-func (t *Toolset) released(s *server) {
+func (t *Toolset) released(s *server, by *Caller) {
 	t.mu.Lock()
 	s.uses--
+	if s.callers[by]--; s.callers[by] == 0 {
+		delete(s.callers, by)
+	}
 	over := s.uses == 0 && s.retired
-	if over {
+	switch {
+	case over:
 		t.retired = slices.DeleteFunc(t.retired, func(r *server) bool { return r == s })
+	case s.uses == 0 && s.ready != nil:
+		t.restLocked(s)
+	}
+	if s.policy.users != nil {
+		s.policy.users.wakeLocked()
 	}
 	t.mu.Unlock()
 	if over {

@@ -17,7 +17,7 @@ func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallTool
 	if err != nil {
 		return nil, nil, err
 	}
-	defer conn.release()
+	defer conn.release(callerOf(ctx))
 	res, err := s.ask(ctx, t, r.Options)
 	return t, res, err
 }
@@ -68,6 +68,7 @@ func (t *Toolset) older(ctx context.Context, tool *Tool, why error) bool {
 			return nil, err
 		}
 		t.serverOf(tool.policy).remember()
+		t.stopUsers(tool.policy)
 		e.Kind, e.Err = RevisionChanged, why
 		return e, nil
 	})

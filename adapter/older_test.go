@@ -43,6 +43,18 @@ func (d *dialed) count() int {
 	return len(d.peers)
 }
 
+// alive counts the connections that have not ended.
+func (d *dialed) alive() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.peers {
+		if !ended(p) {
+			n++
+		}
+	}
+	return n
+}
+
 // declines answers each form.
 var declines = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil

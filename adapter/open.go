@@ -170,6 +170,7 @@ func (t *Toolset) Remove(name string) error {
 	removed := toolNames(s.tools)
 	t.mu.Unlock()
 	t.tell(Event{Server: name, Kind: ServerRemoved, Removed: removed})
+	t.stopUsers(s.policy)
 	if err := s.close(); err != nil {
 		return fmt.Errorf("remove server %q: %w", name, err)
 	}

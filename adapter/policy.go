@@ -29,6 +29,7 @@ type policy struct {
 	compiler                 schemacheck.Validator // of output schemas, unless the client has one
 
 	// What has been learnt about the server.
+	users     *pool       // nil: all users share a connection
 	older     atomic.Bool // its tools ask by requests: it is spoken to in an older revision
 	newerOnly atomic.Bool // it could not be reached in that
 
@@ -40,7 +41,7 @@ func newPolicy(o *Options, s *Server) *policy {
 		label: s.Name, origin: originOf(s), place: placeOf(s), trust: s.Trust, approve: o.Approve, idempotency: s.Idempotency,
 		idleTimeout: cmp.Or(s.IdleTimeout, o.IdleTimeout), callTimeout: cmp.Or(s.CallTimeout, o.CallTimeout),
 		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: cmp.Or(max(s.MaxMedia, 0), o.MaxMedia),
-		errors: cmp.Or(s.Errors, o.Errors), checkOutputs: o.CheckOutputs, log: o.Logger,
+		errors: cmp.Or(s.Errors, o.Errors), users: newPool(s), checkOutputs: o.CheckOutputs, log: o.Logger,
 	}
 	if s.Approve != nil {
 		p.approve = s.Approve

@@ -193,10 +193,11 @@ func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answe
 // for [Prepared.Continue], under the same key. The error of a handler that leaves the question to a person
 // matches [mcp.ErrAnswerLater]; others say that no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
-	t, err := p.tool.calls.reachable(p.tool)
+	t, conn, err := p.tool.calls.held(ctx, p.tool)
 	if err != nil {
 		return nil, err
 	}
+	defer conn.release(callerOf(ctx))
 	if t.client == nil {
 		return nil, &roundError{"there is no server"}
 	}
@@ -219,7 +220,7 @@ func (p *Prepared) ResumeWith(ctx context.Context, id string, round *mcp.InputRe
 	s := p.sending()
 	s.round, s.answers = round, answers
 	s.approved, s.task, s.sent = p.arguments, id, true
-	if id == "" || p.tool.client == nil {
+	if id == "" || p.tool.local != nil {
 		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, &roundError{"there is no task"})
 	}
 	return p.tool.calls.run(ctx, s, opts)

@@ -33,6 +33,15 @@ type Server struct {
 	// server whose tools ask by requests, which 2026-07-28 does not have.
 	Revision string
 
+	// PerUser gives each user ([Options.User]) a connection of their own, at most so many at a time. That
+	// is for servers that keep state for whoever calls, and for servers over standard input and output of a
+	// revision up to 2025-11-25, which do not say for which call they ask: there calls of different
+	// conversations of a user are made one after the other, and a conversation gets another connection
+	// while a question is open. A call waits if all are in use, and [Caller] is told. A connection ends 10
+	// minutes after its last call, or earlier if another user needs it. One connection more lists what the server
+	// has. Default 0: all users share one connection.
+	PerUser int
+
 	// IdleTimeout and CallTimeout replace the fields of [Options] with these names.
 	IdleTimeout, CallTimeout time.Duration
 
@@ -92,6 +101,8 @@ func checkServer(s *Server) error {
 		return fmt.Errorf("server %q: set Transport or Client", s.Name)
 	case s.Client != nil && s.Transport != nil:
 		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
+	case s.Client != nil && s.PerUser > 0:
+		return fmt.Errorf("server %q: PerUser does not go with Client, which is one connection", s.Name)
 	case s.Client != nil && s.Revision != "":
 		return fmt.Errorf("server %q: Revision does not go with Client, which is connected already", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):

@@ -82,13 +82,20 @@ func withSource(ctx context.Context, server string) context.Context {
 // for its own connections. A host uses it for a [Server.Client] of its own, with the
 // name that the [Server] has.
 func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
+	return withSourceOf(opts, server, func(context.Context) func(error) { return func(error) {} })
+}
+
+// withSourceOf is WithSource with a function that is called at the begin and the end of each question.
+func withSourceOf(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
 	var out mcpclient.Options
 	if opts != nil {
 		out = *opts
 	}
 	if h := out.Sampling; h != nil {
-		out.Sampling = mcp.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		out.Sampling = mcp.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (_ *mcp.CreateMessageResult, err error) {
 			ctx = withSource(ctx, server)
+			answered := question(ctx)
+			defer func() { answered(err) }()
 			if c := callerFrom(ctx); c.CreateMessage != nil {
 				return c.CreateMessage(ctx, params, h)
 			}
@@ -96,8 +103,10 @@ func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
 		})
 	}
 	if h := out.Elicitation; h != nil {
-		out.Elicitation = mcp.WrapElicitation(h, func(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		out.Elicitation = mcp.WrapElicitation(h, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
 			ctx = withSource(ctx, server)
+			answered := question(ctx)
+			defer func() { answered(err) }()
 			if c := callerFrom(ctx); c.Elicit != nil {
 				return c.Elicit(ctx, params, h)
 			}

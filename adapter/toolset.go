@@ -74,6 +74,7 @@ func (t *Toolset) newServer(recipe *Server, p *policy) *server {
 		start:   t.start, released: t.released, schemas: &t.schemas, level: &t.level, calls: t.calls,
 	}
 	s.watch = newWatch(s.label, t.opts, func(ctx context.Context) error { return t.relist(ctx, s) }, t.tell)
+	s.question = func(ctx context.Context) func(error) { return t.question(ctx, s) }
 	s.life, s.end = context.WithCancel(t.life)
 	return s
 }
@@ -220,6 +221,11 @@ func (t *Toolset) Close() error {
 	t.mu.Lock()
 	t.closed = true
 	servers := slices.Concat(t.servers, t.retired)
+	for _, s := range t.servers {
+		if s != nil && s.policy.users != nil {
+			servers = append(servers, s.policy.users.conns...)
+		}
+	}
 	t.mu.Unlock()
 	t.end()
 	errs := make([]error, len(servers))

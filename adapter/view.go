@@ -163,5 +163,13 @@ func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 		}
 	}
 	opts = append(CallLimits(s.policy.idleTimeout, s.policy.callTimeout), opts...)
+	if s.policy.users != nil {
+		if s, err := a.toolset.userConn(ctx, s.policy); err != nil {
+			return nil, fmt.Errorf("read resource %q: %w", cut(uri, 200), err)
+		} else {
+			defer s.release(callerOf(ctx))
+			return s.client.ReadResource(ctx, uri, opts...)
+		}
+	}
 	return s.client.ReadResource(ctx, uri, opts...)
 }

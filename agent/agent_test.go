@@ -101,6 +101,9 @@ func describe(e agent.Event) string {
 	case *agent.ElicitationStart:
 		return fmt.Sprintf("%s asks in %s: %s", e.Server, name(e.Call), e.Params.Message)
 	case *agent.ElicitationEnd:
+		if e.Err != nil {
+			return fmt.Sprintf("%s was answered: %v", e.Server, e.Err)
+		}
 		return fmt.Sprintf("%s was answered: %s %v", e.Server, e.Result.Action, e.Result.Content)
 	case *agent.SamplingStart:
 		return fmt.Sprintf("%s samples in %s", e.Server, name(e.Call))

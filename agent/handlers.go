@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,8 @@ import (
 
 // OnlyInRuns is a handler for [mcpclient.Options] of a host that answers questions
 // in runs and no other way, see [Options.Answer]: it declares the modes, forms if none is
-// named, and declines what comes outside of a run.
+// named. A server that asks outside of a run, or does not say in which of several, gets an error:
+// nothing is said in the name of a person who was not asked.
 func OnlyInRuns(modes ...string) mcp.ElicitationHandler {
 	return onlyInRuns{mcp.ElicitationCapability{
 		Form: len(modes) == 0 || slices.Contains(modes, mcp.ElicitForm),
@@ -27,9 +29,9 @@ type onlyInRuns struct{ capability mcp.ElicitationCapability }
 
 func (h onlyInRuns) ElicitationCapability() mcp.ElicitationCapability { return h.capability }
 
-// Elicit declines.
+// Elicit refuses.
 func (onlyInRuns) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	return nil, &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: it is not known in which conversation, or there is no way to ask now"}
 }
 
 // depthKey is the key of the number of runs around a context.
@@ -48,7 +50,20 @@ func (w *work) asCaller() context.Context {
 	ctx = price.WithAccount(ctx, account{w.engine})
 	return adapter.WithCaller(ctx, &adapter.Caller{
 		Approve: w.approver, Elicit: w.elicit, CreateMessage: w.createMessage,
+		Waiting: w.delayed, Unanswered: w.unanswered,
 	})
+}
+
+// delayed shows why a call is not sent yet.
+func (w *work) delayed(ctx context.Context, why string) {
+	if call, ok := ctx.Value(callKey{}).(*Call); ok {
+		w.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
+	}
+}
+
+// unanswered shows that a question of a server reached nobody.
+func (w *work) unanswered(server string, _ error) {
+	w.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: nobody was asked, and the server was told so; if a call failed, make it again", server)})
 }
 
 // elicit brings a server's question into the run. If the client leaves questions to

@@ -23,8 +23,8 @@ type LegacyQuestions struct {
 	// process, if the person at hand gives none. The question is one of the run meanwhile
 	// (run.Ask.Survives is false). After that time, or that of AskTTL if it is shorter, the
 	// server is told that the person cancelled. Default 5 min; negative: it is told at once
-	// that the person declined. A run that is not kept is never held:
-	// without Options.Answer the server is told that the person declined, and a [Warning] says so.
+	// that the person was not asked. A run that is not kept is never held:
+	// without Options.Answer the server is told that the person was not asked, and a [Warning] says so.
 	Hold time.Duration
 
 	// Park reports whether a tool asks before it does anything, so that a call of it can be
@@ -69,7 +69,7 @@ func (w *work) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, 
 }
 
 // notAsked is the warning that a question reached no person.
-const notAsked = "server %q asked the user in a call of %s, and was told that the user declined: Options.Answer is nil, " +
+const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Answer is nil, " +
 	"and the run is not kept; set Options.Answer, or Options.Store for an answer from elsewhere"
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.

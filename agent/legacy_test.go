@@ -75,7 +75,7 @@ func TestHeldQuestion(t *testing.T) {
 		"at the end":     {agent.Options{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}, signs("Ann"), "accept Ann", 9700 * time.Millisecond},
 		"not now":        {agent.Options{Answer: notNow}, signs("Bob"), "accept Bob", 10 * time.Second},
 		"person at hand": {agent.Options{Answer: atHand("Eve")}, nil, "accept Eve", 0},
-		"declines":       {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, nil, "decline <nil>", 0},
+		"declines":       {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, nil, failed(unasked), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -72,8 +72,10 @@ func (w *work) complete(ctx context.Context, params *mcp.CreateMessageParams, ne
 	switch {
 	case err != nil:
 		return nil, err
-	case answer == nil || answer.Action != run.Allow:
+	case answer == nil:
 		return nil, later
+	case answer.Action != run.Allow:
+		return nil, &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "the request was not approved"}
 	}
 	review := run.NewReview(q, *answer)
 	return next.CreateMessage(mcp.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)

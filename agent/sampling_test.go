@@ -108,7 +108,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 			return &a, nil
 		}, "roses"},
 		"deny":      {func(_ context.Context, q *run.Ask) (*run.Answer, error) { a := q.Deny("no"); return &a, nil }, "not approved"},
-		"no person": {nil, "not approved"},
+		"no person": {nil, "no person was asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Answer: tt.answer})

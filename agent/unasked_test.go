@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
+
+// unasked is what a server gets that no person was asked for, and failed what the tool makes of it.
+const unasked = "the user was not asked: it is not known in which conversation, or there is no way to ask now"
+
+func failed(text string) string {
+	return "Error: the server answered with an error: calling \"elicitation/create\": " + text + " (code -32603)"
+}
 
 // An answer that comes while another process holds the question is not lost without a word if that
 // process is killed.
@@ -54,7 +62,7 @@ func warningsOf(r *agent.Result) (texts []string) {
 
 // The host is warned if a question reaches no person because nothing is there to answer it.
 func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
-	notAsked := `server "box" asked the user in a call of quiz, and was told that the user declined: Options.Answer is nil, and the run is not kept; ` +
+	notAsked := `server "box" asked the user in a call of quiz, and was told that the user was not asked: Options.Answer is nil, and the run is not kept; ` +
 		"set Options.Answer, or Options.Store for an answer from elsewhere"
 	for name, tt := range map[string]struct {
 		opts  agent.Options
@@ -68,7 +76,7 @@ func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)
 			got := mustRun(t, a, human("go"))
-			diff(t, "result of the call", lines(history(got))[2], `tool: 1/quiz→"decline <nil>"`)
+			diff(t, "result of the call", lines(history(got))[2], fmt.Sprintf("tool: 1/quiz→%q", failed(unasked)))
 			diff(t, "warnings", warningsOf(got), tt.want)
 		})
 	}

@@ -63,6 +63,13 @@ func (c *Client) Transport() Transport {
 	return c.negotiator.transport // a hook of the first connection asks
 }
 
+// SeparatesCalls reports whether a question of the server tells the call that it belongs to. A server of
+// the legacy era over a shared connection, such as standard input and output, does not say it.
+func (c *Client) SeparatesCalls() bool {
+	l := c.link.Load()
+	return !c.current().answers() || l != nil && l.exchange != nil
+}
+
 // Ping returns nil if the server answers: to ping in the legacy era, to server/discover in the
 // modern one, which has no ping. An error that the server answers with is an error.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {

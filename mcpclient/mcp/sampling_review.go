@@ -5,7 +5,7 @@ import "context"
 // ReviewLaterError is the error of a [SamplingHandler] for a request that a person has to
 // approve first. It matches [ErrAnswerLater]: whoever calls the tool shows the request to
 // the person, and then has the handler answer it with [WithApproved]. A server that waits for its
-// answer is told that the request was refused.
+// answer is told that no person was asked.
 type ReviewLaterError struct {
 	Model  string               // that the handler has chosen, "" if it does not say
 	Params *CreateMessageParams // as they go to the model
@@ -18,7 +18,7 @@ func (e *ReviewLaterError) Is(target error) bool { return target == ErrAnswerLat
 
 // RPCError is the answer for a server that waits; see [SamplingHandler].
 func (e *ReviewLaterError) RPCError() *RPCError {
-	return &RPCError{Code: CodeUserRejected, Message: "the request was not approved"}
+	return &RPCError{Code: CodeInternalError, Message: "no person was asked to approve the request"}
 }
 
 // approval is a request that a person has approved.

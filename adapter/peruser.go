@@ -1,0 +1,260 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// pool has the connections of a server that has one for each user ([Server.PerUser]). Toolset.mu guards it.
+type pool struct {
+	max     int
+	conns   []*server     // the least recently used first
+	changed chan struct{} // closed when a connection may have become free
+}
+
+func newPool(s *Server) *pool {
+	if s.PerUser <= 0 {
+		return nil
+	}
+	return &pool{max: s.PerUser, changed: make(chan struct{})}
+}
+
+// wakeLocked has all who wait look again.
+func (p *pool) wakeLocked() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// takes reports whether a call of a caller may go over the connection now. A connection that does not tell which call
+// a question belongs to has the calls of one caller at a time: other callers are other conversations.
+func (s *server) takes(by *Caller) bool {
+	return s.uses == 0 || s.by == by || s.opened() && s.client.SeparatesCalls()
+}
+
+// opened reports whether the opening of the connection of a user is over.
+func (s *server) opened() bool {
+	select {
+	case <-s.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	// idleStop is how long a connection stays that no call uses, if the next call can make another.
+	idleStop = 10 * time.Minute
+
+	// longestWait bounds the wait for a connection, unless the time of a call is bounded.
+	longestWait = 24 * time.Hour
+
+	// Reasons to wait.
+	waitsForCall = "waits for a call of another conversation at the server %q"
+	waitsForRoom = "waits for a connection to the server %q: all %d are in use"
+)
+
+// userConn returns the connection of the context's user for a call, which the caller releases. It waits for it, and
+// tells the caller of the context why.
+func (t *Toolset) userConn(ctx context.Context, p *policy) (*server, error) {
+	user, known := t.approvals.userOf(ctx)
+	if !known {
+		return nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
+	}
+	by := callerOf(ctx)
+	limit := p.callTimeout
+	if limit <= 0 {
+		limit = longestWait
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Options.CallTimeout)", limit))
+	defer cancel()
+	told := ""
+	for {
+		t.mu.Lock()
+		s, begun, why := t.chooseLocked(p, user, by)
+		changed := p.users.changed
+		t.mu.Unlock()
+		switch {
+		case begun:
+			t.openFor(ctx, s)
+			fallthrough
+		case s != nil:
+			err := s.wait(ctx)
+			if err == nil {
+				return s, nil
+			}
+			t.released(s, by)
+			return nil, &unsentError{err}
+		case why != told:
+			told = why
+			callerFrom(ctx).waiting(ctx, why)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, &unsentError{fmt.Errorf("server %q: %w", p.label, context.Cause(ctx))}
+		}
+	}
+}
+
+// wait waits until the connection is open.
+func (s *server) wait(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return s.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// chooseLocked takes a connection for a call, begun if it has to be opened; nil with the reason to wait.
+func (t *Toolset) chooseLocked(p *policy, user string, by *Caller) (s *server, begun bool, why string) {
+	u := p.users
+	for _, s := range u.conns {
+		switch {
+		case s.user != user || s.retired || s.opened() && (s.err != nil || s.client.Err() != nil):
+		case s.takes(by):
+			u.useLocked(s, by)
+			return s, false, ""
+		case s.asking == 0:
+			why = fmt.Sprintf(waitsForCall, p.label)
+		}
+	}
+	if why != "" {
+		return nil, false, why
+	}
+	var instead *server
+	if len(u.conns) >= u.max {
+		i := slices.IndexFunc(u.conns, func(s *server) bool { return s.uses == 0 })
+		if i < 0 {
+			return nil, false, fmt.Sprintf(waitsForRoom, p.label, u.max)
+		}
+		instead = u.conns[i]
+		u.removeLocked(instead)
+		instead.retired = true
+	}
+	base := t.serverOfLocked(p)
+	if base == nil || t.closed {
+		return nil, false, "the server is gone"
+	}
+	s = t.newServer(base.recipe, p)
+	s.user, s.ready, s.pins, s.instead = user, make(chan struct{}), base.pins, instead
+	u.conns = append(u.conns, s)
+	u.useLocked(s, by)
+	return s, true, ""
+}
+
+// useLocked counts a call on a connection, which is the most recently used then.
+func (u *pool) useLocked(s *server, by *Caller) {
+	s.use(by)
+	if i := slices.Index(u.conns, s); i >= 0 {
+		u.conns = append(slices.Delete(u.conns, i, i+1), s)
+	}
+}
+
+// openFor opens the connection of a user.
+func (t *Toolset) openFor(ctx context.Context, s *server) {
+	if s.instead != nil { // which ends first: the bound holds for processes
+		_ = s.instead.close()
+		s.instead = nil
+	}
+	err := s.enter(ctx)
+	t.mu.Lock()
+	s.err = err
+	if err != nil {
+		s.policy.users.removeLocked(s)
+	}
+	close(s.ready)
+	s.policy.users.wakeLocked()
+	t.mu.Unlock()
+	if err != nil {
+		return
+	}
+	close(s.watch.offered)
+	s.client.AfterEnd(func(err error) {
+		t.mu.Lock()
+		asked := s.retired || t.closed
+		s.policy.users.removeLocked(s)
+		s.policy.users.wakeLocked()
+		t.mu.Unlock()
+		if !asked {
+			t.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
+		}
+	})
+}
+
+func (u *pool) removeLocked(s *server) {
+	u.conns = slices.DeleteFunc(u.conns, func(c *server) bool { return c == s })
+}
+
+// stopLocked closes a connection of a user that no call uses, or when its calls are over.
+func (t *Toolset) stopLocked(s *server) {
+	s.policy.users.removeLocked(s)
+	s.retired = true
+	if s.uses > 0 {
+		t.retired = append(t.retired, s)
+		return
+	}
+	s.policy.users.wakeLocked()
+	if !t.closed {
+		t.background.Go(func() { _ = s.close() })
+	}
+}
+
+// stopUsers closes the connections of all users of a server.
+func (t *Toolset) stopUsers(p *policy) {
+	if p.users == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range slices.Clone(p.users.conns) {
+		t.stopLocked(s)
+	}
+}
+
+// restLocked closes the connection of a user after a time without calls.
+func (t *Toolset) restLocked(s *server) {
+	s.rested++
+	n := s.rested
+	time.AfterFunc(idleStop, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if s.uses == 0 && s.rested == n && !s.retired {
+			t.stopLocked(s)
+		}
+	})
+}
+
+// question counts a question of the server that is being answered: its connection does not keep other conversations
+// waiting for as long as a person needs. A question that is refused because it may belong to several conversations is
+// told to all of them.
+func (t *Toolset) question(ctx context.Context, s *server) (answered func(error)) {
+	known := ctx.Value(callerKey{}) != nil
+	t.countQuestion(s, 1)
+	return func(err error) {
+		var callers []*Caller
+		if err != nil && !known {
+			t.mu.Lock()
+			callers = slices.Collect(maps.Keys(s.callers))
+			t.mu.Unlock()
+		}
+		t.countQuestion(s, -1)
+		for _, c := range callers {
+			if c != nil && c.Unanswered != nil {
+				c.Unanswered(s.label, err)
+			}
+		}
+	}
+}
+
+func (t *Toolset) countQuestion(s *server, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.asking += n
+	if s.policy.users != nil {
+		s.policy.users.wakeLocked()
+	}
+}

@@ -1,0 +1,247 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// conversation is a caller that answers forms by its name, when it is let.
+type conversation struct {
+	user, name string
+	asked      chan bool     // a form is open
+	answer     chan struct{} // closed: forms are answered
+	waits      atomic.Pointer[string]
+	refused    atomic.Int32
+}
+
+func newConversation(user, name string) *conversation {
+	return &conversation{user: user, name: name, asked: make(chan bool, 9), answer: make(chan struct{})}
+}
+
+type userOfTest struct{}
+
+// run makes a call in the conversation.
+func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) <-chan string {
+	ctx = WithCaller(context.WithValue(ctx, userOfTest{}, c.user), &Caller{
+		Elicit: func(context.Context, *mcp.ElicitParams, mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+			c.asked <- true
+			<-c.answer
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": c.name}}, nil
+		},
+		Waiting:    func(_ context.Context, why string) { c.waits.Store(&why) },
+		Unanswered: func(string, error) { c.refused.Add(1) },
+	})
+	out := make(chan string, 1)
+	go func() { out <- ts.Catalog(Plain).Call(ctx, call(c.name, tool, "")).Text }()
+	return out
+}
+
+func (c *conversation) waitsFor() string {
+	if why := c.waits.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// formServer asks for a name in "ask", and counts its own calls in "count".
+func formServer() *peer {
+	n := 0
+	return newSilentPeer().tool("ask", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
+			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return say(fmt.Sprint(answer.Action, " ", answer.Content["name"])), nil
+	}).tool("count", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		n++
+		return say(fmt.Sprint(n)), nil
+	})
+}
+
+// notHere is the handler of a host that answers questions in runs only.
+var notHere = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return nil, &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked"}
+})
+
+func openPerUser(t *testing.T, n int) (*Toolset, *dialed) {
+	d := &dialed{t: t, make: formServer}
+	return open(t, &Options{
+		User:   func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user },
+		Client: &mcpclient.Options{Elicitation: notHere, Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}},
+	}, Server{Name: "p", Transport: d, PerUser: n}), d
+}
+
+// Two users, and two conversations of one of them, with open forms at the same time: each is asked, and each answer
+// reaches its own call.
+func TestFormsOfSeveralPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, d := openPerUser(t, 10)
+		all := []*conversation{newConversation("grace", "1"), newConversation("linus", "2"), newConversation("grace", "3"), newConversation("linus", "4")}
+		var answers []<-chan string
+		for _, c := range all { // at the same moment
+			answers = append(answers, c.run(t.Context(), ts, "ask"))
+		}
+		for _, c := range all {
+			<-c.asked
+		}
+		for i := len(all) - 1; i >= 0; i-- {
+			close(all[i].answer)
+			if got, want := <-answers[i], "accept "+all[i].name; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if got := d.count(); got != 5 {
+			t.Errorf("got %d connections, want one for the list and one for each open form", got)
+		}
+		time.Sleep(2 * idleStop)
+		synctest.Wait()
+		if got := d.alive(); got != 1 {
+			t.Errorf("got %d connections after a time without calls, want that for the list", got)
+		}
+		_ = ts.Close()
+	})
+}
+
+// Fifty users of ten connections: each waits for a turn, is told why, and has state of their own.
+func TestManyUsersOfFewConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, d := openPerUser(t, 10)
+		var all []*conversation
+		var answers []<-chan string
+		for i := range 50 {
+			c := newConversation(fmt.Sprint("user", i), fmt.Sprint(i))
+			all, answers = append(all, c), append(answers, c.run(t.Context(), ts, "ask"))
+		}
+		waiting := 0
+		synctest.Wait()
+		for _, c := range all {
+			if strings.Contains(c.waitsFor(), "all 10 are in use") {
+				waiting++
+			}
+		}
+		if waiting != 40 || d.count() != 11 {
+			t.Errorf("got %d who wait and %d connections, want 40 and 11", waiting, d.count())
+		}
+		most := 0
+		for range all {
+			synctest.Wait()
+			for _, c := range all {
+				if len(c.asked) > 0 {
+					<-c.asked
+					close(c.answer)
+					break
+				}
+			}
+			most = max(most, d.alive())
+		}
+		for i, answer := range answers {
+			if got, want := <-answer, fmt.Sprint("accept ", i); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if most > 11 {
+			t.Errorf("got %d connections at a time, want 11", most)
+		}
+		for range 2 { // a process that had another user is not used again
+			c := newConversation("late", "late")
+			if got := <-c.run(t.Context(), ts, "count"); got != "1" && got != "2" {
+				t.Errorf("got %s calls, want those of the user alone", got)
+			}
+		}
+		_ = ts.Close()
+	})
+}
+
+// A conversation waits for the call of another one of its user, and is told; a user who is not known has no connection.
+func TestConversationsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		d := &dialed{t: t, make: func() *peer {
+			return newSilentPeer().tool("slow", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				<-release
+				return say("done"), nil
+			})
+		}}
+		ts := open(t, &Options{Client: &legacy, User: func(ctx context.Context) string { user, _ := ctx.Value(userOfTest{}).(string); return user }},
+			Server{Name: "p", Transport: d, PerUser: 2})
+		first, second := newConversation("grace", "1"), newConversation("grace", "2")
+		a := first.run(t.Context(), ts, "slow")
+		synctest.Wait()
+		b := second.run(t.Context(), ts, "slow")
+		synctest.Wait()
+		if got, want := second.waitsFor(), fmt.Sprintf(waitsForCall, "p"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		release <- true
+		release <- true
+		if got := <-a + <-b; got != "donedone" || d.count() != 2 {
+			t.Errorf("got %q over %d connections", got, d.count())
+		}
+		r := ts.Catalog(Plain).Call(t.Context(), call("x", "slow", ""))
+		if !r.Unsent() || !strings.Contains(r.Err.Error(), "Options.User") {
+			t.Errorf("got %v, want a call that was not sent", r.Err)
+		}
+		_ = ts.Close()
+	})
+}
+
+// A question that may belong to several conversations is not answered for one of them: the server gets the reason, and
+// each conversation is told.
+func TestQuestionThatMayBelongToSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var both sync.WaitGroup
+		both.Add(2)
+		p := newSilentPeer().tool("ask", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			both.Done()
+			both.Wait()
+			return asks(ctx, req)
+		})
+		opts := legacy
+		opts.Elicitation = notHere
+		ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: p.transport(t)})
+		all := []*conversation{newConversation("grace", "1"), newConversation("linus", "2")}
+		var answers []<-chan string
+		for _, c := range all {
+			close(c.answer) // for the question that can only belong to one
+			answers = append(answers, c.run(t.Context(), ts, "ask"))
+		}
+		for i, c := range all {
+			got := <-answers[i]
+			if strings.Contains(got, "decline") || !strings.Contains(got, "the user was not asked") && c.refused.Load() == 0 {
+				t.Errorf("got %q", got)
+			}
+		}
+		if n := all[0].refused.Load() + all[1].refused.Load(); n < 2 {
+			t.Errorf("%d conversations were told, want both", n)
+		}
+		_ = ts.Close()
+	})
+}
+
+// A server whose definition differs on the connection of a user is not called there.
+func TestToolThatDiffersForAUser(t *testing.T) {
+	n := 0
+	d := &dialed{t: t, make: func() *peer {
+		n++
+		return newSilentPeer().tool("x", fmt.Sprintf(`{"type":"object","maxProperties":%d}`, n), answer("x"))
+	}}
+	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
+	r := ts.Catalog(Plain).Call(t.Context(), call("1", "x", ""))
+	if _, stale := errors.AsType[*StaleToolError](r.Err); !stale || !r.Unsent() {
+		t.Errorf("got %v, want a stale tool", r.Err)
+	}
+}
