@@ -61,9 +61,9 @@ func (w *work) delayed(ctx context.Context, why string) {
 	}
 }
 
-// unanswered shows that a question of a server reached nobody.
+// unanswered shows that a question of a server reached no person.
 func (w *work) unanswered(server string, _ error) {
-	w.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: nobody was asked, and the server was told so; if a call failed, make it again", server)})
+	w.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
 }
 
 // elicit brings a server's question into the run. If the client leaves questions to

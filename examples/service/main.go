@@ -85,7 +85,7 @@ type options struct {
 	attributes                  bool
 	role                        string
 	users, servers              string
-	parallel                    int
+	parallel, processes         int
 	lease, kept, grace          time.Duration
 	running, open, streams, max int
 	stored, memory              int
@@ -122,6 +122,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	f.StringVar(&o.role, "role", both, "with -temporal and -postgres: front serves HTTP, worker drives runs, `both` does both")
 	f.StringVar(&o.users, "users", "", "`file` with a user and a token on each line (default two demo users)")
 	f.StringVar(&o.servers, "servers", "", "`file` of MCP servers, such as mcp.json (default a demo server)")
+	f.IntVar(&o.processes, "processes", 10, "processes of each server over standard input and output, each for one user at a time; 0: one for all users")
 	f.IntVar(&o.parallel, "parallel", 128, "runs that this process drives at the same time")
 	f.DurationVar(&o.lease, "lease", 15*time.Second, "how long a killed process keeps others from its runs")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long tool calls under way may take to end when the process stops, 5m at most; at Temporal it is 20s")
@@ -174,6 +175,9 @@ func (o *options) check() error {
 	}
 	if min(o.lease, o.kept) <= 0 || o.rate <= 0 || min(o.parallel, o.running, o.open, o.stored, o.streams, o.memory, o.max) <= 0 {
 		return errors.New("a limit is not above 0")
+	}
+	if o.processes < 0 {
+		return errors.New("-processes is below 0")
 	}
 	if o.grace < 0 || o.grace > maxGrace {
 		return fmt.Errorf("-grace %v: want 0 to %v", o.grace, maxGrace)

@@ -46,7 +46,7 @@ func TestUnusableServers(t *testing.T) {
 				t.Fatalf("got %v, want a start: %v", err, tt.starts)
 			}
 			for i, server := range []string{"refused", "gone", "typo"} {
-				if want := `level=WARN msg="a server cannot be used" server=` + server; !strings.Contains(log.String(), want) {
+				if want := `level=WARN msg="left out a server" server=` + server; !strings.Contains(log.String(), want) {
 					t.Errorf("got the log %s\nwant it with %s", log.String(), want)
 				}
 				if !strings.Contains(log.String(), reasons[i]) || err != nil && !strings.Contains(err.Error(), reasons[i]) {

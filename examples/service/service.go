@@ -78,7 +78,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	s.ends = append(s.ends, end)
 	var tools []adapter.Source
 	if o.role != front {
-		toolset, end, err := openTools(ctx, o.servers, logger)
+		toolset, end, err := openTools(ctx, o.servers, o.processes, logger)
 		if err != nil {
 			return nil, err
 		}

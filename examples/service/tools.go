@@ -47,9 +47,9 @@ const demoLabel = "demo"
 
 // openTools connects to the servers of a file, or to the demo server. The log names the servers that cannot be used;
 // it is an error if none of a file can be.
-func openTools(ctx context.Context, file string, logger *slog.Logger) (*adapter.Toolset, func(), error) {
+func openTools(ctx context.Context, file string, processes int, logger *slog.Logger) (*adapter.Toolset, func(), error) {
 	end := func() {}
-	servers, wrong, err := configured(ctx, file)
+	servers, wrong, err := configured(ctx, file, processes)
 	if file == "" {
 		var demo *http.Server
 		if demo, servers, err = startDemo(); demo != nil {
@@ -60,7 +60,7 @@ func openTools(ctx context.Context, file string, logger *slog.Logger) (*adapter.
 		return nil, nil, err
 	}
 	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
-		Start: adapter.StartAvailable, User: userOf, Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
+		Start: adapter.StartAvailable, User: userOf, Logger: logger, Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(), Logger: logger},
 	})
 	if err != nil {
 		end()
@@ -80,9 +80,12 @@ func openTools(ctx context.Context, file string, logger *slog.Logger) (*adapter.
 // reportUnusable logs the servers that can be used, the servers that cannot, and the tools that are left out. It returns the reasons if no server
 // can be used.
 func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus, logger *slog.Logger) error {
+	for _, w := range wrong {
+		logger.Warn("left out a server", "server", w.Name, "error", w.Err)
+	}
 	usable := 0
 	for _, s := range opened {
-		if s.Err != nil {
+		if s.Err != nil { // which is in the log already
 			wrong = append(wrong, s)
 			continue
 		}
@@ -97,7 +100,6 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus,
 	}
 	var reasons []error
 	for _, w := range wrong {
-		logger.Warn("a server cannot be used", "server", w.Name, "reason", w.Err)
 		reasons = append(reasons, w.Err)
 	}
 	if usable > 0 || len(wrong) == 0 {
@@ -107,7 +109,7 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus,
 }
 
 // configured reads the servers of a file, and which of its entries are wrong. Servers over HTTP are told the user.
-func configured(ctx context.Context, file string) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
+func configured(ctx context.Context, file string, processes int) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
 	if file == "" {
 		return nil, nil, nil
 	}
@@ -117,8 +119,11 @@ func configured(ctx context.Context, file string) (servers []adapter.Server, wro
 	}
 	servers, wrong = adapter.FromConfig(cfg)
 	for i := range servers {
-		if web, ok := servers[i].Transport.(*mcpclient.HTTP); ok {
-			servers[i].Transport = carryUser(web)
+		switch t := servers[i].Transport.(type) {
+		case *mcpclient.HTTP:
+			servers[i].Transport = carryUser(t)
+		case *mcpclient.Command: // a process does not say for whom it asks
+			servers[i].PerUser = processes
 		}
 	}
 	return servers, wrong, nil

@@ -190,7 +190,7 @@ func toolOptions(o *options, endpoint openai.ClientConfig, model string, prices 
 	}
 	return &adapter.Options{
 		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL), Sampling: sampler, Logger: o.logger},
-		User:   talk.User,
+		User:   talk.User, Logger: o.logger,
 	}, nil
 }
 
@@ -228,10 +228,10 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 			asking = append(asking, s)
 		}
 	}
-	for _, s := range append(refused, tools.Servers()...) {
-		if s.Err != nil {
-			o.logger.Warn("a server is left out", "server", s.Name, "error", s.Err)
-		}
+	for _, s := range refused {
+		o.logger.Warn("left out a server", "server", s.Name, "error", s.Err)
+	}
+	for _, s := range tools.Servers() {
 		for _, name := range s.Unmatched {
 			o.logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
 		}
@@ -302,6 +302,11 @@ func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*co
 		}
 	}
 	out, refused = adapter.FromConfig(shared)
+	for i := range out { // a process does not say for whom it asks
+		if _, ok := out[i].Transport.(*mcpclient.Command); ok {
+			out[i].PerUser = o.processes
+		}
+	}
 	return out, file, refused, nil
 }
 

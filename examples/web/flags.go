@@ -28,6 +28,7 @@ type options struct {
 	views      string // address of the sandbox of views; "": next to listen; "none"
 	viewsFrom  string // its origin for browsers; "": by its address
 	viewsLocal bool   // views may reach this machine
+	processes  int    // of each server over standard input and output; 0: one for all users
 	rate       int    // requests of a user that change something, a minute
 
 	addressHeader string // in which the proxy names the browser's address
@@ -54,6 +55,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
 	flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
 	flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
+	flags.IntVar(&o.processes, "processes", 10, "`processes` of each server over standard input and output, each for one user at a time; 0: one for all users")
 	flags.IntVar(&o.rate, "rate", 120, "`requests` that change something, a minute for each user, 30 at once")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -69,6 +71,8 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	switch {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("the arguments %q are unknown", flags.Args())
+	case o.processes < 0:
+		return nil, errors.New("-processes is below 0")
 	case o.rate < 1:
 		return nil, errors.New("-rate has to be at least 1")
 	case len(o.users) == 0:

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/reason"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -69,6 +70,13 @@ func (s *Session) watch(server string, c *mcpclient.Client) {
 			s.Screen.Note(screen.Fail, "the server %s is given up: %v; /servers restart %s tries again", server, err, server)
 		}
 	})
+}
+
+// changed tells the person what becomes of the servers.
+func (s *Session) changed(e adapter.Event) {
+	if e.Kind == adapter.RevisionChanged {
+		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: it is connected with %s from now on", e.Server, mcp.Revision20251125)
+	}
 }
 
 // status are the servers in the order of the configuration, also if a restart did not

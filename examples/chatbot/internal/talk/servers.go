@@ -164,7 +164,7 @@ func (s *Session) connect(ctx context.Context) error {
 	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
-	options := &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout}
+	options := &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout, OnChange: s.changed}
 	if s.Servers.Decisions != "" {
 		options.Decisions = adapter.NewFileDecisions(s.Servers.Decisions)
 	}
