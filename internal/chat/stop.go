@@ -2,12 +2,13 @@ package chat
 
 import "strings"
 
-// cutAtStop ends a text before the first stop sequence in it.
+// cutAtStop ends a text before the stop sequence that is whole first, as a host
+// does that looks at each token; before the longest of several.
 func cutAtStop(text string, stops []string) (string, bool) {
-	at := -1
+	at, end := -1, len(text)+1
 	for _, s := range stops {
-		if i := strings.Index(text, s); i >= 0 && (at < 0 || i < at) {
-			at = i
+		if i := strings.Index(text, s); i >= 0 && (i+len(s) < end || i+len(s) == end && i < at) {
+			at, end = i, i+len(s)
 		}
 	}
 	if at < 0 {
@@ -19,8 +20,16 @@ func cutAtStop(text string, stops []string) (string, bool) {
 // stopFilter does the same to a text in pieces. It holds back a possible
 // beginning of a stop sequence.
 type stopFilter struct {
-	stops []string
+	stops []followedStop
 	held  string
+}
+
+func newStopFilter(stops []string) stopFilter {
+	var f stopFilter
+	for _, s := range stops {
+		f.stops = append(f.stops, followStop(s))
+	}
+	return f
 }
 
 // write takes a piece and returns the text that is certainly before a stop
@@ -29,18 +38,23 @@ func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	if len(f.stops) == 0 {
 		return piece, false
 	}
-	text, stopped = cutAtStop(f.held+piece, f.stops)
-	if stopped {
-		f.held = ""
-		return text, true
-	}
-	hold := 0
-	for _, s := range f.stops {
-		for n := min(len(s)-1, len(text)); n > hold; n-- {
-			if strings.HasSuffix(text, s[:n]) {
-				hold = n
+	text = f.held + piece
+	for i := range len(piece) {
+		longest := 0
+		for j := range f.stops {
+			if s := &f.stops[j]; s.next(piece[i]) {
+				longest = max(longest, len(s.word))
 			}
 		}
+		if longest > 0 {
+			end := len(f.held) + i + 1
+			f.held = ""
+			return text[:end-longest], true
+		}
+	}
+	hold := 0
+	for i := range f.stops {
+		hold = max(hold, f.stops[i].at)
 	}
 	f.held = text[len(text)-hold:]
 	return text[:len(text)-hold], false
@@ -51,4 +65,33 @@ func (f *stopFilter) flush() string {
 	held := f.held
 	f.held = ""
 	return held
+}
+
+// followedStop looks for a stop sequence byte by byte, in linear time, as Knuth,
+// Morris and Pratt do.
+type followedStop struct {
+	word string
+	at   int   // bytes of word at the end of the text
+	back []int // by a number of bytes of word less one: the bytes of word at their end, less than all
+}
+
+func followStop(word string) followedStop {
+	s := followedStop{word: word, back: make([]int, len(word))}
+	for i := 1; i < len(word); i++ {
+		s.next(word[i])
+		s.back[i] = s.at
+	}
+	s.at = 0
+	return s
+}
+
+// next takes a byte of the text, and reports whether it completes the sequence.
+func (s *followedStop) next(c byte) bool {
+	for s.at > 0 && s.word[s.at] != c {
+		s.at = s.back[s.at-1]
+	}
+	if s.word[s.at] == c {
+		s.at++
+	}
+	return s.at == len(s.word)
 }

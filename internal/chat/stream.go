@@ -69,7 +69,7 @@ type assembler struct {
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
 	side := &sideLines{r: &boundedReader{r: src, left: x.maxReply}}
 	a := &assembler{
-		x: x, draft: d, deltas: deltas, side: side, filter: stopFilter{stops: d.stops},
+		x: x, draft: d, deltas: deltas, side: side, filter: newStopFilter(d.stops),
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
 	}
 	events := sse.NewReader(side, int(x.maxReply))

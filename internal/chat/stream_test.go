@@ -484,26 +484,35 @@ func TestCallbackEndsTheStream(t *testing.T) {
 	}
 }
 
+// A text ends at the same place however it comes in pieces.
 func TestStopFilter(t *testing.T) {
-	stops := []string{"END", "ENOUGH", "\n\nUser:"}
 	texts := []string{"", "plain", "the END of it", "EENDless", "ENENOUGH", "EN", "a\n\nUser", "a\n\nUser: b", "ENEN END"}
 	for _, text := range texts {
-		wantText, wantCut := cutAtStop(text, stops)
-		for size := 1; size <= len(text)+1; size++ {
-			f := stopFilter{stops: stops}
-			got, cut := "", false
-			for rest := text; rest != "" && !cut; {
-				n := min(size, len(rest))
-				var piece string
-				piece, cut = f.write(rest[:n])
-				got, rest = got+piece, rest[n:]
-			}
-			if !cut {
-				got += f.flush()
-			}
-			if got != wantText || cut != wantCut {
-				t.Errorf("%q in pieces of %d: got %q, %t, want %q, %t", text, size, got, cut, wantText, wantCut)
-			}
+		checkStops(t, text, []string{"END", "ENOUGH", "\n\nUser:"})
+	}
+	for n := range 1 << 10 { // all texts of 10 letters
+		text := strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%010b", n))
+		checkStops(t, text, []string{"aabab", "abab", "bbb", "abaabb", "bba"})
+	}
+}
+
+func checkStops(t *testing.T, text string, stops []string) {
+	t.Helper()
+	wantText, wantCut := cutAtStop(text, stops)
+	for size := 1; size <= len(text)+1; size++ {
+		f := newStopFilter(stops)
+		got, cut := "", false
+		for rest := text; rest != "" && !cut; {
+			n := min(size, len(rest))
+			var piece string
+			piece, cut = f.write(rest[:n])
+			got, rest = got+piece, rest[n:]
+		}
+		if !cut {
+			got += f.flush()
+		}
+		if got != wantText || cut != wantCut {
+			t.Errorf("%q in pieces of %d: got %q, %t, want %q, %t", text, size, got, cut, wantText, wantCut)
 		}
 	}
 }
