@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/internal/feed"
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 )
 
 // routes are the service. A user sees no run of another: the user is the tenant of each key.
@@ -89,7 +90,7 @@ func (c caller) key(r *http.Request) run.Key { return run.Key{Tenant: c.name, ID
 func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, err := s.users(r)
-		if err != nil || name == "" || len(name) > maxUser {
+		if err != nil || name == "" || len(name) > tokens.MaxUser {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			s.fail(w, r, refusal{http.StatusUnauthorized, "give a token: Authorization: Bearer …"})
 			return

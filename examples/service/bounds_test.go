@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -25,15 +26,15 @@ import (
 // are their names.
 func withTool(t testing.TB, o *options, model llms.Model, tool adapter.Source, users ...string) (url string, made *service) {
 	t.Helper()
-	tokens := map[string]string{}
+	own := map[string]string{}
 	for _, user := range users {
-		tokens[user] = user
+		own[user] = user
 	}
 	url = start(t, o, func(s *service) {
 		made = s
 		s.close() // of the demo
 		s.ends = nil
-		s.users = newTable(tokens).identify
+		s.users = bearer(tokens.Of(own))
 		var err error
 		if s.store, err = s.openStore(t.Context(), o); err != nil {
 			t.Fatal(err)

@@ -252,24 +252,3 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
-
-func TestUsersFile(t *testing.T) {
-	for text, want := range map[string]string{
-		"ada 0123456789abcdef\n# bob\n\nbob fedcba9876543210": "",
-		"ada short":                              ":1:",
-		"ada 0123456789abcdef x":                 ":1:",
-		"a 0123456789abcdef\nb 0123456789abcdef": ":2: two users",
-	} {
-		path := filepath.Join(t.TempDir(), "users")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		users, err := readUsers(path)
-		if want == "" && (err != nil || len(users) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: got %d users and %v, want an error with %q", text, len(users), err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), "0123456789") {
-			t.Errorf("%v shows a token", err)
-		}
-	}
-}

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/examples/internal/feed"
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 )
 
 // service is what a process has.
@@ -36,6 +37,7 @@ type service struct {
 	feed   *feed.Feed
 	engine engine
 	users  identify
+	again  func() (users int, err error) // reads the users again; nil for the demo's
 	limits *limits
 	kept   time.Duration // after the end of a run
 	logger *slog.Logger
@@ -60,14 +62,14 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 			s.close()
 		}
 	}()
-	s.users = newTable(demo).identify
+	known := tokens.Of(demo)
 	if o.users != "" {
-		t, err := readUsers(o.users)
-		if err != nil {
+		if known, err = tokens.Read(o.users); err != nil {
 			return nil, fmt.Errorf("read users: %w", err)
 		}
-		s.users = t.identify
+		s.again = known.Again
 	}
+	s.users = bearer(known)
 	if s.store, err = s.openStore(ctx, o); err != nil {
 		return nil, err
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sashabaranov/go-openai"
 	_ "modernc.org/sqlite"
@@ -20,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/access"
 	"github.com/mcpchain/mcpchain/examples/web/internal/demo"
 	"github.com/mcpchain/mcpchain/examples/web/internal/signin"
@@ -37,7 +40,8 @@ import (
 // app is the program without its listener.
 type app struct {
 	handler http.Handler
-	closers []func() error // last first
+	again   func() (users int, err error) // reads the users again; nil without a file
+	closers []func() error                // last first
 }
 
 func (a *app) later(close func() error) { a.closers = append(a.closers, close) }
@@ -65,7 +69,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	users, err := signin.NewDemo(ctx, db, o.users, o.isSecure())
+	users, err := a.signIn(ctx, o, db)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +121,26 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal,
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), AddressHeader: o.addressHeader, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil
+}
+
+// signIn is how people sign in.
+func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, error) {
+	if o.userFrom != "" {
+		return &signin.Proxy{Header: o.userFrom, Trusted: o.proxies}, nil
+	}
+	users := signin.Users{Names: o.users}
+	if o.usersFile != "" {
+		table, err := tokens.Read(o.usersFile)
+		if err != nil {
+			return nil, fmt.Errorf("-users-file: %w", err)
+		}
+		users, a.again = signin.Users{Tokens: table}, table.Again
+	}
+	return signin.New(ctx, db, users, o.isSecure())
 }
 
 // personal has the servers that each user signs in to. The tokens are beside the database, in files
@@ -248,7 +268,7 @@ func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) (out []sit
 		case ok:
 			short := *mistake
 			short.File = filepath.Base(short.File)
-			out = append(out, site.Trouble{Server: s.Name, Text: talk.ShownError(short.Error())})
+			out = append(out, site.Trouble{Server: s.Name, Text: talk.ShownError(strings.Replace(short.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1))})
 		case s.Err != nil:
 			out = append(out, site.Trouble{Server: s.Name, Text: "could not be used at the start; the log has the reason"})
 		case len(s.Unmatched) > 0:

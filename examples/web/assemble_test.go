@@ -99,7 +99,7 @@ func TestFileWithMistakes(t *testing.T) {
 		t.Errorf("got %s, %v, want the server that can be used", w.Body, err)
 	}
 	shown := fmt.Sprint(me.Troubles)
-	for _, want := range []string{`mcp.json:4: server "typo": comand: unknown key`, "mcp.json:5", "could not be used at the start", "has no tool ad, which"} {
+	for _, want := range []string{`mcp.json:4: comand: unknown key`, "mcp.json:5", "could not be used at the start", "has no tool ad, which"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("got %s, want %s", shown, want)
 		}

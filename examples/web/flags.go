@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 )
 
 // options are what the command line says.
@@ -22,6 +24,9 @@ type options struct {
 	config     string // mcp.json; "": the demo servers
 	userHeader string
 	users      []string
+	usersFile  string // users and their tokens; "": users, without proof
+	userFrom   string // header of the proxies that names the user
+	proxies    site.Addresses
 	baseURL    string
 	model      string // "": the demo model
 	apiKey     string
@@ -50,6 +55,10 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.StringVar(&o.config, "config", "", "`mcp.json` with the servers; default: demo servers")
 	flags.StringVar(&o.userHeader, "user-header", "", "`header` that tells the servers of -config over HTTP who the user is")
 	users := flags.String("users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas")
+	flags.StringVar(&o.usersFile, "users-file", "", "`file` with a user and a token on each line, read again at SIGHUP; default: the demo's users, without proof")
+	flags.StringVar(&o.userFrom, "user-from", "", "`header` in which a proxy of -trusted-proxy names the user that it has signed in")
+	proxies := flags.String("trusted-proxy", "", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: -user-from and -address-header count from there alone")
+	demoSignIn := flags.Bool("demo-sign-in", false, "let everybody who reaches the page be anyone of -users, also with -origin and on other addresses than the loopback interface")
 	flags.StringVar(&o.baseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint")
 	flags.StringVar(&o.model, "model", getenv("OPENAI_MODEL"), "`name` of the model; default: a demo model that follows fixed rules")
 	flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
@@ -68,7 +77,20 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		}
 		o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	}
+	if *proxies != "" {
+		addresses, err := site.ParseAddresses(*proxies)
+		if err != nil {
+			return nil, fmt.Errorf("-trusted-proxy: %w", err)
+		}
+		o.proxies = addresses
+	}
 	switch {
+	case o.userFrom != "" && o.proxies == nil:
+		return nil, errors.New("-user-from needs -trusted-proxy: a header of anybody is no sign-in")
+	case o.userFrom != "" && o.usersFile != "":
+		return nil, errors.New("-user-from and -users-file are two sign-ins: give one")
+	case o.isDemo() && !*demoSignIn && (o.origin != nil || !isLocal(o.listen)):
+		return nil, errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users-file, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("the arguments %q are unknown", flags.Args())
 	case o.processes < 0:
@@ -89,6 +111,16 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		o.database = filepath.Join(dir, "mcpchain", "web", "web.db")
 	}
 	return o, nil
+}
+
+// isDemo reports whether the sign-in asks for no proof.
+func (o *options) isDemo() bool { return o.usersFile == "" && o.userFrom == "" }
+
+// isLocal reports whether an address to listen on is of the loopback interface.
+func isLocal(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	return err != nil || host == "localhost" || ip != nil && ip.IsLoopback() // net.Listen has the words for an error
 }
 
 func list(text string) (out []string) {

@@ -34,6 +34,9 @@ func TestGuide(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	count := 0
 	for _, document := range []string{"../../README.md", "../../docs/page.md", "README.md"} {
 		text, err := os.ReadFile(document)

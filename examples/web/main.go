@@ -79,9 +79,13 @@ func run(ctx context.Context, o *options) (err error) {
 		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with the program
 		ErrorLog:    slog.NewLogLogger(o.logger.Handler(), slog.LevelWarn),
 	}
-	if !isLoopback(listener.Addr()) {
-		fmt.Fprintln(os.Stderr, "Warning: other machines can reach this page, without encryption and with a sign-in that asks for no proof.")
+	if !isLoopback(listener.Addr()) && !o.isSecure() {
+		fmt.Fprintln(os.Stderr, "Warning: other machines can reach this page without encryption.")
 	}
+	if o.isDemo() && (o.origin != nil || !isLoopback(listener.Addr())) {
+		fmt.Fprintln(os.Stderr, "Warning: the sign-in asks for no proof, and others can reach this page.")
+	}
+	defer onHangup(o.logger, app.again)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(newBounded(listener, maxConnections)) }()
@@ -97,6 +101,24 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	<-served
 	return nil
+}
+
+// onHangup reads the users again at SIGHUP, which ends nothing.
+func onHangup(logger *slog.Logger, again func() (int, error)) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			if again == nil {
+				logger.Info("SIGHUP: there is no file of users to read again")
+			} else if n, err := again(); err != nil {
+				logger.Error("the users stay as they were", "error", err)
+			} else {
+				logger.Info("the users are read again", "users", n)
+			}
+		}
+	}()
+	return func() { signal.Stop(hangups); close(hangups) }
 }
 
 func isLoopback(a net.Addr) bool {

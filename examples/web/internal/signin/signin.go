@@ -1,7 +1,7 @@
-// Package signin knows the users of a demo by a name that they choose, without any proof. Who
-// copies the example puts a real sign-in in its place: the interface is site.SignIn.
+// Package signin knows who uses the page: by a token of a file, by a header of a proxy in front, or, for a demo,
+// by a name that a person chooses without any proof. Another sign-in implements site.SignIn.
 //
-// Its sessions are real: a random secret in a cookie that scripts and other sites cannot use. The
+// Sessions are a random secret in a cookie that scripts and other sites cannot use. The
 // database has only the hash of it.
 package signin
 
@@ -15,63 +15,88 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 )
 
 const lifetime = 7 * 24 * time.Hour
 
-// Demo is a sign-in by name. It implements site.SignIn.
-type Demo struct {
+// Sessions is a sign-in by token or by name. It implements site.SignIn.
+type Sessions struct {
 	db     *sql.DB
-	names  []string
+	users  Users
 	secure bool
 }
 
-// NewDemo makes the table of sessions in a SQLite database, which stays the caller's. If browsers
+// Users are who may sign in.
+type Users struct {
+	Names  []string      // without any proof
+	Tokens *tokens.Table // nil: by Names
+}
+
+// New makes the table of sessions in a SQLite database, which stays the caller's. If browsers
 // reach the page by HTTPS, secure has them send the cookie in no other way.
-func NewDemo(ctx context.Context, db *sql.DB, names []string, secure bool) (*Demo, error) {
-	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS web_sessions (
-		hash TEXT PRIMARY KEY, name TEXT NOT NULL, expires INTEGER NOT NULL) STRICT`)
+func New(ctx context.Context, db *sql.DB, users Users, secure bool) (*Sessions, error) {
+	_, err := db.ExecContext(ctx, `DROP TABLE IF EXISTS web_sessions; CREATE TABLE IF NOT EXISTS web_sign_ins (
+		hash TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT NOT NULL, expires INTEGER NOT NULL) STRICT`)
 	if err != nil {
 		return nil, fmt.Errorf("make the table of sessions: %w", err)
 	}
-	return &Demo{db, names, secure}, nil
+	return &Sessions{db, users, secure}, nil
 }
 
-// Names are the users to choose from.
-func (d *Demo) Names() []string { return d.names }
+// Choices implements site.SignIn.
+func (d *Sessions) Choices() site.Choices {
+	return site.Choices{Names: d.users.Names, Token: d.users.Tokens != nil}
+}
+
+// holds reports whether a session with the hash of a token is still one of the user.
+func (d *Sessions) holds(user, token string) bool {
+	if d.users.Tokens != nil {
+		return d.users.Tokens.Holds(user, token)
+	}
+	return token == "" && slices.Contains(d.users.Names, user)
+}
 
 // Person names the user of a request.
-func (d *Demo) Person(r *http.Request) (p site.Person, ok bool) {
+func (d *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
 	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
 		return site.Person{}, false
 	}
 	p.Session = hashOf(cookie.Value)
-	err = d.db.QueryRowContext(r.Context(), `SELECT name FROM web_sessions WHERE hash = ? AND expires > ?`,
-		p.Session, time.Now().Unix()).Scan(&p.User)
-	return p, err == nil && slices.Contains(d.names, p.User)
+	var token string
+	err = d.db.QueryRowContext(r.Context(), `SELECT name, token FROM web_sign_ins WHERE hash = ? AND expires > ?`,
+		p.Session, time.Now().Unix()).Scan(&p.User, &token)
+	return p, err == nil && d.holds(p.User, token)
 }
 
-// ServeHTTP begins a session for {"name": "…"}.
-func (d *Demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP begins a session for {"name": "…"} or {"token": "…"}.
+func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != "/sign-in" {
-		http.Error(w, `{"error":"the demo has no such page"}`, http.StatusNotFound)
+		http.Error(w, `{"error":"there is no such page"}`, http.StatusNotFound)
 		return
 	}
 	var in struct {
-		Name string `json:"name"`
+		Name  string `json:"name"`
+		Token string `json:"token"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || !slices.Contains(d.names, in.Name) {
-		http.Error(w, `{"error":"no user of the demo has that name"}`, http.StatusBadRequest)
+	err := json.NewDecoder(r.Body).Decode(&in)
+	token := ""
+	if d.users.Tokens != nil {
+		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))
+	}
+	if err != nil || !d.holds(in.Name, token) {
+		http.Error(w, `{"error":"no user has that name or token"}`, http.StatusBadRequest)
 		return
 	}
 	secret, now := rand.Text(), time.Now()
-	_, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sessions WHERE expires <= ?`, now.Unix())
+	_, err = d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE expires <= ?`, now.Unix())
 	if err == nil {
-		_, err = d.db.ExecContext(r.Context(), `INSERT INTO web_sessions VALUES (?, ?, ?)`, hashOf(secret), in.Name, now.Add(lifetime).Unix())
+		_, err = d.db.ExecContext(r.Context(), `INSERT INTO web_sign_ins VALUES (?, ?, ?, ?)`, hashOf(secret), in.Name, token, now.Add(lifetime).Unix())
 	}
 	if err != nil {
 		http.Error(w, `{"error":"the session cannot be kept"}`, http.StatusInternalServerError)
@@ -82,9 +107,9 @@ func (d *Demo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // SignOut ends the session.
-func (d *Demo) SignOut(w http.ResponseWriter, r *http.Request) {
+func (d *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(d.cookieName()); err == nil {
-		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sessions WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
+		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
 			http.Error(w, `{"error":"the session cannot be ended"}`, http.StatusInternalServerError)
 			return
 		}
@@ -95,7 +120,7 @@ func (d *Demo) SignOut(w http.ResponseWriter, r *http.Request) {
 
 // cookie is not Strict: the browser has to send it when a server's sign-in leads back here. A
 // request of another site that changes something has no cookie all the same.
-func (d *Demo) cookie(value string, life time.Duration) *http.Cookie {
+func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: d.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: d.secure,
@@ -103,7 +128,7 @@ func (d *Demo) cookie(value string, life time.Duration) *http.Cookie {
 }
 
 // cookieName is not that of other programs on this machine, whose ports share their cookies.
-func (d *Demo) cookieName() string {
+func (d *Sessions) cookieName() string {
 	if d.secure {
 		return "__Host-mcpchain-web"
 	}

@@ -62,7 +62,7 @@ func (s *Site) failServer(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-var signedIn = template.Must(template.New("").Parse(`<!doctype html>
+var words = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -77,13 +77,17 @@ var signedIn = template.Must(template.New("").Parse(`<!doctype html>
 // callback takes the answer of an authorization server, which the browser brings from there.
 func (s *Site) callback(w http.ResponseWriter, r *http.Request, user string) {
 	server, err := s.opts.Access.Callback(r.Context(), user, r.URL.Query())
-	page := struct{ Title, Text string }{"You are signed in to " + server, "You can close this window, and go on in the other one."}
-	status := http.StatusOK
 	if err != nil {
-		page.Title, page.Text, status = "You are not signed in", talk.ShownError(err.Error())+".", http.StatusForbidden
+		WritePage(w, http.StatusForbidden, "You are not signed in", talk.ShownError(err.Error())+".")
+		return
 	}
+	WritePage(w, http.StatusOK, "You are signed in to "+server, "You can close this window, and go on in the other one.")
+}
+
+// WritePage answers a navigation with a page in words.
+func WritePage(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = signedIn.Execute(w, page) // an error means that the browser is gone
+	_ = words.Execute(w, struct{ Title, Text string }{title, text}) // an error means that the browser is gone
 }

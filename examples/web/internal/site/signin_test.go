@@ -34,7 +34,7 @@ func (s *redirecting) Person(r *http.Request) (site.Person, bool) {
 	return site.Person{User: user, Session: "of " + user}, ok
 }
 
-func (s *redirecting) Names() []string { return nil }
+func (s *redirecting) Choices() site.Choices { return site.Choices{} }
 
 func (s *redirecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/sign-in" {

@@ -49,9 +49,8 @@ type SignIn interface {
 	// Person tells who sends a request; ok is false if no person is signed in.
 	Person(r *http.Request) (p Person, ok bool)
 
-	// Names are the users to choose from, for a page without passwords: it sends POST /sign-in with
-	// {"name": "…"}. None: the page has a link to GET /sign-in.
-	Names() []string
+	// Choices are what the page asks for. It sends POST /sign-in with it.
+	Choices() Choices
 
 	// ServeHTTP answers /sign-in and all below, such as the redirect to a provider and the way back.
 	// POST requests have passed the checks of this package. GET requests may come from any site.
@@ -60,6 +59,13 @@ type SignIn interface {
 	// SignOut ends the session. It answers with 204, or with 200 and {"location": "…"}, a page of the
 	// provider to go to.
 	SignOut(w http.ResponseWriter, r *http.Request)
+}
+
+// Choices are the users to choose from, for a page without proof: it sends {"name": "…"}, or whether it asks for a
+// token: {"token": "…"}. With neither the page has a link to GET /sign-in.
+type Choices struct {
+	Names []string `json:"names"`
+	Token bool     `json:"token,omitempty"`
 }
 
 // Options configure a site. Talk, SignIn and Hosts must be set.
@@ -76,8 +82,10 @@ type Options struct {
 	FrameOrigin string
 
 	// AddressHeader is a header in which the proxy in front names the address of the browser, as the
-	// last one, such as X-Forwarded-For. Default: no proxy.
+	// last one, such as X-Forwarded-For. Default: no proxy. If Proxies are given, what others say there counts for
+	// nothing.
 	AddressHeader string
+	Proxies       Addresses
 
 	// Access signs users in to servers. Default: none asks for it.
 	Access Access
@@ -139,7 +147,7 @@ func New(o Options) http.Handler {
 func (s *Site) me(w http.ResponseWriter, r *http.Request) {
 	person, ok := s.opts.SignIn.Person(r)
 	if !ok {
-		writeJSON(w, http.StatusOK, map[string]any{"names": s.opts.SignIn.Names()})
+		writeJSON(w, http.StatusOK, s.opts.SignIn.Choices())
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"user": person.User, "model": s.opts.Model, "servers": s.opts.Servers, "troubles": s.opts.Troubles})

@@ -30,7 +30,7 @@ func (headerSignIn) Person(r *http.Request) (site.Person, bool) {
 	name := r.Header.Get("X-Test-User")
 	return site.Person{User: name, Session: "of " + name}, name != ""
 }
-func (headerSignIn) Names() []string { return []string{"Ada"} }
+func (headerSignIn) Choices() site.Choices { return site.Choices{Names: []string{"Ada"}} }
 func (headerSignIn) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }

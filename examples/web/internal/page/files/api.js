@@ -44,7 +44,7 @@ const request = async (method, path, body, options) => parsed(await open(method,
 const conversation = (id) => `/api/conversations/${encodeURIComponent(id)}`;
 
 export const me = () => request("GET", "/api/me");
-export const signIn = (name) => request("POST", "/sign-in", { name });
+export const signIn = (as) => request("POST", "/sign-in", as);
 export const signOut = () => request("POST", "/api/sign-out", {});
 export const begin = (text) => request("POST", "/api/conversations", { text });
 export const older = ({ id, updated }) => request("GET", `/api/conversations?${new URLSearchParams({ after: id, updated })}`);

@@ -258,6 +258,7 @@ function wire() {
     e.preventDefault();
     send();
   });
+  byId("token-form").addEventListener("submit", (e) => { e.preventDefault(); signIn({ token: byId("token").value }); });
   byId("stop").addEventListener("click", stop);
   byId("older").addEventListener("click", showOlder);
   byId("new").addEventListener("click", () => { narrow(false); go(""); });
@@ -282,6 +283,13 @@ function wire() {
 }
 
 const place = () => decodeURIComponent(location.hash.slice(1));
+
+async function signIn(as) {
+  if (!await attempt(() => api.signIn(as))) return;
+  byId("token").value = "";
+  hub.changeUser();
+  start();
+}
 
 // start asks who is signed in, and shows the conversation or the sign-in.
 let again;
@@ -313,10 +321,12 @@ async function start() {
   byId("grants").replaceChildren();
   const names = me.names ?? [];
   byId("demo").hidden = names.length === 0;
-  byId("real").hidden = names.length > 0;
-  if (names.length === 0) byId("real").focus();
+  byId("token-form").hidden = !me.token;
+  byId("real").hidden = names.length > 0 || Boolean(me.token);
+  if (me.token) byId("token").focus();
+  else if (names.length === 0) byId("real").focus();
   byId("names").replaceChildren(...names.map((name) => el("button", {
-    type: "button", click: async () => { if (await attempt(() => api.signIn(name))) { hub.changeUser(); start(); } },
+    type: "button", click: () => signIn({ name }),
   }, name)));
   byId("names").querySelector("button")?.focus();
 }

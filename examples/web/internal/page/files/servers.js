@@ -7,7 +7,7 @@ import { linkParts } from "./link.js";
 // showTroubles lists the servers that the file has wrong, and why.
 export function showTroubles(list, troubles) {
   list.hidden = troubles.length === 0;
-  list.replaceChildren(...troubles.map((t) => el("li", { dir: "auto" }, el("strong", {}, t.server), `: ${t.text}`)));
+  list.replaceChildren(...troubles.map((t) => el("li", {}, el("span", { dir: "auto" }, el("strong", {}, t.server), `: ${t.text}`))));
 }
 
 // showServers lists them. begin opens the card of a sign-in, leave signs out.

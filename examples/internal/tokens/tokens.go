@@ -1,0 +1,89 @@
+// Package tokens knows the users of a program by their tokens, from a file that can be read again while it runs.
+package tokens
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// MaxUser bounds the name of a user, in bytes: the stores of the programs take 1 KiB.
+const MaxUser = 256
+
+const leastToken = 16 // bytes, in a file
+
+// Table has the hashes of tokens. Its methods may be called concurrently.
+type Table struct {
+	path  string
+	users atomic.Pointer[map[string]string] // by the hash of the token
+}
+
+// Of is a table of users by their tokens.
+func Of(users map[string]string) *Table {
+	hashed := map[string]string{}
+	for token, user := range users {
+		hashed[hashOf(token)] = user
+	}
+	t := new(Table)
+	t.users.Store(&hashed)
+	return t
+}
+
+// Read reads a file with a user and a token on each line, for example of openssl rand -hex 32.
+func Read(path string) (*Table, error) {
+	t := &Table{path: path}
+	_, err := t.Again()
+	return t, err
+}
+
+// Again reads the file again, and returns the number of users. An error leaves the users as they are.
+func (t *Table) Again() (users int, err error) {
+	file, err := os.Open(t.path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	hashed := map[string]string{}
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 || len(words[1]) < leastToken || len(words[0]) > MaxUser {
+			return 0, fmt.Errorf("%s:%d: want a user of at most %d bytes and a token of at least %d", t.path, n, MaxUser, leastToken)
+		}
+		hash := hashOf(words[1])
+		if hashed[hash] != "" {
+			return 0, fmt.Errorf("%s:%d: two users have the same token", t.path, n)
+		}
+		hashed[hash] = words[0]
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	t.users.Store(&hashed)
+	return len(slices.Compact(slices.Sorted(maps.Values(hashed)))), nil
+}
+
+// Find is the user of a token, and the hash of it, for [Table.Holds]. The time that it takes says nothing of other
+// tokens, because it compares hashes.
+func (t *Table) Find(token string) (user, hash string, ok bool) {
+	hash = hashOf(token)
+	user, ok = (*t.users.Load())[hash]
+	return user, hash, ok
+}
+
+// Holds reports whether a token with a hash is still the user's.
+func (t *Table) Holds(user, hash string) bool { return (*t.users.Load())[hash] == user && user != "" }
+
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

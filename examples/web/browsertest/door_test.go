@@ -1,0 +1,63 @@
+package browsertest_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// write writes a file for the program.
+func write(t *testing.T, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSignInByToken signs in by the token of a file, and is signed out when a hangup has the file read without it.
+func TestSignInByToken(t *testing.T) {
+	users := write(t, "users.txt", "Ada 0123456789abcdef\n")
+	p := start(t, "-users-file", users)
+	ada := open(t, p, nil)
+	ada.focused("#token")
+	ada.accessible("sign-in by token")
+	ada.expectErrors("400", "401")
+	ada.press("fedcba9876543210" + kb.Enter)
+	ada.see("#trouble", "no user has that name or token")
+	ada.shoot("sign-in by token")
+	eval[bool](ada, "(document.querySelector('#token').select(), true)")
+	ada.press("0123456789abcdef" + kb.Enter)
+	ada.see("#user", "Ada")
+	if eval[bool](ada, "document.querySelector('#token').value !== ''") {
+		t.Error("the page keeps the token")
+	}
+	if err := os.WriteFile(users, []byte("Ada fedcba9876543210\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	ada.await("fetch('/api/me').then(r => r.json()).then(me => !me.user)")
+	ada.reload()
+	ada.see("h1", "Who are you?")
+}
+
+// TestServersWithMistakes shows on the panel which servers of the file are left out, and why.
+func TestServersWithMistakes(t *testing.T) {
+	p := start(t, "-config", write(t, "mcp.json", `{"mcpServers": {
+		"files": {"comand": "file-server"},
+		"search": {"command": "search-server", "timeout": 2000}
+	}}`))
+	ada := visit(t, p, "Ada")
+	ada.see("#troubles", `files: mcp.json:2: comand: unknown key; did you mean "command"?`)
+	ada.see("#troubles", "milliseconds in some programs")
+	ada.accessible("servers with mistakes")
+	ada.shoot("servers with mistakes")
+	ada.ask("What is 1 plus 1?")
+	ada.see(".reply .prose", "I am a demo model")
+}
