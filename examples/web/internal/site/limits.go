@@ -167,7 +167,7 @@ func (s *streams) end(session string) {
 	}
 }
 
-// Addresses are of machines, such as those of proxies.
+// Addresses are the addresses of proxies.
 type Addresses []netip.Prefix
 
 // ParseAddresses reads addresses and ranges such as 10.0.0.0/8, separated by commas.
