@@ -37,6 +37,7 @@ func bombs() map[string]string {
 		"nested error":     `{"error":` + strings.Repeat(`{"error":`, 900) + `"x"` + strings.Repeat("}", 901),
 		"choices":          `{"choices":` + repeat("{}", many) + `}`,
 		"tool calls":       message(`{"tool_calls":` + repeat("{}", many) + `}`),
+		"details":          message(`{"reasoning_details":` + repeat("{}", 80_000) + `}`),
 		"parts":            message(`{"content":` + repeat("{}", many) + `}`),
 		"usage":            `{"choices":[{"message":{"content":"x"}}],"usage":` + strings.Repeat(`{"prompt_tokens_details":`, 900) + "1" + strings.Repeat("}", 901),
 		"names":            message(`{"tool_calls":[{"id":"` + strings.Repeat("i", many) + `","function":{"name":"` + strings.Repeat("n", many) + `"}}]}`),

@@ -3,10 +3,15 @@ package chat
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// maxDetails bounds the reasoning details of a reply, in bytes. Larger ones are not kept.
-const maxDetails = 256 << 10
+// The reasoning details of a reply. Larger ones, and more of them, are not kept.
+const (
+	maxDetails     = 256 << 10 // bytes
+	maxDetailCount = 1000
+)
 
 // isDetails reports whether JSON can be the reasoning details of a message: a list with
 // something in it, within maxDetails.
@@ -32,7 +37,10 @@ var detailMember = map[string]string{`"reasoning.text"`: "text", `"reasoning.sum
 
 func (s *streamedDetails) add(raw json.RawMessage) {
 	var pieces []map[string]json.RawMessage
-	if s.size += len(raw); s.size > maxDetails || len(raw) == 0 || json.Unmarshal(raw, &pieces) != nil {
+	if s.size += len(raw); len(s.all)+jsonrpc.CountElements(raw) > maxDetailCount {
+		s.size = maxDetails + 1
+	}
+	if s.size > maxDetails || len(raw) == 0 || json.Unmarshal(raw, &pieces) != nil {
 		return
 	}
 	for _, fields := range pieces {
