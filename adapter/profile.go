@@ -35,6 +35,10 @@ const (
 	// are a map[string]any.
 	Gemini Profile = "gemini"
 
+	// LlamaCpp is for llama.cpp and what is built on it, Ollama and LM Studio among them: as OpenAI,
+	// without bounds and patterns that no grammar has. The description has these.
+	LlamaCpp Profile = "llamacpp"
+
 	// GoogleAI is for langchaingo's googleai and vertex providers, which pass on
 	// to Gemini a part of its subset. Parameters are a map[string]any.
 	GoogleAI Profile = "googleai"
@@ -42,7 +46,7 @@ const (
 
 // Profiles lists all profiles.
 func Profiles() []Profile {
-	return []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI}
+	return []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI, LlamaCpp}
 }
 
 // Effect says what a [SchemaChange] does to the arguments that a model is held

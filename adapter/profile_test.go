@@ -22,7 +22,7 @@ import (
 
 // The words of this package mean what they mean to the packages that rewrite schemas.
 func TestWordsOfProfiles(t *testing.T) {
-	targets := []rewrite.Target{toolschema.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI}
+	targets := []rewrite.Target{toolschema.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI, rewrite.LlamaCpp}
 	for i, p := range Profiles() {
 		if string(p) != string(targets[i]) {
 			t.Errorf("got %q, want %q", p, targets[i])

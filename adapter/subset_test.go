@@ -17,6 +17,7 @@ var subsets = map[Profile]func(root map[string]any, strict bool) error{
 	OpenAIStrict: checkStrict,
 	Anthropic:    func(root map[string]any, _ bool) error { return checkAnthropic(root) },
 	Gemini:       func(root map[string]any, _ bool) error { return checkGemini(root, geminiKeywords) },
+	LlamaCpp:     func(root map[string]any, _ bool) error { return checkLlama(root) },
 	GoogleAI: func(root map[string]any, _ bool) error {
 		return checkGemini(root, []string{"type", "description", "properties", "items", "required"})
 	},
@@ -112,6 +113,32 @@ func checkOpenAI(root map[string]any) error {
 	return eachSubschema(root, "", func(s map[string]any, at string) error {
 		if slices.Contains(typeNames(s["type"]), "array") && s["items"] == nil {
 			return fmt.Errorf("%s: array without items", at)
+		}
+		return checkModern(s, at)
+	})
+}
+
+var longRepeat = regexp.MustCompile(`\{[^}]*\d{4}`)
+
+// checkLlama refuses what llama.cpp makes no grammar of.
+func checkLlama(root map[string]any) error {
+	if err := checkObjectRoot(root, "enum", "not"); err != nil {
+		return err
+	}
+	return eachSubschema(root, "", func(s map[string]any, at string) error {
+		for key, most := range map[string]float64{"minLength": 999, "maxLength": 999, "minItems": 99, "maxItems": 99, "minimum": 1 << 53, "maximum": 1 << 53} {
+			if n, ok := s[key].(json.Number); ok {
+				if f, err := n.Float64(); err != nil || f > most || f < -most {
+					return fmt.Errorf("%s: %s is %s", at, key, n)
+				}
+			}
+		}
+		expr, ok := s["pattern"].(string)
+		if _, err := regexp.Compile(expr); ok && (err != nil || expr == "" || expr[0] != '^' || expr[len(expr)-1] != '$' || longRepeat.MatchString(expr)) {
+			return fmt.Errorf("%s: pattern %q", at, expr)
+		}
+		if s["prefixItems"] != nil && s["items"] != nil {
+			return fmt.Errorf("%s: items beside prefixItems", at)
 		}
 		return checkModern(s, at)
 	})

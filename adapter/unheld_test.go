@@ -91,6 +91,16 @@ var unheld = []struct {
 		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"minItems":2}}}`, `{"a":[1]}`},
 	{"maxItems", []Profile{GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"maxItems":1}}}`, `{"a":[1,2]}`},
+	{"minLength", []Profile{LlamaCpp}, "of 1,000 and more", `{"properties":{"a":{"type":"string","minLength":1000}}}`, `{"a":"x"}`},
+	{"maxLength", []Profile{LlamaCpp}, "of 1,000 and more", `{"properties":{"a":{"type":"string","maxLength":1000}}}`, `{"a":"` + strings.Repeat("x", 1001) + `"}`},
+	{"minItems", []Profile{LlamaCpp}, "of 100 and more", `{"properties":{"a":{"type":"array","items":{},"minItems":100}}}`, `{"a":[]}`},
+	{"maxItems", []Profile{LlamaCpp}, "of 100 and more", `{"properties":{"a":{"type":"array","items":{"type":"integer"},"maxItems":100}}}`, `{"a":[` + strings.Repeat("1,", 100) + `1]}`},
+	{"minimum", []Profile{LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","minimum":1e300}}}`, `{"a":1}`},
+	{"maximum", []Profile{LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","maximum":-1e300}}}`, `{"a":1}`},
+	{"exclusiveMinimum", []Profile{LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","exclusiveMinimum":1e300}}}`, `{"a":1}`},
+	{"exclusiveMaximum", []Profile{LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","exclusiveMaximum":-1e300}}}`, `{"a":1}`},
+	{"pattern", []Profile{LlamaCpp}, "that does not go from ^ to $, has (?…) or a repetition of 1,000, or is not RE2", `{"properties":{"a":{"type":"string","pattern":"x"}}}`, `{"a":"y"}`},
+	{"prefixItems", []Profile{LlamaCpp}, "before other items", `{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"}}}}`, `{"a":["x"]}`},
 }
 
 // checkUnheld checks that a model is held to all that its provider can say.

@@ -48,15 +48,19 @@ func TestRequests(t *testing.T) {
 
 // additions removes a host's own fields from a request.
 func additions(host string, request map[string]any) {
+	for _, m := range list(request["messages"]) {
+		for _, field := range []string{"reasoning_content", "reasoning", "reasoning_details"} {
+			delete(object(m), field)
+		}
+		if object(m)["role"] == "tool" && host != "openai" && host != "azure" {
+			delete(object(m), "name")
+		}
+	}
 	switch host {
 	case "mistral":
 		delete(request, "random_seed")
 		if request["tool_choice"] == "any" {
 			request["tool_choice"] = "required"
-		}
-	case "deepseek", "moonshot":
-		for _, m := range list(request["messages"]) {
-			delete(object(m), "reasoning_content")
 		}
 	case "gemini", "openrouter":
 		for _, m := range list(request["messages"]) {
@@ -86,7 +90,11 @@ func moonshot(e endpoint) bool {
 	return e.host == "moonshot" || regexp.MustCompile(`kimi`).MatchString(e.model)
 }
 
-func openAI(e endpoint) bool { return !claude(e) && !gemini(e) }
+func llama(e endpoint) bool {
+	return e.host == "llamacpp" || e.host == "ollama" || e.host == "lmstudio"
+}
+
+func openAI(e endpoint) bool { return !claude(e) && !gemini(e) && !llama(e) }
 
 var refusals = []refusal{
 	{"object schema missing properties", everywhere, ofRoots(func(root map[string]any) error {

@@ -364,7 +364,7 @@ func TestJSON(t *testing.T) {
 				t.Errorf("%s for %s: got %+v, want what is sent", tool.Name, p.Profile, p)
 			}
 		}
-		if got := fmt.Sprint(profiles); got != "[plain openai openai-strict anthropic gemini googleai]" || len(tool.Fingerprint) != 64 {
+		if got := fmt.Sprint(profiles); got != "[plain openai openai-strict anthropic gemini googleai llamacpp]" || len(tool.Fingerprint) != 64 {
 			t.Errorf("%s: got %s and %q, want every profile and a fingerprint", tool.Name, got, tool.Fingerprint)
 		}
 	}

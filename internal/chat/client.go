@@ -179,7 +179,7 @@ func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, e
 		reply, err := c.retry(ctx, d, deltas)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, c.blame(ctx, r, err)
 		case !d.must, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
 			return reply, nil
 		case !again:

@@ -57,7 +57,7 @@ func TestSchemas(t *testing.T) {
 	}{
 		{"openai", "gpt-5", rewrite.OpenAI},
 		{"openai", "claude-like", rewrite.OpenAI},
-		{"ollama", "qwen3", rewrite.OpenAI},
+		{"ollama", "qwen3", rewrite.LlamaCpp},
 		{"gemini", "models/any", rewrite.Gemini},
 		{"openrouter", "openai/gpt-5", rewrite.OpenAI},
 		{"openrouter", "anthropic/claude-sonnet-4.5", rewrite.Anthropic},

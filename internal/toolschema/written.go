@@ -44,7 +44,7 @@ func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 	}
 	properties, _ := r.Root["properties"].(map[string]any)
 	w.Wrapped = s.Wrapper != "" && properties[s.Wrapper] != nil
-	w.TurnBack = w.Wrapped || r.Changed && target != rewrite.OpenAI
+	w.TurnBack = w.Wrapped || r.Changed && target != rewrite.OpenAI && target != rewrite.LlamaCpp
 	return w
 }
 

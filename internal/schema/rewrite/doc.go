@@ -37,6 +37,10 @@ const (
 	// references, enumerations of strings.
 	Gemini Target = "gemini"
 
+	// LlamaCpp is what llama.cpp makes a grammar of: as OpenAI, without large bounds, and with the
+	// patterns that it reads.
+	LlamaCpp Target = "llamacpp"
+
 	// GoogleAI is what langchaingo's googleai and vertex providers pass on to
 	// Gemini: types, descriptions, properties, items and required.
 	GoogleAI Target = "googleai"
@@ -93,7 +97,11 @@ func writeStandard(target Target, root map[string]any, r *change.Report) map[str
 		r.Note("", "", change.Same, wrapNote(name))
 		source = wrap.Root(root, name)
 	}
-	out := modern.Write(source, modern.Options{Items: target == OpenAI, PlainNames: target == Anthropic}, r).Root
+	doc := modern.Write(source, modern.Options{Items: target == OpenAI, PlainNames: target == Anthropic}, r)
+	out := doc.Root
+	if target == LlamaCpp {
+		out = tree.Object((&llama{r, doc.Document}).schema(out, ""))
+	}
 	if wraps {
 		r.Unwrap(tree.Join("", "properties", name))
 	} else {
@@ -109,6 +117,7 @@ func writeStandard(target Target, root map[string]any, r *change.Report) map[str
 var refusedRoots = map[Target][]string{
 	OpenAI:    {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
 	Anthropic: {"$ref", "allOf", "anyOf", "oneOf"},
+	LlamaCpp:  {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
 }
 
 // objectRoot completes a root, which is that of arguments.

@@ -1,0 +1,46 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+)
+
+// badGrammar matches what llama.cpp and what is built on it say of a tool's schema that they cannot make a grammar
+// of. They refuse the tools of the whole request and name none.
+var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|unrecognized schema|invalid pattern|` +
+	`error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
+
+// blame finds the tool for which a host refuses a request, by asking about halves of the tools. It asks
+// for one token each time, and at most once for each halving.
+func (c *Client) blame(ctx context.Context, r *Request, err error) error {
+	failure, ok := errors.AsType[*Error](err)
+	if !ok || len(r.Tools) == 0 || r.Format != nil || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {
+		return err
+	}
+	suspects := r.Tools
+	for len(suspects) > 1 {
+		half := suspects[:len(suspects)/2]
+		probe := &Request{Model: r.Model, Messages: []Message{Text(User, "Hi")}, Tools: half, MaxTokens: 1}
+		d, wrong := c.encode(probe)
+		if wrong != nil {
+			return err
+		}
+		_, _, wrong = c.attempt(ctx, d, nil)
+		switch refused, ok := errors.AsType[*Error](wrong); {
+		case ctx.Err() != nil:
+			return err
+		case ok && badGrammar.MatchString(refused.Message):
+			suspects = half
+		case ok && (refused.Code == CodeUnreachable || refused.Status >= http.StatusBadRequest):
+			return err // for another reason
+		default:
+			suspects = suspects[len(half):]
+		}
+	}
+	named := *failure
+	named.Message = "the host refuses the schema of the tool " + strconv.Quote(suspects[0].Name) + ", and with it all tools: " + failure.Message
+	return &named
+}

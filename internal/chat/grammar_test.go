@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A host that makes grammars of schemas refuses all tools for one of them. The error names that one.
+func TestRefusedGrammar(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		tools, bad int // bad: the number of the tool, -1 for none
+		status     int // of the refusal
+		most       int // requests
+		want       string
+	}{
+		{"the first of ten", 10, 0, 400, 5, `the tool "t0"`},
+		{"the last of ten", 10, 9, 400, 5, `the tool "t9"`},
+		{"the only one", 1, 0, 400, 1, `the tool "t0"`},
+		{"of a hundred and twenty-eight", 128, 77, 500, 11, `the tool "t77"`},
+	} {
+		asked := 0
+		var h *host
+		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			if strings.Contains(h.last(), fmt.Sprintf(`"name":"t%d"`, tt.bad)) {
+				failing(tt.status, "", `{"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar"}}`)(w, r)
+				return
+			}
+			answering(plainAnswer)(w, r)
+		})
+		r := hello()
+		for i := range tt.tools {
+			r.Tools = append(r.Tools, Tool{Name: fmt.Sprint("t", i)})
+		}
+		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), r)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || asked > tt.most {
+			t.Errorf("%s: got %v after %d requests, want %s after %d at most", tt.name, err, asked, tt.want, tt.most)
+		}
+	}
+}
