@@ -2,7 +2,6 @@ package llama
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -107,7 +106,7 @@ func (t *trial) retried() error {
 	if len(t.told) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d failures were tried again, such as: %w", len(t.told), errors.Join(t.told[0]))
+	return fmt.Errorf("%d failures were tried again, such as: %w", len(t.told), t.told[0])
 }
 
 // want is an error if a value differs from the wanted one.

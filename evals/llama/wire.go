@@ -35,9 +35,6 @@ func newWire() *wire {
 
 // RoundTrip sends a request.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil {
-		return w.transport.RoundTrip(r)
-	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err

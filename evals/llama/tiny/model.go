@@ -6,7 +6,7 @@
 //
 //	no tools          a greeting, or without end after "for ever"
 //	tools             calls of weather and clock; after "think" with a thought before
-//	a tool's result   an answer; after "next" or "think" more calls
+//	a tool's result   an answer; after "think" a thought and more calls
 //
 // If a grammar forbids a phrase, the next best token is one that ends what has begun: a string, an object, the
 // reply. So every grammar gets a short text that fits.
@@ -14,6 +14,7 @@ package tiny
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,6 @@ const (
 const (
 	Forever = "for ever" // a reply without end, if there are no tools
 	Think   = "think"    // a thought, then calls
-	Next    = "next"     // of a result: calls
 )
 
 // Weather and Clock are the tools that the model calls by itself, with Arguments.
@@ -69,7 +69,7 @@ type table struct {
 	texts []string
 	types []int32
 	ids   map[string]int
-	wants map[int]map[int]float32 // beside the wishes that all tokens share
+	wants map[int][]int // the strongest first; beside the wishes that all tokens share
 }
 
 // Model is the file of the model, the same at each call.
@@ -82,7 +82,7 @@ func Model() []byte {
 }
 
 func newTable() *table {
-	t := &table{ids: map[string]int{}, wants: map[int]map[int]float32{}}
+	t := &table{ids: map[string]int{}, wants: map[int][]int{}}
 	for b := range 256 {
 		t.token(string([]byte{byte(b)}), normalToken)
 	}
@@ -102,7 +102,6 @@ func newTable() *table {
 	t.chain("}", closeCall)
 	t.chain(Think+markOffered+begin, openThought, "I need", " the weather.", closeThought, openCall)
 	t.chain(markReturned+begin, "It rains", " in", " Oslo.", markEnd)
-	t.chain(Next+markReturned+begin, openCall)
 	t.chain(Think+markReturned+begin, openThought)
 	return t
 }
@@ -118,20 +117,13 @@ func (t *table) token(text string, kind int32) int {
 	return id
 }
 
-// chain has each phrase want the one behind it: the first wish of a phrase is its strongest. The first
-// phrase is one that is found in prompts.
+// chain has each phrase want the one behind it. The first is found in prompts, if it is new.
 func (t *table) chain(first string, rest ...string) {
 	last := t.token(first, userToken)
-	if t.types[last] == normalToken { // it is found in replies only
-		last = t.ids[first]
-	}
 	for _, text := range rest {
 		next := t.token(text, normalToken)
-		if t.wants[last] == nil {
-			t.wants[last] = map[int]float32{}
-		}
-		if _, ok := t.wants[last][next]; !ok {
-			t.wants[last][next] = 20 - float32(len(t.wants[last]))
+		if !slices.Contains(t.wants[last], next) {
+			t.wants[last] = append(t.wants[last], next)
 		}
 		last = next
 	}
@@ -139,8 +131,8 @@ func (t *table) chain(first string, rest ...string) {
 
 // want is how much a token wants the next one.
 func (t *table) want(token, next int) float32 {
-	if w, ok := t.wants[token][next]; ok {
-		return w
+	if i := slices.Index(t.wants[token], next); i >= 0 {
+		return float32(20 - i)
 	}
 	text := t.texts[next]
 	switch {

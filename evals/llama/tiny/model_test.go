@@ -165,7 +165,6 @@ func TestReplies(t *testing.T) {
 		{markOffered + begin, weather, func(s string) bool { return !strings.Contains(s, Clock) }},
 		{Think + markOffered + begin, "<think>" + Thought + "</think>" + both, all},
 		{markReturned + begin, Answer, all},
-		{Next + markReturned + begin, both, all},
 		{Think + markReturned + begin, "<think>" + Thought + "</think>" + both, all},
 		{begin, `{"a":1,"b":[]}`, func(s string) bool { return strings.HasPrefix(`{"a":1,"b":[]}`+markEnd, s) }},
 		{begin, `""`, func(s string) bool {
