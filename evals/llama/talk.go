@@ -19,7 +19,7 @@ import (
 func probes() []probe {
 	return []probe{
 		{"chat", "", chat}, {"stream", "", stream}, {"length", "", length}, {"cancel", "", cancelled},
-		{"calls", "", calls}, {"calls/required", grammar, requiredCall}, {"schemas", grammar, oddSchemas},
+		{"calls", "", calls}, {"calls/required", grammar, requiredCall}, {"schemas", grammar, oddSchemas}, {"schemas/refused", grammar, refusedSchema},
 		{"agent", "", twoTurns}, {"structured", formats, structured}, {"structured/tools", grammar, structuredWithTools},
 		{"sampling", "", sampled}, {"reasoning", thoughts, reasoning}, {"reasoning/echo", thoughts, echo},
 		{"overflow", refusals, overflow}, {"overflow/conversation", "", conversation},

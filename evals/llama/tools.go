@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
@@ -123,6 +124,18 @@ func (t *trial) offer(ctx context.Context, lists fs.FS, list string, p adapter.P
 
 // requiredCall wants a call of a tool that the model does not know.
 func requiredCall(ctx context.Context, t *trial) error { return t.property(ctx, `{"type":"integer"}`) }
+
+// refusedSchema offers a schema as its server wrote it, among others. A refusal names the tool.
+func refusedSchema(ctx context.Context, t *trial) error {
+	odd := &mcp.Tool{Name: "odd", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"string","maxLength":2000}}}`)}
+	tools := adapter.Merge(append(twoTools(nil).all, native(nil, odd).all...)...)
+	_, err := t.say(ctx, "Hi", llms.WithTools(tools.Catalog(adapter.Plain).Definitions()))
+	if err != nil && !strings.Contains(err.Error(), `"odd"`) {
+		return fmt.Errorf("%w, without the name of the tool", err)
+	}
+	t.note = fmt.Sprint(err)
+	return nil
+}
 
 // property wants a call with an argument of this schema, in the words for this server.
 func (t *trial) property(ctx context.Context, schema string) error {
