@@ -38,6 +38,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 )
 
 func main() {
@@ -85,6 +87,7 @@ type options struct {
 	attributes                  bool
 	role                        string
 	users, servers              string
+	proxies                     bounded.Addresses
 	parallel, processes         int
 	lease, kept, grace          time.Duration
 	running, open, streams, max int
@@ -121,6 +124,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	f.BoolVar(&o.attributes, "search-attributes", false, "give Temporal the user and the status of each run; they are registered if they are not")
 	f.StringVar(&o.role, "role", both, "with -temporal and -postgres: front serves HTTP, worker drives runs, `both` does both")
 	f.StringVar(&o.users, "users", "", "`file` with a user and a token on each line (default two demo users)")
+	f.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: they may have more than an eighth of all connections", func(text string) (err error) {
+		o.proxies, err = bounded.Parse(text)
+		return err
+	})
 	f.StringVar(&o.servers, "servers", "", "`file` of MCP servers, such as mcp.json (default a demo server)")
 	f.IntVar(&o.processes, "processes", 10, "processes of each server over standard input and output, each for one user at a time; 0: one for all users")
 	f.IntVar(&o.parallel, "parallel", 128, "runs that this process drives at the same time")
@@ -204,6 +211,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 		return err
 	}
 	defer s.close()
+	defer tokens.OnHangup(logger, s.again)()
 	if o.role == worker {
 		logger.Info("the worker drives runs", "temporal", o.temporal)
 		return over(s.work(ctx))

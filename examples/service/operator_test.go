@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -181,4 +183,80 @@ func TestRefusals(t *testing.T) {
 				head.Get("Content-Type"), tt.code, tt.want, tt.allow)
 		}
 	}
+}
+
+// TestHangup reads the users again, and ends nothing. Nobody else reads the database.
+func TestHangup(t *testing.T) {
+	dir := t.TempDir()
+	users, servers := filepath.Join(dir, "users"), filepath.Join(dir, "mcp.json")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(users, "ada 0123456789abcdef\n")
+	write(servers, `{"mcpServers":{}}`)
+	o := settings(t, "-users", users, "-servers", servers)
+	log := &passedLog{written: make(chan string, 100)}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- o.run(ctx, slog.New(slog.NewTextHandler(log, nil))) }()
+	url := ""
+	await := func(want string) {
+		t.Helper()
+		for line := range log.written {
+			if _, after, ok := strings.Cut(line, "url="); ok {
+				url, _, _ = strings.Cut(after, " ")
+			}
+			if strings.Contains(line, want) {
+				return
+			}
+		}
+	}
+	await("no server that is enabled")
+	await("the service listens")
+	await("the service drives runs")
+	for _, name := range []string{o.sqlite, o.sqlite + "-wal", o.sqlite + "-shm"} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want 0600", name, info.Mode(), err)
+		}
+	}
+	knows := func(token string, want int) {
+		t.Helper()
+		p := person{t, url, token}
+		if code, _ := p.do("GET", "/runs", "", nil); code != want {
+			t.Errorf("%s: got %d, want %d", token, code, want)
+		}
+	}
+	hangup := func(want string) {
+		t.Helper()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		await(want)
+	}
+	knows("0123456789abcdef", 200)
+	write(users, "bob fedcba9876543210\ncyd abcdefghijklmnop\n")
+	hangup("the users are read again\" users=2")
+	knows("0123456789abcdef", 401)
+	knows("fedcba9876543210", 200)
+	write(users, "bob\n")
+	hangup("the users stay as they were")
+	knows("fedcba9876543210", 200)
+	stop()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
+
+// passedLog passes lines on.
+type passedLog struct{ written chan string }
+
+func (l *passedLog) Write(p []byte) (int, error) {
+	select {
+	case l.written <- string(p):
+	default: // nobody reads
+	}
+	return len(p), nil
 }

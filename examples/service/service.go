@@ -17,7 +17,6 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/tmc/langchaingo/llms"
 	"go.temporal.io/sdk/client"
-	"golang.org/x/net/netutil"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -25,22 +24,24 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/internal/feed"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 )
 
 // service is what a process has.
 type service struct {
-	agent  *agent.Agent
-	store  *sqlstore.Store
-	db     *sql.DB
-	feed   *feed.Feed
-	engine engine
-	users  identify
-	again  func() (users int, err error) // reads the users again; nil for the demo's
-	limits *limits
-	kept   time.Duration // after the end of a run
-	logger *slog.Logger
+	agent   *agent.Agent
+	store   *sqlstore.Store
+	db      *sql.DB
+	feed    *feed.Feed
+	engine  engine
+	users   identify
+	again   func() (users int, err error) // reads the users again; nil for the demo's
+	limits  *limits
+	proxies bounded.Addresses // whose connections are of many
+	kept    time.Duration     // after the end of a run
+	logger  *slog.Logger
 
 	closing context.Context // ends event streams
 	silence context.CancelFunc
@@ -56,7 +57,7 @@ func (s *service) close() {
 
 // assemble opens what the options name.
 func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service, err error) {
-	s := &service{logger: logger, kept: o.kept, limits: newLimits(o)}
+	s := &service{logger: logger, kept: o.kept, limits: newLimits(o), proxies: o.proxies}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -162,6 +163,13 @@ func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, e
 		if err := os.MkdirAll(filepath.Dir(o.sqlite), 0o700); err != nil {
 			return nil, err
 		}
+		file, err := os.OpenFile(o.sqlite, os.O_CREATE|os.O_RDWR, 0o600) // the files beside it get the same rights
+		if err != nil {
+			return nil, err
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
 	}
 	db, err := sql.Open(driver, source)
 	if err != nil {
@@ -199,7 +207,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 	served, worked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(served)
-		cancel(server.Serve(netutil.LimitListener(listener, connections)))
+		cancel(server.Serve(bounded.New(listener, connections, s.proxies.Has)))
 	}()
 	work, rest := context.WithCancel(context.WithoutCancel(ctx))
 	defer rest()

@@ -102,6 +102,9 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus,
 	for _, w := range wrong {
 		reasons = append(reasons, w.Err)
 	}
+	if len(opened)+len(wrong) == 0 {
+		logger.Warn("the file has no server that is enabled: there are no tools")
+	}
 	if usable > 0 || len(wrong) == 0 {
 		return nil
 	}

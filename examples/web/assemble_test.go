@@ -113,3 +113,26 @@ func TestFileWithMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestOrigin tells browsers to use HTTPS alone if the page has it, and takes a proxy's word for the user.
+func TestOrigin(t *testing.T) {
+	h, _ := trial(t, "-origin", "https://agent.example", "-user-from", "X-User", "-trusted-proxy", "192.0.2.0/24", "-address-header", "X-From")
+	by := func(proxy string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Host, r.RemoteAddr = "agent.example", proxy+":1"
+			r.Header.Set("X-User", "Ada")
+			r.Header.Set("Origin", "https://agent.example")
+		}
+	}
+	w := request(h, "GET", "/api/me", "", by("192.0.2.7"))
+	if got := w.Header().Get("Strict-Transport-Security"); got != "max-age=31536000" || !strings.Contains(w.Body.String(), `"user":"Ada"`) {
+		t.Errorf("got %q and %s, want HTTPS alone, for Ada", got, w.Body)
+	}
+	if w := request(h, "GET", "/api/me", "", by("198.51.100.1")); strings.Contains(w.Body.String(), "Ada") {
+		t.Errorf("got %s by a machine that is no proxy of the page", w.Body)
+	}
+	plain, _ := trial(t)
+	if got := request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"); got != "" {
+		t.Errorf("got %q without HTTPS", got)
+	}
+}

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/web/internal/site"
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 )
 
 // options are what the command line says.
@@ -26,7 +26,7 @@ type options struct {
 	users      []string
 	usersFile  string // users and their tokens; "": users, without proof
 	userFrom   string // header of the proxies that names the user
-	proxies    site.Addresses
+	proxies    bounded.Addresses
 	baseURL    string
 	model      string // "": the demo model
 	apiKey     string
@@ -78,7 +78,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	}
 	if *proxies != "" {
-		addresses, err := site.ParseAddresses(*proxies)
+		addresses, err := bounded.Parse(*proxies)
 		if err != nil {
 			return nil, fmt.Errorf("-trusted-proxy: %w", err)
 		}

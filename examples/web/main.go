@@ -31,6 +31,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
+	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
@@ -82,13 +84,16 @@ func run(ctx context.Context, o *options) (err error) {
 	if !isLoopback(listener.Addr()) && !o.isSecure() {
 		fmt.Fprintln(os.Stderr, "Warning: other machines can reach this page without encryption.")
 	}
+	if o.model == "" && (o.origin != nil || !isLoopback(listener.Addr())) {
+		fmt.Fprintln(os.Stderr, "Warning: the model is a demo that follows fixed rules, and others can reach this page: -model names a real one.")
+	}
 	if o.isDemo() && (o.origin != nil || !isLoopback(listener.Addr())) {
 		fmt.Fprintln(os.Stderr, "Warning: the sign-in asks for no proof, and others can reach this page.")
 	}
-	defer onHangup(o.logger, app.again)()
+	defer tokens.OnHangup(o.logger, app.again)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(newBounded(listener, maxConnections)) }()
+	go func() { served <- server.Serve(bounded.New(listener, maxConnections, o.proxies.Has)) }()
 	select {
 	case err := <-served:
 		return err
@@ -101,24 +106,6 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	<-served
 	return nil
-}
-
-// onHangup reads the users again at SIGHUP, which ends nothing.
-func onHangup(logger *slog.Logger, again func() (int, error)) (stop func()) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	go func() {
-		for range hangups {
-			if again == nil {
-				logger.Info("SIGHUP: there is no file of users to read again")
-			} else if n, err := again(); err != nil {
-				logger.Error("the users stay as they were", "error", err)
-			} else {
-				logger.Info("the users are read again", "users", n)
-			}
-		}
-	}()
-	return func() { signal.Stop(hangups); close(hangups) }
 }
 
 func isLoopback(a net.Addr) bool {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 )
 
 func TestFlags(t *testing.T) {
@@ -76,81 +73,5 @@ func TestBusyPort(t *testing.T) {
 	defer busy.Close()
 	if err := run(t.Context(), &options{listen: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
 		t.Errorf("got %v, want the flag named", err)
-	}
-}
-
-// offered is a listener with as many connections as are asked for.
-type offered struct{ accepted, closed atomic.Int32 }
-
-func (l *offered) Accept() (net.Conn, error) {
-	if l.closed.Load() > 0 {
-		return nil, net.ErrClosed
-	}
-	l.accepted.Add(1)
-	_, server := net.Pipe()
-	return server, nil
-}
-
-func (l *offered) Addr() net.Addr { return nil }
-func (l *offered) Close() error {
-	l.closed.Add(1)
-	return nil
-}
-
-// TestBoundedListener accepts a connection only when there is room: an earlier one has ended, and was counted once.
-func TestBoundedListener(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		inner := &offered{}
-		listener := newBounded(inner, 2)
-		conns, ended := make(chan net.Conn, 10), make(chan error, 1)
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					ended <- err
-					return
-				}
-				conns <- conn
-			}
-		}()
-		accepted := func(want int32) {
-			t.Helper()
-			synctest.Wait()
-			if got := inner.accepted.Load(); got != want {
-				t.Errorf("got %d connections, want %d", got, want)
-			}
-		}
-		accepted(2)
-		first := <-conns
-		first.Close()
-		first.Close()
-		accepted(3)
-		(<-conns).Close()
-		(<-conns).Close()
-		accepted(5)
-		if err := listener.Close(); err != nil || inner.closed.Load() != 1 {
-			t.Error(err, inner.closed.Load())
-		}
-		if err := listener.Close(); err != nil {
-			t.Error("close it twice:", err)
-		}
-		if err := <-ended; !errors.Is(err, net.ErrClosed) { // it has waited for room
-			t.Errorf("got %v, want that the listener is closed", err)
-		}
-	})
-}
-
-// failing is a listener that cannot accept.
-type failing struct{ offered }
-
-func (*failing) Accept() (net.Conn, error) { return nil, errors.New("no file is left") }
-
-// TestBoundedListenerFails keeps its room if a connection cannot be accepted.
-func TestBoundedListenerFails(t *testing.T) {
-	listener := newBounded(&failing{}, 1)
-	for range 3 {
-		if _, err := listener.Accept(); err == nil || !strings.Contains(err.Error(), "no file") {
-			t.Fatalf("got %v, want the error", err)
-		}
 	}
 }

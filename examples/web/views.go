@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/web/internal/viewing"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
@@ -64,7 +65,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(newBounded(listener, maxFrames)) // ends with Close
+		_ = server.Serve(bounded.New(listener, maxFrames, o.proxies.Has)) // ends with Close
 	}()
 	a.later(func() error {
 		err := server.Close()

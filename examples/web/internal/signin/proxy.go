@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 )
@@ -13,7 +14,7 @@ import (
 // Proxy takes the user from a header of a proxy in front, which has signed the user in. It implements site.SignIn.
 type Proxy struct {
 	Header  string
-	Trusted site.Addresses // of proxies; what others say counts for nothing
+	Trusted bounded.Addresses // of proxies; what others say counts for nothing
 }
 
 // Choices implements site.SignIn.

@@ -11,9 +11,9 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 )
 
 func opened(t *testing.T, path string, names ...string) (*signin.Sessions, *sql.DB) {
@@ -136,7 +136,7 @@ func TestToken(t *testing.T) {
 
 // TestProxy takes the user from a proxy that is trusted, and from no other machine.
 func TestProxy(t *testing.T) {
-	trusted, err := site.ParseAddresses("10.0.0.0/8, ::1")
+	trusted, err := bounded.Parse("10.0.0.0/8, ::1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -156,6 +157,11 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = cmp.Or(more, errors.New("there is more than one value"))
+		}
+	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		writeError(w, http.StatusRequestEntityTooLarge, "the request has more than "+strconv.Itoa(maxBody)+" bytes")
 		return false

@@ -18,7 +18,8 @@ const policy = "default-src 'none'; FRAMESscript-src 'self'; style-src 'self'; i
 // guarded refuses what does not come from the page, and tells the browser what the page
 // needs.
 // A sandbox of views may be framed if there is one.
-func guarded(hosts []string, frames string, next http.Handler) http.Handler {
+func guarded(o *Options, next http.Handler) http.Handler {
+	frames := o.FrameOrigin
 	if frames != "" {
 		frames = "frame-src " + frames + "; "
 	}
@@ -34,12 +35,15 @@ func guarded(hosts []string, frames string, next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		if o.Secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		api := strings.HasPrefix(r.URL.Path, "/api/")
 		if api {
 			h.Set("Cache-Control", "no-store")
 		}
 		switch {
-		case !slices.Contains(hosts, strings.ToLower(r.Host)):
+		case !slices.Contains(o.Hosts, strings.ToLower(r.Host)):
 			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
 		case api && isForeign(r):
 			writeError(w, http.StatusForbidden, "the request comes from another site")

@@ -3,10 +3,8 @@ package site
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,32 +163,6 @@ func (s *streams) end(session string) {
 	for _, p := range s.session[session] {
 		p.end()
 	}
-}
-
-// Addresses are the addresses of proxies.
-type Addresses []netip.Prefix
-
-// ParseAddresses reads addresses and ranges such as 10.0.0.0/8, separated by commas.
-func ParseAddresses(text string) (out Addresses, err error) {
-	for item := range strings.SplitSeq(text, ",") {
-		item = strings.TrimSpace(item)
-		prefix, err := netip.ParsePrefix(item)
-		if err != nil {
-			address, wrong := netip.ParseAddr(item)
-			if wrong != nil {
-				return nil, fmt.Errorf("%q: want an address, or a range such as 10.0.0.0/8", item)
-			}
-			prefix = netip.PrefixFrom(address, address.BitLen())
-		}
-		out = append(out, prefix)
-	}
-	return out, nil
-}
-
-// Sent reports whether one of the machines has sent a request.
-func (a Addresses) Sent(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(a, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
 }
 
 // addressOf is the address that a request comes from, as the proxy says it if there is one.

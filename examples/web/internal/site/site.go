@@ -32,6 +32,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/web/internal/page"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/web/internal/viewing"
@@ -77,6 +78,9 @@ type Options struct {
 	// another one is refused: its name may lead here by a DNS entry of somebody else.
 	Hosts []string
 
+	// Secure says that browsers reach the site by HTTPS: they are told to use nothing else for a year.
+	Secure bool
+
 	// Views keeps the views that windows show, and FrameOrigin is where their sandbox is; nil and "" for no views.
 	Views       *viewing.Service
 	FrameOrigin string
@@ -85,7 +89,7 @@ type Options struct {
 	// last one, such as X-Forwarded-For. Default: no proxy. If Proxies are given, what others say there counts for
 	// nothing.
 	AddressHeader string
-	Proxies       Addresses
+	Proxies       bounded.Addresses
 
 	// Access signs users in to servers. Default: none asks for it.
 	Access Access
@@ -140,7 +144,7 @@ func New(o Options) http.Handler {
 		mux.HandleFunc("GET "+CallbackPath, s.signed(s.callback))
 	}
 	s.viewRoutes(mux)
-	return guarded(o.Hosts, o.FrameOrigin, mux)
+	return guarded(&o, mux)
 }
 
 // me tells the page who is signed in, or who may sign in.

@@ -38,6 +38,8 @@ func TestForeignRequests(t *testing.T) {
 		"long":                       {"Ada", "POST", "/api/conversations", `{"text":"` + strings.Repeat("x", 65<<10) + `"}`, nil, 422},
 		"empty":                      {"Ada", "POST", "/api/conversations", `{"text":""}`, nil, 422},
 		"no JSON":                    {"Ada", "POST", "/api/conversations", `x`, nil, 400},
+		"two values":                 {"Ada", "POST", "/api/conversations", `{"text":"a"}{"text":"b"}`, nil, 400},
+		"large behind a value":       {"Ada", "POST", "/api/conversations", `{"text":"a"}` + strings.Repeat(" ", 1<<20), nil, 413},
 		"unknown member":             {"Ada", "POST", "/api/conversations", `{"txt":"x"}`, nil, 400},
 		"not signed in":              {"", "POST", "/api/conversations", `{"text":"x"}`, nil, 401},
 		"stream, not signed in":      {"", "GET", "/api/events", "", nil, 401},
