@@ -185,7 +185,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestHangup reads the users again, and ends nothing. Nobody else reads the database.
+// TestHangup reads the users again, and ends nothing. The database is for the user of the process alone.
 func TestHangup(t *testing.T) {
 	dir := t.TempDir()
 	users, servers := filepath.Join(dir, "users"), filepath.Join(dir, "mcp.json")
@@ -256,7 +256,7 @@ type passedLog struct{ written chan string }
 func (l *passedLog) Write(p []byte) (int, error) {
 	select {
 	case l.written <- string(p):
-	default: // nobody reads
+	default: // the test has ended
 	}
 	return len(p), nil
 }
