@@ -24,8 +24,8 @@ type Listener struct {
 	of map[netip.Prefix]int
 }
 
-// New returns a listener with at most this many connections. An address for which known reports true, such as the
-// one of a proxy, may have all of them; nil knows none.
+// New returns a listener with at most this many connections. An address that is known, as a proxy is,
+// may have all of them; nil knows none.
 func New(l net.Listener, connections int, known func(netip.Addr) bool) *Listener {
 	return &Listener{
 		Listener: l, room: make(chan struct{}, connections), each: max(1, connections/share), known: known,
