@@ -123,10 +123,15 @@ func (h conversationHash) message(m *Message) {
 }
 
 // call adds a call. Peers write the same arguments differently: with other
-// spaces, with the fields in another order, or as {} instead of another value.
+// spaces, with the fields in another order, or as {} instead of another value. Long
+// arguments count as they are: to decode what a model made costs many times their size.
 func (h conversationHash) call(c *ToolCall) {
 	h.text(c.ID)
 	h.text(c.Name)
+	if len(c.Arguments) > maxRecalledSize {
+		h.text(c.Arguments)
+		return
+	}
 	var arguments map[string]any
 	canonical := []byte("{}")
 	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil && arguments != nil {

@@ -304,3 +304,22 @@ func TestDetails(t *testing.T) {
 		})
 	}
 }
+
+// The arguments of a model come back with each request, and may be made to cost much.
+func TestLongArgumentsCostLittle(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	cost := func(base, list string) uint64 {
+		c := h.client(t, base, nil)
+		call := ToolCall{ID: "a", Name: "f", Arguments: `{"a":[` + list + `0]}`}
+		return allocated(func() {
+			if _, err := c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{Text(User, "x"), {Role: Assistant, ToolCalls: []ToolCall{call}}}}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	list := strings.Repeat("0,", 1<<20)
+	without, with := cost(openAI, list), cost("http://memhttp.test/v1", list) // the latter host wants data back
+	if with > without+without/2 {
+		t.Errorf("with a memory of calls a request cost %d bytes, without %d", with, without)
+	}
+}
