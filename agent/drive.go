@@ -17,6 +17,7 @@ type session struct {
 	output *output // what the caller wants of the answer; nil: whatever the run says
 
 	warnings []*Warning // of the work that has ended
+	unkept   run.Status // of the run in its store, if the last changes could not be kept there
 
 	// load makes the state: a new one, or one of the store. It may be called once for
 	// each time that the session is driven.
@@ -317,7 +318,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.warnings = e.ledger.warned()
+		d.warnings, d.unkept = e.ledger.warned(), e.ledger.unkept()
 		release()
 	}
 }

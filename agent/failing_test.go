@@ -2,13 +2,14 @@ package agent_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-var errDown = errors.New("the store is down")
+// errDown is not passing: nothing is tried again.
+var errDown = fmt.Errorf("the store is down: %w", run.ErrTooLarge)
 
 // failing is a store that is down from its write at on, which is kept or not.
 type failing struct {
@@ -42,3 +43,6 @@ func (f *failing) Append(ctx context.Context, lease run.Lease, head run.Head, re
 func (f *failing) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	return f.write(func() error { return f.Store.Answer(ctx, key, answers) })
 }
+
+// errFull is not passing, either.
+var errFull = fmt.Errorf("disk full: %w", run.ErrTooLarge)

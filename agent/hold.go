@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // hold is a run that this process holds in a store: its [Journal], and the clock of its
@@ -22,14 +24,61 @@ type hold struct {
 	unkept  []run.Answer // given to this process, and kept with the first records
 }
 
-// Append implements [Journal].
+// appendPolicy is how long a store that has failed is left alone before it is asked again.
+var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Second}
+
+// Append implements [Journal]. A store that fails is asked again while the lease lasts: what this process
+// knows, such as the outcome of a call, would be in doubt for every other. The numbers of the records keep it from
+// being appended twice.
 func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
 	answers := h.given()
-	err := h.store.Append(ctx, h.lease, head, records, answers...)
-	if err == nil || errors.Is(err, run.ErrAnswered) || errors.Is(err, run.ErrNotAsked) {
-		h.settled()
+	began := time.Now()
+	for n := 0; ; n++ {
+		err := h.store.Append(ctx, h.lease, head, records, answers...)
+		if n > 0 && errors.Is(err, run.ErrConflict) && h.has(ctx, head, records) {
+			err = nil // the store had kept it and failed afterwards
+		}
+		if err == nil || errors.Is(err, run.ErrAnswered) || errors.Is(err, run.ErrNotAsked) {
+			h.settled()
+			return err
+		}
+		wait := appendPolicy.Delay(n)
+		if !passes(err) || time.Since(began)+wait > max(h.ttl, lastWrite) || h.ttl > 0 && h.age()+wait > h.ttl {
+			return err
+		}
+		if backoff.Sleep(ctx, wait) != nil {
+			return err
+		}
 	}
-	return err
+}
+
+// passes reports whether a store that failed with an error may succeed later.
+func passes(err error) bool {
+	for _, final := range []error{run.ErrConflict, run.ErrNotFound, run.ErrCorrupt, run.ErrTooLarge, context.Canceled} {
+		if errors.Is(err, final) {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether the store has these records of this holder as the last ones.
+func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) bool {
+	if len(records) == 0 {
+		return false
+	}
+	log, err := h.store.Load(ctx, h.lease.Key)
+	if err != nil || log.Head.Seq != head.Seq || log.Head.Epoch != h.lease.Epoch || len(log.Records) < len(records) {
+		return false
+	}
+	for i, kept := range log.Records[len(log.Records)-len(records):] {
+		a, errA := kept.MarshalJSON()
+		b, errB := records[i].MarshalJSON()
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			return false
+		}
+	}
+	return true
 }
 
 func (h *hold) given() []run.Answer {

@@ -175,7 +175,7 @@ func (f *faulty) Append(ctx context.Context, l run.Lease, h run.Head, r []run.Re
 	case f.panics:
 		panic("hostile")
 	}
-	return errors.New("disk full")
+	return errFull
 }
 
 // TestHostile has each run end within its limits and say why, in a bubble that notices

@@ -42,6 +42,8 @@ type ledger struct {
 	err     error  // why nothing can be written any more
 	refused bool   // the journal has failed
 
+	durable run.Status // of the run in the journal
+
 	polling bool         // someone asks the journal for answers
 	polled  time.Time    // when that was asked last
 	kept    []run.Answer // that it had then
@@ -54,7 +56,7 @@ type ledger struct {
 }
 
 func newLedger(ctx context.Context, s *run.State, j Journal, out func(Event) error) *ledger {
-	l := &ledger{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, settled: make(chan struct{})}
+	l := &ledger{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
 	l.wrote.L = &l.mu
 	return l
 }
@@ -190,12 +192,27 @@ func (l *ledger) keep(head run.Head, records []run.Record) error {
 		defer cancel()
 	}
 	err := l.journal.Append(ctx, head, records)
+	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended meanwhile
+		return l.keep(head, records)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err != nil {
-		l.mu.Lock()
 		l.refused = true
-		l.mu.Unlock()
+	} else {
+		l.durable = head.Status
 	}
 	return err
+}
+
+// unkept is the status of the run in its journal if that differs from the state, "" otherwise.
+func (l *ledger) unkept() run.Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.journal == nil || l.durable == l.root.Status {
+		return ""
+	}
+	return l.durable
 }
 
 // save makes durable what was recorded last, also if its events are not taken any more.

@@ -102,6 +102,9 @@ func (e *engine) failedAt(stop StopReason, err error) error {
 		return failure
 	}
 	if unkept := e.commit(); unkept != nil {
+		if cause := errors.Unwrap(unkept); cause != nil && errors.Is(err, cause) {
+			return err
+		}
 		return errors.Join(err, unkept)
 	}
 	return &failure{ErrFailed, err}

@@ -322,7 +322,7 @@ func (b broken) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 	if b.panics {
 		panic("disk gone")
 	}
-	return errors.New("disk full")
+	return errFull
 }
 
 // A store that fails stops the calls that are under way, and a panic of it is an error.

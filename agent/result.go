@@ -12,7 +12,8 @@ import (
 
 // Result is the outcome of a run, so far if it waits.
 type Result struct {
-	// Status is run.Finished with an answer, and run.Waiting with open questions.
+	// Status is run.Finished with an answer, and run.Waiting with open questions. It is that of the store,
+	// if there is one: a run whose end could not be kept is run.Running.
 	Status run.Status
 
 	// Answer is the text of the model's last message.
@@ -96,6 +97,9 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 	}
 	r := ResultOf(s)
 	r.Warnings = d.warnings
+	if d.unkept != "" {
+		r.Status, r.StopReason, r.Answer = d.unkept, "", ""
+	}
 	return r, err
 }
 

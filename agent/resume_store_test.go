@@ -174,7 +174,7 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 // An answer is kept also if the run cannot go on with it in this process.
 func TestAnswerOfAFailedResume(t *testing.T) {
 	store, a, ask, worked := waitingRun(t)
-	broken := errors.New("the disk is full")
+	broken := errFull
 	store.append = func() error { return broken }
 	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.Allow}); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
@@ -192,7 +192,7 @@ func TestAnswerOfAFailedResume(t *testing.T) {
 // the store again, with the first records or without them.
 func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	key := run.Key{ID: "0"}
-	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errors.New("the disk is full")} {
+	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull} {
 		t.Run(name, func(t *testing.T) {
 			store, a, ask, worked := waitingRun(t)
 			yes := run.Answer{Ask: ask, Action: run.Allow}

@@ -265,9 +265,9 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 	}
 	switch n := int64(len(data)); {
 	case n > s.opts.MaxLine:
-		return fmt.Errorf("the change has %d bytes, and at most %d are kept at once", n, s.opts.MaxLine)
+		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", run.ErrTooLarge, n, s.opts.MaxLine)
 	case t.end+n > s.opts.MaxFile:
-		return fmt.Errorf("the file would have %d bytes, and may have %d", t.end+n, s.opts.MaxFile)
+		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", run.ErrTooLarge, t.end+n, s.opts.MaxFile)
 	}
 	defer func() {
 		if err != nil {

@@ -72,6 +72,7 @@ var (
 	ErrAnswered = errors.New("the question has another answer already")
 	ErrNotAsked = errors.New("the question is not open")
 	ErrCorrupt  = errors.New("what is kept of the run is damaged")
+	ErrTooLarge = errors.New("it is larger than the store takes") // another try is of no use
 )
 
 // HeldError is [ErrHeld] with the process that holds the run and the time until which it does. The process

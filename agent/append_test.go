@@ -1,0 +1,79 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// flakyStore is a store whose appends fail from the first outcome of a call on.
+type flakyStore struct {
+	run.Store
+	fail  func(n int) (error, bool) // the n-th failed append: its error, and whether it is kept nevertheless
+	times int
+}
+
+func (f *flakyStore) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	outcome := func(r run.Record) bool { _, ok := r.Change.(*run.Outcome); return ok }
+	if f.times == 0 && !slices.ContainsFunc(records, outcome) {
+		return f.Store.Append(ctx, lease, head, records, answers...)
+	}
+	err, kept := f.fail(f.times)
+	f.times++
+	if err == nil || kept {
+		err = errors.Join(err, f.Store.Append(ctx, lease, head, records, answers...))
+	}
+	return err
+}
+
+// A store that fails for a while loses no outcome that the process knows, also if it has kept it and
+// could not say so. What it refuses for good ends the work; the result has the status of the store.
+func TestStoreThatFails(t *testing.T) {
+	down := errors.New("the connection is lost")
+	for name, test := range map[string]struct {
+		fail func(n int) (error, bool)
+		ok   bool
+	}{
+		"once":              {func(n int) (error, bool) { return map[bool]error{true: down}[n == 0], false }, true},
+		"once, kept":        {func(n int) (error, bool) { return map[bool]error{true: down}[n == 0], true }, true},
+		"for ten seconds":   {func(n int) (error, bool) { return map[bool]error{true: down}[n < 10], false }, true},
+		"for good":          {func(int) (error, bool) { return down, false }, false},
+		"too large":         {func(int) (error, bool) { return run.ErrTooLarge, false }, false},
+		"held by another":   {func(int) (error, bool) { return run.ErrConflict, false }, false},
+		"a deadline of its": {func(n int) (error, bool) { return map[bool]error{true: context.DeadlineExceeded}[n == 0], false }, true},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			store := &flakyStore{Store: run.NewMemory(), fail: test.fail}
+			a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
+			began := time.Now()
+			got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+			if took := time.Since(began); took > 70*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			log, failure := store.Load(t.Context(), run.Key{ID: "r"})
+			if failure != nil {
+				t.Fatal(failure)
+			}
+			if test.ok {
+				if err != nil || got.Status != run.Finished || log.Head.Status != run.Finished {
+					t.Errorf("got %s, %v, and %s in the store", got.Status, err, log.Head.Status)
+				}
+				return
+			}
+			if err == nil || got.Status != run.Running || log.Head.Status != run.Running || got.Answer != "" {
+				t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Answer, err, log.Head.Status)
+			}
+			if said, _, _ := strings.Cut(err.Error(), "\n"); strings.Count(err.Error(), said) != 1 {
+				t.Errorf("the error says the same twice: %v", err)
+			}
+			synctest.Wait()
+		})
+	}
+}
