@@ -50,6 +50,9 @@ export class Hub {
     this.#tell();
   }
 
+  // position is that of the last event that was shown.
+  get position() { return this.#wanted?.after ?? ""; }
+
   // hide ends it.
   hide() {
     clearTimeout(this.#retry);

@@ -13,7 +13,7 @@ import { Views, viewEvents } from "./views.js";
 const log = byId("log"), question = byId("question");
 
 let open = ""; // the id of the conversation, "" for a new one
-let waiting, views, shows = 0, summaries = [], older = new Older(), working = false;
+let waiting, views, summaries = [], older = new Older(), working = false;
 
 // announce has a screen reader say something that is new.
 function announce(text) {
@@ -63,14 +63,9 @@ const hub = new Hub({
 });
 
 // show opens a conversation. Its stream begins with all that was said. The views of the one before are torn
-// down first.
-async function show(id) {
-  const turn = ++shows;
-  const before = views;
-  views = undefined;
-  hub.hide();
-  await before?.end();
-  if (turn !== shows) return;
+// down meanwhile.
+function show(id) {
+  views?.leave(hub.position);
   open = id;
   working = false;
   const lines = new Timeline(log, resend);
@@ -197,7 +192,9 @@ async function answer(id, body) {
   }
 }
 
+// send asks in the conversation of the address, which may have changed just now.
 async function send() {
+  if (place() !== open) show(place());
   const text = question.value.trim();
   if (!text || working || waiting.count > 0) return;
   question.value = "";
@@ -278,7 +275,7 @@ function wire() {
   });
   addEventListener("hashchange", () => {
     if (isNarrow()) { narrow(false); question.focus(); }
-    if (!byId("app").hidden) show(place());
+    if (!byId("app").hidden && place() !== open) show(place());
   });
 }
 
@@ -296,7 +293,6 @@ let again;
 async function start() {
   clearTimeout(again);
   hub.hide();
-  shows++;
   views?.end();
   views = undefined;
   api.as("");

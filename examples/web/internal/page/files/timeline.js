@@ -18,7 +18,8 @@ export class Timeline {
   constructor(log, edit) {
     this.#log = log;
     this.#edit = edit;
-    log.replaceChildren();
+    // A view that is being torn down has to stay in the document until then.
+    for (const node of [...log.children]) if (node.querySelector("iframe")) node.hidden = true; else node.remove();
   }
 
   get empty() { return this.#log.childElementCount === 0; }

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { el, fresh, isSafe } from "./tree.js";
 import { callNode } from "./calls.js";
 import { guard, unguard } from "./focus.js";
+import { read } from "./stream.js";
 import { Frame, heightOf, size } from "./frame.js";
 
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
@@ -158,6 +159,21 @@ export class Views {
   #leave = () => {
     for (const session of this.#sessions.keys()) api.endView(session, true).catch(() => {});
   };
+
+  // leave tears all views down while another conversation is shown. They have a stream of their own until then.
+  async leave(after) {
+    for (const key of [...this.#cards.keys()]) this.#drop(key);
+    const places = [...this.#sessions.values()].map((f) => f.node.closest("#log > *"));
+    const stop = new AbortController();
+    if (places.length > 0) {
+      read(this.#window, [{ conversation: this.#conversation, after, views: this.#window }], stop.signal, () => {}, (_, type, id, data) => {
+        if (["view-life", "view", "view-closed"].includes(type)) this.take(type, data);
+      }).catch(() => {}); // the views end without a word then
+    }
+    await this.end();
+    stop.abort();
+    for (const place of places) place?.remove();
+  }
 
   // end tears all views down.
   async end() {
