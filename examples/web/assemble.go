@@ -121,7 +121,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal,
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil

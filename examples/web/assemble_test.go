@@ -136,3 +136,42 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("got %q without HTTPS", got)
 	}
 }
+
+// TestNavigations has names of this machine lead to one page, and a person read words and not JSON.
+func TestNavigations(t *testing.T) {
+	h, _ := trial(t)
+	browse := func(host string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Host = host
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Del("Origin")
+		}
+	}
+	for _, host := range []string{"localhost:8080", "LOCALHOST:8080", "[::1]:8080"} {
+		if w := request(h, "GET", "/", "", browse(host)); w.Code != http.StatusTemporaryRedirect || w.Header().Get("Location") != "http://127.0.0.1:8080/" {
+			t.Errorf("%s: got %d to %s", host, w.Code, w.Header().Get("Location"))
+		}
+	}
+	if w := request(h, "GET", "/", "", browse("127.0.0.1:8080")); w.Code != http.StatusOK {
+		t.Errorf("got %d, want the page", w.Code)
+	}
+	for _, tt := range []struct {
+		host, path, want string
+		code             int
+	}{
+		{"127.0.0.1:8080", "/servers/callback?state=x", "<h1>You are not signed in</h1><p>The page says: sign in first.</p>", 401},
+		{"localhost:8080", "/servers/callback?error=<script>", "You are not signed in", 401},
+		{"127.0.0.1:8080", "/none", "404 page not found", 404},
+		{"127.0.0.1:8080", "/sign-in", "there is no such page", 404},
+		{"127.0.0.1:8080", "/api/conversations", "sign in first", 401},
+		{"evil.example", "/", "this host is not served here", 421},
+	} {
+		w := request(h, "GET", tt.path, "", browse(tt.host))
+		if w.Code != tt.code || !strings.Contains(w.Body.String(), tt.want) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || strings.Contains(w.Body.String(), "{") {
+			t.Errorf("%s%s: got %d %s", tt.host, tt.path, w.Code, w.Body)
+		}
+	}
+	if w := request(h, "GET", "/api/conversations", ""); w.Code != 401 || w.Body.String() != `{"error":"sign in first"}`+"\n" {
+		t.Errorf("got %d %s, want JSON for the page's scripts", w.Code, w.Body)
+	}
+}

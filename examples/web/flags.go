@@ -155,6 +155,14 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
+// canonical is the URL of the page for browsers on this machine, which know it by several names. Others: "".
+func (o *options) canonical(a net.Addr) string {
+	if o.origin != nil || !isLoopback(a) {
+		return ""
+	}
+	return o.base(a)
+}
+
 // isSecure reports whether browsers reach the page by HTTPS.
 func (o *options) isSecure() bool { return o.origin != nil && o.origin.Scheme == "https" }
 

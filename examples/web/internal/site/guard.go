@@ -42,7 +42,12 @@ func guarded(o *Options, next http.Handler) http.Handler {
 		if api {
 			h.Set("Cache-Control", "no-store")
 		}
+		if isNavigation(r) {
+			w = &inWords{ResponseWriter: w}
+		}
 		switch {
+		case o.Canonical != "" && r.Method == http.MethodGet && r.URL.Path == "/" && slices.Contains(o.Hosts, strings.ToLower(r.Host)) && "http://"+strings.ToLower(r.Host) != o.Canonical:
+			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // cookies are for one name
 		case !slices.Contains(o.Hosts, strings.ToLower(r.Host)):
 			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
 		case api && isForeign(r):

@@ -3,7 +3,6 @@ package site
 import (
 	"context"
 	"errors"
-	"html/template"
 	"net/http"
 	"net/url"
 
@@ -62,18 +61,6 @@ func (s *Site) failServer(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-var words = template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Title}}</title>
-<link rel="icon" href="/page/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/page/base.css">
-<link rel="stylesheet" href="/page/layout.css">
-<main class="sign-in"><h1>{{.Title}}</h1><p>{{.Text}}</p></main>
-</html>
-`))
-
 // callback takes the answer of an authorization server, which the browser brings from there.
 func (s *Site) callback(w http.ResponseWriter, r *http.Request, user string) {
 	server, err := s.opts.Access.Callback(r.Context(), user, r.URL.Query())
@@ -82,12 +69,4 @@ func (s *Site) callback(w http.ResponseWriter, r *http.Request, user string) {
 		return
 	}
 	WritePage(w, http.StatusOK, "You are signed in to "+server, "You can close this window, and go on in the other one.")
-}
-
-// WritePage answers a navigation with a page in words.
-func WritePage(w http.ResponseWriter, status int, title, text string) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = words.Execute(w, struct{ Title, Text string }{title, text}) // an error means that the browser is gone
 }

@@ -81,6 +81,9 @@ type Options struct {
 	// Secure says that browsers reach the site by HTTPS: they are told to use nothing else for a year.
 	Secure bool
 
+	// Canonical is the origin to which the other names of Hosts lead, as sign-ins of servers come back there. Default: none.
+	Canonical string
+
 	// Views keeps the views that windows show, and FrameOrigin is where their sandbox is; nil and "" for no views.
 	Views       *viewing.Service
 	FrameOrigin string
