@@ -99,6 +99,10 @@ func New(model llms.Model, opts *Options) (*Agent, error) {
 	if a.profile, err = opts.profile(model, a.dialect); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
+	if err := opts.checkTools(model); err != nil {
+		return nil, fmt.Errorf("new agent: %w", err)
+	}
+	a.temperature = opts.hostTemperature(model)
 	if a.tools, err = sources(opts.Tools); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}

@@ -35,6 +35,7 @@ type dialog struct {
 	encoder    *convert.Encoder
 	estimate   estimate // of the history
 	truncation truncation
+	note       string           // of the model, that was shown
 	prompt     string           // with the instructions of servers
 	instructed *adapter.Catalog // to which prompt belongs
 	here       bool             // the model call under way is of this process
@@ -118,7 +119,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	a, final := d.agent, stop != StopAnswer
-	start := &ModelStart{Turn: d.state.Turn, Model: a.asked, Final: final, Messages: len(d.state.History)}
+	start := &ModelStart{Turn: d.state.Turn, Model: a.modelName(), Final: final, Messages: len(d.state.History)}
 	output, err := d.called(c, stop, start)
 	if err != nil {
 		return nil, stop, err
@@ -160,6 +161,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 		return r, errLong
 	}
 	d.checkCount(c, r.usage)
+	d.warnOnce(response)
 	if err := d.meter(r, c, output); err != nil {
 		return r, err
 	}
@@ -172,6 +174,22 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 		return r, nil
 	}
 	return r, err
+}
+
+// warnOnce tells what the model says of how it was asked.
+func (d *dialog) warnOnce(response *llms.ContentResponse) {
+	if response == nil {
+		return
+	}
+	for _, c := range response.Choices {
+		if c == nil {
+			continue
+		}
+		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" && text != d.note {
+			d.note = text
+			d.show(&Warning{Text: text})
+		}
+	}
 }
 
 // prepare makes a call of the model.
@@ -251,6 +269,9 @@ func (d *dialog) modelOptions(tools []llms.Tool, stream *streamed, output int64,
 		}
 		if output > 0 {
 			o.MaxTokens = int(output)
+		}
+		if d.agent.temperature != 0 {
+			o.Temperature = d.agent.temperature
 		}
 		switch {
 		case len(tools) == 0:

@@ -35,7 +35,7 @@ type Invocation struct {
 	Path    []string // the sub-agents, outermost first
 	Agent   string   // [Options.Name]; without one, the name of a sub-agent's tool
 	Version string   // [Options.Version]
-	Model   string   // as asked for by [Options.CallOptions], empty when the model's own default
+	Model   string   // that is asked for, by [Options.CallOptions] or as the model names its own; may be empty
 	System  string
 	History []run.Message     // as the work begins
 	Before  map[string]string // the Trace that work on the run left last, nil: none
@@ -53,7 +53,7 @@ type Invocation struct {
 // Inference is a call of the model.
 type Inference struct {
 	Turn     int
-	Model    string // as asked for, empty when the model's own default
+	Model    string // that is asked for; may be empty
 	Provider string // of the model, by the names of OpenTelemetry's conventions, see [Options.Provider]
 	Stream   bool
 	Messages []llms.MessageContent // as the provider gets them
@@ -109,7 +109,7 @@ func (e *engine) invocation() *Invocation {
 	s := e.view()
 	v := &Invocation{
 		Run: e.ledger.root.ID, Path: e.path, Agent: e.agent.name, Version: e.agent.opts.Version,
-		Model: e.agent.asked, System: e.agent.opts.System, History: slices.Clip(s.History),
+		Model: e.agent.modelName(), System: e.agent.opts.System, History: slices.Clip(s.History),
 	}
 	if e.parent == nil {
 		v.Before = s.Trace
@@ -127,7 +127,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 		return work(d.ctx)
 	}
 	v := &Inference{
-		Turn: c.Turn, Model: d.agent.asked, Provider: d.agent.provider,
+		Turn: c.Turn, Model: d.agent.modelName(), Provider: d.agent.provider,
 		Stream: stream != nil, Messages: c.Messages, Tools: c.Tools,
 	}
 	began := time.Now()

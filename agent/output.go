@@ -213,7 +213,11 @@ func (r *recipe) takesFormat(strict *adapter.Catalog, format *llms.CallOption) b
 	if !ok || !f.Strict || !isJSON {
 		return false
 	}
-	*format = m.AnswerFormat(f.Name, schema, r.opts.CallOptions...)
+	options := slices.Clip(r.opts.CallOptions)
+	if len(r.opts.Tools) > 0 {
+		options = append(options, llms.WithTools(strict.Definitions())) // stand for the tools of a call
+	}
+	*format = m.AnswerFormat(f.Name, schema, options...)
 	return *format != nil
 }
 

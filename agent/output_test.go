@@ -327,6 +327,40 @@ func TestAsByFormat(t *testing.T) {
 	}
 }
 
+// Hosts that make a grammar of the schema hold the text to it if there are no tools, and the program may say
+// otherwise.
+func TestAsByGrammar(t *testing.T) {
+	text := replying(`{"role":"assistant","content":"{\"city\":\"Oslo\",\"wind\":null}"}`)
+	tool := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"final_answer","arguments":"{\"city\":\"Oslo\"}"}}]}`)
+	for _, tt := range []struct {
+		host, policy string
+		tools        bool
+		byFormat     bool
+	}{
+		{"llamacpp", "", false, true}, {"ollama", "auto", false, true}, {"llamacpp", "", true, false},
+		{"llamacpp", "never", false, false}, {"compatible", "", false, false}, {"compatible", "always", false, true}, {"compatible", "always", true, true},
+	} {
+		w := &wire{replies: []string{tool}}
+		if tt.byFormat {
+			w.replies[0] = text
+		}
+		cfg := openai.DefaultConfig("x")
+		cfg.HTTPClient = w
+		model, err := openaimodel.New(cfg, "m", &openaimodel.Options{Host: tt.host, Format: tt.policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := &agent.Options{}
+		if tt.tools {
+			opts.Tools = []adapter.Source{aLibrary()}
+		}
+		got, _, err := agent.As[forecast](t.Context(), newAgent(t, model, opts), human("go"))
+		if err != nil || got.City != "Oslo" || (w.requests[0]["response_format"] != nil) != tt.byFormat {
+			t.Errorf("%+v: got %v, %v, format %v", tt, got, err, w.requests[0]["response_format"])
+		}
+	}
+}
+
 // Other hosts, and schemas outside of the strict subset, have the tool.
 func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 	answer := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"final_answer","arguments":"{\"city\":\"Oslo\"}"}}]}`)
@@ -335,7 +369,7 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 		More map[string]any `json:"more,omitempty"` // of any names
 	}
 	for name, as := range map[string]func(*agent.Agent) error{
-		"groq gpt-4.1":       func(a *agent.Agent) error { _, _, err := agent.As[forecast](t.Context(), a, human("go")); return err },
+		"compatible gpt-4.1": func(a *agent.Agent) error { _, _, err := agent.As[forecast](t.Context(), a, human("go")); return err },
 		"openai gpt-4-turbo": func(a *agent.Agent) error { _, _, err := agent.As[forecast](t.Context(), a, human("go")); return err },
 		"openai gpt-4.1":     func(a *agent.Agent) error { _, _, err := agent.As[open](t.Context(), a, human("go")); return err },
 	} {

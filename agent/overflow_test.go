@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 
 	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/anthropic"
+	"github.com/tmc/langchaingo/llms/ollama"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -206,4 +208,62 @@ func (f modelFunc) GenerateContent(context.Context, []llms.MessageContent, ...ll
 
 func (f modelFunc) Call(context.Context, string, ...llms.CallOption) (string, error) {
 	return "", errors.ErrUnsupported
+}
+
+// A provider of langchaingo that drops tools is refused with some, and the temperature of a call for which
+// none is asked is that of the host.
+func TestProvidersOfLangchaingo(t *testing.T) {
+	w := &wire{replies: []string{anthropicAnswer}}
+	local, err := ollama.New(ollama.WithModel("m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.New(local, &agent.Options{Tools: []adapter.Source{aLibrary()}}); err == nil || !strings.Contains(err.Error(), "http://localhost:11434/v1") {
+		t.Errorf("got %v, want what to use instead", err)
+	}
+	if _, err := agent.New(local, nil); err != nil {
+		t.Errorf("without tools: %v", err)
+	}
+	claude, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		options []llms.CallOption
+		want    float64
+	}{{nil, 1}, {[]llms.CallOption{llms.WithTemperature(0)}, 0}, {[]llms.CallOption{llms.WithTemperature(0.5)}, 0.5}} {
+		mustRun(t, newAgent(t, claude, &agent.Options{CallOptions: tt.options}), human("go"))
+		if got := w.requests[i]["temperature"]; got != tt.want {
+			t.Errorf("got the temperature %v, want %v", got, tt.want)
+		}
+	}
+}
+
+// The person is told once that a model does not reason, since it would take no tools otherwise.
+func TestModelThatMayNotReason(t *testing.T) {
+	calls := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"read","arguments":"{}"}}]}`)
+	w := &wire{replies: []string{calls, replying(`{"role":"assistant","content":"Read."}`)}}
+	a := newAgent(t, at(t, "openai", "gpt-6-sol", w), &agent.Options{Stream: agent.StreamNever, Tools: []adapter.Source{aLibrary()}})
+	r := mustRun(t, a, human("go"))
+	if got := warningsOf(r); len(got) != 1 || !strings.Contains(got[0], "gpt-6-sol") || w.requests[1]["reasoning_effort"] != "none" {
+		t.Errorf("got the warnings %q and the effort %v", got, w.requests[1]["reasoning_effort"])
+	}
+	if start := eventOf[*agent.ModelStart](t, a); start.Model != "gpt-6-sol" {
+		t.Errorf("got the model %q", start.Model)
+	}
+}
+
+// eventOf is the first event of a type in a run.
+func eventOf[E agent.Event](t *testing.T, a *agent.Agent) (first E) {
+	t.Helper()
+	for event, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := event.(E); ok {
+			return e
+		}
+	}
+	t.Fatalf("got no %T", first)
+	return first
 }

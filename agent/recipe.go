@@ -14,19 +14,20 @@ import (
 // recipe is what an agent is made of. It does not change, but for what is learned of its model: a run with a structured answer
 // and a sub-agent under another agent have recipes of their own.
 type recipe struct {
-	model     llms.Model
-	name      string // as the options have it, "" without one
-	asked     string // the model that the options ask for, "" for its default
-	provider  string // of the model, see Options.Provider
-	maxTokens int    // of a reply, as the options ask for; 0: not said
-	tools     adapter.Source
-	subs      []*SubAgent
-	output    *adapter.Tool   // for a structured answer, see As
-	format    llms.CallOption // by which the answer is the model's text; nil: it is given by the tool
-	opts      *Options
-	dialect   convert.Dialect
-	profile   adapter.Profile
-	window    *atomic.Int64 // of the model in tokens, as its refusals told; 0: unknown
+	model       llms.Model
+	name        string  // as the options have it, "" without one
+	asked       string  // the model that the options ask for, "" for its default
+	provider    string  // of the model, see Options.Provider
+	temperature float64 // of calls for which none is asked; 0: none is set
+	maxTokens   int     // of a reply, as the options ask for; 0: not said
+	tools       adapter.Source
+	subs        []*SubAgent
+	output      *adapter.Tool   // for a structured answer, see As
+	format      llms.CallOption // by which the answer is the model's text; nil: it is given by the tool
+	opts        *Options
+	dialect     convert.Dialect
+	profile     adapter.Profile
+	window      *atomic.Int64 // of the model in tokens, as its refusals told; 0: unknown
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.

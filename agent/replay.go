@@ -181,7 +181,7 @@ func (p place) model() string {
 	if p.agent == nil {
 		return ""
 	}
-	return p.agent.asked
+	return p.agent.modelName()
 }
 
 // call is a call of the present turn.

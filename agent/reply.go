@@ -36,7 +36,7 @@ const maxWord = 256
 
 // reply reads a response. A model that it does not name is the one asked for.
 func (d *dialog) reply(response *llms.ContentResponse) *reply {
-	m, model := d.encoder.Reply(response), d.agent.asked
+	m, model := d.encoder.Reply(response), d.agent.modelName()
 	if m.Model == "" {
 		m.Model = model
 	}

@@ -241,6 +241,9 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 	for again := true; ; again = false {
 		r.record.Completions++
 		reply, err := s.ask(ctx, r.request, question)
+		if err == nil && reply.Note != "" {
+			s.log.Warn("sampling: " + reply.Note)
+		}
 		s.charge(r, reply, err)
 		if err == nil {
 			var result *mcp.CreateMessageResult

@@ -16,14 +16,13 @@ const formatKey = "openaimodel.answer_format"
 
 // AnswerFormat returns an option by which the host holds the model's text to a schema,
 // which must be within the strict subset of OpenAI's structured outputs. It is nil if
-// the host does not do that for the model in these options: OpenAI and Azure do for
-// gpt-4o and later models, on Azure in deployments with their names. Package agent calls it.
+// the host does not do that for the model and the tools in these options, see [Options].Format. Package agent calls it.
 func (m *Model) AnswerFormat(name string, schema json.RawMessage, options ...llms.CallOption) llms.CallOption {
 	o := llms.CallOptions{Model: m.model}
 	for _, option := range options {
 		option(&o)
 	}
-	if !m.chat.TakesFormats(cmp.Or(o.Model, m.model)) {
+	if takes := m.chat.TakesFormats(cmp.Or(o.Model, m.model), len(o.Tools) > 0); m.options.Format == "never" || !takes && m.options.Format != "always" {
 		return nil
 	}
 	format := &chat.Format{Name: name, Schema: schema}

@@ -48,6 +48,12 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
+	// Format says when a structured answer is the model's text, held to a schema by the host
+	// (response_format): "auto", "always" or "never". Auto, the default: at OpenAI and Azure for gpt-4o
+	// and later models; at Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq, Together, Gemini and
+	// Mistral for agents without tools. Otherwise the model answers by a tool.
+	Format string
+
 	// Extra are fields to add to every request, for features of a single host. New refuses one that the
 	// request sets itself. Default: none.
 	Extra map[string]json.RawMessage
@@ -101,6 +107,11 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 	}
 	if model == "" {
 		return nil, errors.New("new model: the name of the model is empty")
+	}
+	switch o.Format {
+	case "", "auto", "always", "never":
+	default:
+		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
 		Host: o.Host, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
@@ -184,6 +195,9 @@ func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 	choice := &llms.ContentChoice{
 		Content: r.Text, StopReason: r.Finish, ReasoningContent: r.Reasoning,
 		GenerationInfo: map[string]any{"Model": r.Model},
+	}
+	if r.Note != "" {
+		choice.GenerationInfo["Warning"] = r.Note
 	}
 	if r.ID != "" {
 		choice.GenerationInfo["ID"] = r.ID

@@ -19,9 +19,10 @@ type draft struct {
 	names   *names
 	ids     map[string]bool // tool call ids of the conversation
 	stops   []string
-	must    bool // the reply is to call a tool
-	toEnd   bool // a stream is read to its end
-	sent    int  // bytes of text in the messages
+	must    bool   // the reply is to call a tool
+	toEnd   bool   // a stream is read to its end
+	sent    int    // bytes of text in the messages
+	note    string // for the person, with the reply
 
 	memory       *Memory // nil if the host wants no data back
 	conversation conversationHash
@@ -46,7 +47,14 @@ func (c *Client) encode(r *Request) (*draft, error) {
 			return nil, err
 		}
 	}
-	c.encodeSampling(d, r, rule)
+	effort := r.ReasoningEffort
+	if len(r.Tools) > 0 {
+		var err error
+		if effort, d.note, err = c.profile.withTools(r.Model, rule, effort); err != nil {
+			return nil, err
+		}
+	}
+	c.encodeSampling(d, r, rule, effort)
 	if err := c.encodeTools(d, r); err != nil {
 		return nil, err
 	}
@@ -76,20 +84,20 @@ func textSize(messages []Message) (n int) {
 // encodeSampling sets the parameters of the generation. The numbers are
 // amendments, since go-openai drops zeros and applies gpt-5's restrictions to
 // every gpt-5 model.
-func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule) {
+func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort string) {
 	q := &d.request
 	if r.MaxTokens > 0 {
 		d.amend.field(c.tokenField(), r.MaxTokens)
 	} else if _, needed := c.needBound.Load(r.Model); needed {
 		c.bound(d)
 	}
-	if rule.samplingWith(r.ReasoningEffort) {
+	if rule.samplingWith(effort) {
 		d.amend.number("temperature", r.Temperature)
 		d.amend.number("top_p", r.TopP)
 		d.amend.number("presence_penalty", r.PresencePenalty)
 		d.amend.number("frequency_penalty", r.FrequencyPenalty)
 	}
-	q.ReasoningEffort = r.ReasoningEffort
+	q.ReasoningEffort = effort
 	q.Metadata = r.Metadata
 	switch {
 	case r.Seed == nil:

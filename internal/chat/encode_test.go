@@ -203,15 +203,50 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
-// go-openai refuses requests that GPT-6 models cannot take on this API.
-func TestModelWithoutChatTools(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	r := hello()
-	r.Model, r.Tools = "gpt-6-astra", []Tool{{Name: "f"}}
-	_, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-	wantCode(t, err, CodeRequest)
-	if h.asked() != 0 {
-		t.Errorf("asked the host %d times, want 0", h.asked())
+// OpenAI's models since gpt-5.5 take tools at Chat Completions only if they do not reason, and some not at all.
+func TestToolsOfOpenAI(t *testing.T) {
+	for _, tt := range []struct {
+		model, effort string
+		tools         bool
+		url           string
+		want          string // the effort that is sent; "!" for a refusal
+		note          bool
+	}{
+		{"gpt-5.4", "", true, openAI, "", false},
+		{"gpt-5-mini", "", true, openAI, "", false},
+		{"gpt-5.6-sol", "", true, openAI, "none", true},
+		{"gpt-5.6-sol", "none", true, openAI, "none", false},
+		{"gpt-5.6-sol", "", false, openAI, "", false},
+		{"gpt-6-sol", "", true, openAI, "none", true},
+		{"gpt-6-luna", "", true, openAI, "none", true},
+		{"gpt-6-astra", "", true, openAI, "!", false},
+		{"gpt-6.1-sol", "", true, openAI, "!", false},
+		{"openai/gpt-5.6-sol", "", true, "https://openrouter.ai/api/v1", "", false},
+	} {
+		h := newHost(t, answering(plainAnswer))
+		r := hello()
+		r.Model, r.ReasoningEffort = tt.model, tt.effort
+		if tt.tools {
+			r.Tools = []Tool{{Name: "f"}}
+		}
+		reply, err := h.client(t, tt.url, nil).Complete(t.Context(), r)
+		if tt.want == "!" {
+			wantCode(t, err, CodeRequest)
+			if h.asked() != 0 || !strings.Contains(err.Error(), "use gpt-5.4") {
+				t.Errorf("%s: got %v after %d requests, want a way out before any", tt.model, err, h.asked())
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent struct{ Reasoning_Effort string }
+		if err := json.Unmarshal([]byte(h.last()), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if sent.Reasoning_Effort != tt.want || (reply.Note != "") != tt.note {
+			t.Errorf("%s with effort %q: got %q, note %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Note, tt.want)
+		}
 	}
 }
 

@@ -83,6 +83,8 @@ func (e *Error) hint() string {
 		return "check the base URL and the model's name"
 	case e.Code == CodeUnreachable:
 		return "check the base URL and that the host is up"
+	case strings.Contains(e.Message, "Responses API") || strings.Contains(e.Message, "/v1/responses"):
+		return `with tools this model may not reason here: set the effort to "none", or use another model`
 	}
 	return ""
 }

@@ -29,7 +29,8 @@ type Profile struct {
 	NamedChoice  bool // tool_choice takes an object that names a tool
 	NoneDrops    bool // tool_choice "none" does not work; the tools are left out
 	Parallel     bool // parallel_tool_calls must be true to get several
-	Strict       bool // strict schemas of functions, and of replies by the models of formatModels
+	Strict       bool // strict schemas of functions
+	Formats      formatRule
 	IDs          idRule
 	EmptyContent emptyContent   // content of an assistant's message with only tool calls
 	BridgeTools  bool           // a user may not speak right after a tool
@@ -48,6 +49,15 @@ type Profile struct {
 	MaxStop     int  // number of stop sequences; 4 if 0, none if negative
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
+
+// formatRule tells when a host holds a reply to the schema of a Format.
+type formatRule int
+
+const (
+	noFormats    formatRule = iota
+	strictModels            // for the models of formatModels
+	withoutTools            // by a grammar, which leaves no room for calls
+)
 
 // reasoningField is the field of an assistant's message with its reasoning.
 type reasoningField string
@@ -111,29 +121,29 @@ func profiles() []Profile {
 		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "openai", Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
-			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
+			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		{Name: "azure", Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
-			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
+			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
-		{Name: "ollama", Schemas: rewrite.LlamaCpp, NoneDrops: true, Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
-		{Name: "vllm", Required: requiredNative, NamedChoice: true, Reasoning: reasoningContent, StreamUsage: true,
+		{Name: "ollama", Formats: withoutTools, Schemas: rewrite.LlamaCpp, NoneDrops: true, Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
+		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "llamacpp", Schemas: rewrite.LlamaCpp, Required: requiredNative, Parallel: true, Reasoning: reasoningContent, StreamUsage: true,
+		{Name: "llamacpp", Formats: withoutTools, Schemas: rewrite.LlamaCpp, Required: requiredNative, Parallel: true, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "lmstudio", Schemas: rewrite.LlamaCpp, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
-		{Name: "openrouter", OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
+		{Name: "lmstudio", Formats: withoutTools, Schemas: rewrite.LlamaCpp, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
+		{Name: "openrouter", Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
 			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "groq", Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
+		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages},
-		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true,
+		{Name: "together", Formats: withoutTools, Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "gemini", Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
+		{Name: "gemini", Formats: withoutTools, Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
 			Images: anyImages, Audio: true},
 		// Mistral: with "none" the text is garbled; usage needs no request; sounds
 		// have another form.
-		{Name: "mistral", Required: requiredAny, NamedChoice: true, NoneDrops: true,
+		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true,
 			IDs: shortID, BridgeTools: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
@@ -158,8 +168,17 @@ func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 // TakesAudio reports whether the host takes sounds.
 func (c *Client) TakesAudio() bool { return c.profile.Audio }
 
-// TakesFormats reports whether the host holds a model's text to the schema of a [Format].
-func (c *Client) TakesFormats(model string) bool { return c.profile.Strict && takesFormat(model) }
+// TakesFormats reports whether the host holds a model's text to the schema of a [Format], in requests
+// with tools or without.
+func (c *Client) TakesFormats(model string, tools bool) bool {
+	switch c.profile.Formats {
+	case strictModels:
+		return takesFormat(model)
+	case withoutTools:
+		return !tools
+	}
+	return false
+}
 
 // CheckMetadata returns the reason against metadata in requests, nil if it is
 // allowed.

@@ -80,26 +80,28 @@ func TestSchemas(t *testing.T) {
 func TestTakesFormats(t *testing.T) {
 	for _, tt := range []struct {
 		host, model string
-		want        bool
+		want, tools bool // with tools, too
 	}{
-		{"openai", "gpt-4.1", true},
-		{"openai", "GPT-5-mini", true},
-		{"openai", "o3", true},
-		{"openai", "gpt-4-turbo", false},
-		{"openai", "gpt-3.5-turbo", false},
-		{"openai", "gpt-4o-2024-05-13", false},
-		{"openai", "o1-mini", false},
-		{"azure", "gpt-4o", true},
-		{"azure", "our-deployment", false},
-		{"compatible", "gpt-4.1", false},
-		{"ollama", "gpt-4.1", false},
+		{"openai", "gpt-4.1", true, true},
+		{"openai", "GPT-5-mini", true, true},
+		{"openai", "o3", true, true},
+		{"openai", "gpt-4-turbo", false, false},
+		{"openai", "gpt-3.5-turbo", false, false},
+		{"openai", "gpt-4o-2024-05-13", false, false},
+		{"openai", "o1-mini", false, false},
+		{"azure", "gpt-4o", true, true},
+		{"azure", "our-deployment", false, false},
+		{"compatible", "gpt-4.1", false, false},
+		{"deepseek", "m", false, false}, {"moonshot", "m", false, false},
+		{"ollama", "m", true, false}, {"vllm", "m", true, false}, {"llamacpp", "m", true, false}, {"lmstudio", "m", true, false}, {"openrouter", "m", true, false},
+		{"groq", "m", true, false}, {"together", "m", true, false}, {"gemini", "m", true, false}, {"mistral", "m", true, false},
 	} {
 		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.TakesFormats(tt.model); got != tt.want {
-			t.Errorf("%s at %s: got %t, want %t", tt.model, tt.host, got, tt.want)
+		if got, tools := c.TakesFormats(tt.model, false), c.TakesFormats(tt.model, true); got != tt.want || tools != tt.tools {
+			t.Errorf("%s at %s: got %t, with tools %t, want %t, %t", tt.model, tt.host, got, tools, tt.want, tt.tools)
 		}
 	}
 }

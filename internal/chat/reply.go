@@ -27,6 +27,8 @@ type Reply struct {
 
 	Usage *Usage // nil if unknown
 
+	Note string // what the person should know of how the model was asked; empty for nothing
+
 	// Size counts the bytes that the model wrote: text, reasoning and calls, with
 	// the parts that a stop sequence or the end of the tokens cut off.
 	Size int
@@ -126,7 +128,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	a.cutAt(d.stops)
 	r := &Reply{
 		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning, Details: a.details,
-		Finish: finishWord(a.finish), Usage: a.usage.believed(d.sent, size), Size: size,
+		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.believed(d.sent, size), Size: size,
 	}
 	if r.Model == "" {
 		r.Model = d.request.Model
