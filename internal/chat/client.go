@@ -195,14 +195,18 @@ const maxLoading = 2 * time.Minute
 
 // retry repeats an attempt after a temporary failure.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
-	loading := maxLoading
+	loading, bounded := maxLoading, false
 	for n := 0; ; n++ {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
+			if bounded {
+				c.needBound.Store(d.request.Model, true)
+			}
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
 		if ok && !begun && failure.wantsBound() && c.bound(d) {
+			bounded = true
 			continue
 		}
 		if !ok || begun || c.retries == 0 || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {

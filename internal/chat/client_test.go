@@ -388,12 +388,12 @@ func TestBoundForTheUpstream(t *testing.T) {
 			t.Errorf("call %d: the host was asked %d times, want %d", i, h.asked(), want)
 		}
 	}
-	own := hello()
+	own, third := hello(), &Request{Model: "third", Messages: hello().Messages}
 	own.MaxTokens = 5
-	for _, r := range []*Request{own, {Model: "third", Messages: own.Messages}} {
+	for i, r := range []*Request{own, third, third} { // a bound that does not help is not kept
 		before := h.asked()
-		if _, err := c.Complete(t.Context(), r); err == nil || h.asked()-before > 2 {
-			t.Errorf("got %v after %d requests, want the host's error", err, h.asked()-before)
+		if _, err := c.Complete(t.Context(), r); err == nil || h.asked()-before != min(i+1, 2) {
+			t.Errorf("call %d: got %v after %d requests, want the host's error", i, err, h.asked()-before)
 		}
 	}
 }

@@ -123,13 +123,12 @@ func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_
 // none: Anthropic's API does, and not every gateway adds one.
 const upstreamTokens = 8192
 
-// bound bounds the reply to a request without a bound, from now on for every request of the model.
+// bound bounds the reply to a request without a bound.
 func (c *Client) bound(d *draft) (changed bool) {
 	if _, set := d.amend.fields[c.tokenField()]; set {
 		return false
 	}
 	d.amend.field(c.tokenField(), upstreamTokens)
-	c.needBound.Store(d.request.Model, true)
 	return true
 }
 
