@@ -221,6 +221,19 @@ func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answe
 	return a.resume(key, answers).outcome(ctx)
 }
 
+// maxTakeovers bounds the processes that end with a run without progress: it may be the run that ends them.
+const maxTakeovers = 10
+
+// takeover is what a process records that takes a run up while it ran: beyond the bound, its end.
+func takeover(s *run.State) []run.Change {
+	changes := []run.Change{&run.Noted{Taken: true}}
+	if s.Takeovers >= maxTakeovers {
+		changes = append(changes, &run.Ended{Status: run.Failed, Stop: run.StopParked,
+			Error: fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)})
+	}
+	return changes
+}
+
 func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
 		if a.opts.Store == nil {
@@ -231,7 +244,10 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 			if err := a.Answer(ctx, key, answers...); err != nil {
 				return nil, err
 			}
-			return a.hold(ctx, key) // which may be free by then
+			l, err = a.hold(ctx, key) // which may be free by then
+		}
+		if err == nil && l.state.Status == run.Running {
+			l.first = takeover(l.state)
 		}
 		return l, err
 	}}

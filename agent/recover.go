@@ -97,6 +97,8 @@ type recovery struct {
 	refused map[string]bool // tenants that had their share when another run of them was due
 	retry   map[run.Key]wait
 	damaged map[string]bool // runs that cannot be read, which have been logged
+	suspect run.Key         // runs alone since
+	alone   time.Time
 }
 
 // wait is how long a run that could not be driven is left alone.
@@ -163,7 +165,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			return started, err
 		}
 		a := r.agents[head.Agent]
-		if a == nil || !r.take(head.Key) {
+		if a == nil || !r.take(head) {
 			continue
 		}
 		select {
@@ -201,12 +203,42 @@ func (r *recovery) logDamage(d *run.DamagedError) {
 // maxDamaged bounds the damaged runs that are logged.
 const maxDamaged = 1000
 
-// take reports whether no goroutine here drives the run, it has not failed just now, and its tenant
-// has no more than its share.
-func (r *recovery) take(key run.Key) bool {
+// A run that processes have ended with may be what ends them: it is left alone for a time that grows, and begins
+// alone, so that other runs do not end with it.
+const (
+	suspicious = 2               // takeovers without progress
+	lastDoubt  = 5 * time.Minute // the longest time that it is left alone
+	aloneTime  = 30 * time.Second
+	aloneWait  = time.Minute // how long it waits until this process works on nothing else
+)
+
+// suspicion is from when a run may be taken up that processes have ended with.
+func suspicion(head run.Head) time.Time {
+	if head.Takeovers < suspicious {
+		return time.Time{}
+	}
+	return head.Updated.Add(min(time.Second<<min(head.Takeovers-suspicious, 20), lastDoubt))
+}
+
+// takeAloneLocked reports whether a run may begin beside the others.
+func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
+	if from := suspicion(head); !from.IsZero() {
+		if now.Before(from) || len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
+			return false
+		}
+		r.suspect, r.alone = head.Key, now
+		return true
+	}
+	return r.alone.IsZero() || now.Sub(r.alone) > aloneTime
+}
+
+// take reports whether no goroutine here drives the run, it has not failed just now, it may begin beside the others,
+// and its tenant has no more than its share.
+func (r *recovery) take(head run.Head) bool {
+	key, now := head.Key, time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.busy[key] || time.Now().Before(r.retry[key].until) {
+	if r.busy[key] || now.Before(r.retry[key].until) || !r.takeAloneLocked(head, now) {
 		return false
 	}
 	if r.opts.Share > 0 {
@@ -271,6 +303,9 @@ func (r *recovery) settle(key run.Key, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.busy, key)
+	if r.suspect == key {
+		r.suspect, r.alone = run.Key{}, time.Time{}
+	}
 	r.leaveLocked(key.Tenant)
 	if err == nil || errors.Is(err, run.ErrHeld) || errors.Is(err, run.ErrNotFound) || errors.Is(err, ErrFailed) {
 		delete(r.retry, key)

@@ -20,7 +20,22 @@ func Apply(s *State, r Record) error {
 		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
 	}
 	s.Seq, s.Updated = r.Seq, r.At
+	if progress(r.Change) {
+		s.Takeovers = 0
+	}
 	return nil
+}
+
+// progress reports whether a change, or the change of a sub-agent, brings the run further.
+func progress(c Change) bool {
+	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
+		c = n.Record.Change
+	}
+	switch c.(type) {
+	case *Replied, *Outcome, *Answered, *Said, *Sampled, *Paused:
+		return true
+	}
+	return false
 }
 
 // Fold makes the state of its records, in order from the first. The errors are as of [Apply]; no records are one, too.

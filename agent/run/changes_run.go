@@ -113,10 +113,12 @@ func (c *Ended) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Noted keeps what the host wants kept: variables of its hooks, the context of a trace.
+// Noted keeps what the host wants kept: variables of its hooks, the context of a trace. Taken says that a process
+// has taken the run up whose holder ended while it ran.
 type Noted struct {
 	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes one
 	Trace map[string]string          `json:"trace,omitempty"`
+	Taken bool                       `json:"taken,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -140,6 +142,9 @@ func (c *Noted) apply(s *State, _ time.Time) error {
 	}
 	if c.Trace != nil {
 		s.Trace = c.Trace
+	}
+	if c.Taken {
+		s.Takeovers++
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (g *generator) aside(s *run.State) run.Change {
 		}
 		return &run.Reserved{Key: "key", Amount: g.amount()}
 	}
-	return &run.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}}
+	return &run.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}, Taken: g.IntN(4) == 0}
 }
 
 func (g *generator) ofModel(s *run.State) run.Change {

@@ -79,6 +79,10 @@ type State struct {
 	Finish string          `json:"finish,omitzero"` // the provider's word for why its last message ended
 	Error  string          `json:"error,omitzero"`  // of a failed run
 
+	// Takeovers counts the processes in a row that have taken the run up and ended without progress: a
+	// reply, an outcome, an answer.
+	Takeovers int `json:"takeovers,omitzero"`
+
 	Vars  map[string]json.RawMessage `json:"vars,omitempty"`  // of the host's hooks
 	Trace map[string]string          `json:"trace,omitempty"` // context of the last span, for a link
 

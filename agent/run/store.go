@@ -167,6 +167,9 @@ type Head struct {
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
 
+	// Takeovers is that of the state: more than a few are suspicious.
+	Takeovers int `json:"takeovers,omitzero"`
+
 	Epoch uint64    `json:"epoch,omitzero"` // of the last lease
 	Held  time.Time `json:"held,omitzero"`  // until when; zero: not held
 
@@ -218,7 +221,7 @@ type Log struct {
 func HeadOf(s *State) Head {
 	h := Head{
 		Key: Key{s.Tenant, s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
-		Seq: s.Seq, Created: s.Created, Updated: s.Updated,
+		Seq: s.Seq, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
 	}
 	h.Asks = openAsks(nil, s)
 	return h

@@ -1,0 +1,125 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// A run whose processes end again and again without progress is parked with its reason, and its host
+// is told. Revive has it run again. Progress in between counts from the start.
+func TestParkedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, key := run.NewMemory(), theRun
+		calls := 0
+		deadly := func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+			calls++
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		dies := func(first bool) {
+			ctx, kill := context.WithTimeout(t.Context(), time.Second)
+			defer kill()
+			a, _ := process(t, store, play(deadly), agent.Options{})
+			if first {
+				_, _ = a.Run(ctx, human("go"), agent.In(key.ID))
+			} else {
+				_, _ = a.ResumeRun(ctx, key)
+			}
+		}
+		dies(true)
+		for range 10 {
+			dies(false)
+		}
+		log, err := store.Load(t.Context(), key)
+		if err != nil || log.Head.Status != run.Running || log.Head.Takeovers != 10 || calls != 11 {
+			t.Fatalf("got %s after %d takeovers and %d calls, %v", log.Head.Status, log.Head.Takeovers, calls, err)
+		}
+		var told error
+		healthy, _ := process(t, store, play(says("done")), agent.Options{})
+		options := &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler), OnEnd: func(_ run.Key, r *agent.Result, err error) { told = err }}
+		recovers := func(limit time.Duration) {
+			ctx, stop := context.WithTimeout(t.Context(), limit)
+			defer stop()
+			if err := agent.Recover(ctx, store, []*agent.Agent{healthy}, options); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+		}
+		recovers(30 * time.Second)
+		if told != nil {
+			t.Fatalf("the run was taken up too soon: %v", told)
+		}
+		recovers(10 * time.Minute)
+		log, err = store.Load(t.Context(), key)
+		if err != nil || log.Head.Status != run.Failed || !errors.Is(told, agent.ErrFailed) || !strings.Contains(told.Error(), "10 processes in a row") {
+			t.Fatalf("got %s, %v, %v, want a parked run", log.Head.Status, told, err)
+		}
+		if err := run.Revive(t.Context(), store, key); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Revive(t.Context(), store, key); err == nil {
+			t.Error("a run that is not parked was revived")
+		}
+		told = nil
+		recovers(time.Minute)
+		log, err = store.Load(t.Context(), key)
+		if err != nil || log.Head.Status != run.Finished || log.Head.Takeovers != 0 || told != nil {
+			t.Errorf("got %s after %d takeovers, %v, %v, want an answer", log.Head.Status, log.Head.Takeovers, told, err)
+		}
+	})
+}
+
+// A suspicious run begins when the process works on nothing else, and others wait for it a while.
+func TestSuspiciousRunBeginsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := run.NewMemory()
+		begin := func(id string, deaths int) {
+			for n := range 1 + deaths {
+				ctx, kill := context.WithTimeout(t.Context(), time.Second)
+				a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}), agent.Options{})
+				if n == 0 {
+					_, _ = a.Run(ctx, human("go"), agent.In(id))
+				} else {
+					_, _ = a.ResumeRun(ctx, run.Key{ID: id})
+				}
+				kill()
+			}
+		}
+		begin("bad", 3)
+		begin("good", 0)
+		time.Sleep(time.Minute)
+		var together, most int
+		slow := func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			if together++; together > most {
+				most = together
+			}
+			time.Sleep(5 * time.Second)
+			together--
+			return says("done")(ctx, p)
+		}
+		a, _ := process(t, store, play(slow), agent.Options{})
+		if err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{Once: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"bad", "good"} {
+			if log, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || log.Head.Status != run.Finished {
+				t.Errorf("%s is %s, %v", id, log.Head.Status, err)
+			}
+		}
+		if most != 1 {
+			t.Errorf("%d runs were under way together, want one after the other", most)
+		}
+	})
+}
