@@ -25,6 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/access"
 	"github.com/mcpchain/mcpchain/examples/web/internal/demo"
+	"github.com/mcpchain/mcpchain/examples/web/internal/rules"
 	"github.com/mcpchain/mcpchain/examples/web/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
@@ -89,11 +90,13 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
+	var service *talk.Service
+	kept := rules.New(func(user string) { service.Changed(user) })
+	opts.Decisions = kept
 	tools, asking, refused, err := a.tools(ctx, o, sandboxed, opts)
 	if err != nil {
 		return nil, err
 	}
-	var service *talk.Service
 	personal, err := a.personal(o, address, opts, asking, func(ctx context.Context, user, server string, signedIn bool) {
 		service.Changed(user)
 		if !signedIn {
@@ -107,7 +110,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 		return nil, err
 	}
 	settings := talk.Options{
-		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Prices: prices, Logger: o.logger,
+		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
 	}
 	if sandboxed != nil {
@@ -120,7 +123,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	a.later(func() error { service.Close(); return nil })
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
-		Views: shown, FrameOrigin: frames, Access: personal,
+		Views: shown, FrameOrigin: frames, Access: personal, Rules: kept,
 		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})

@@ -21,6 +21,7 @@
 //	DELETE /api/views/{session}
 //	POST   /api/servers/{server}/sign-in           the page where the user signs in to a server {link}
 //	POST   /api/servers/{server}/sign-out
+//	DELETE /api/rules/{rule}                       a decision for later calls
 //	GET    /servers/callback                       the way back from there
 //
 // An error is {"error": "…"}, and for a form {"error": "…", "fields": {name: "…"}}.
@@ -94,6 +95,9 @@ type Options struct {
 	AddressHeader string
 	Proxies       bounded.Addresses
 
+	// Rules are what users decided for later calls. Default: none can be taken back.
+	Rules interface{ Drop(user, rule string) bool }
+
 	// Access signs users in to servers. Default: none asks for it.
 	Access Access
 
@@ -141,6 +145,15 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /api/conversations/{id}/stop", s.signed(s.stop))
 	mux.HandleFunc("DELETE /api/conversations/{id}", s.signed(s.delete))
 	mux.HandleFunc("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.signed(s.media))
+	if o.Rules != nil {
+		mux.HandleFunc("DELETE /api/rules/{rule}", s.signed(func(w http.ResponseWriter, r *http.Request, user string) {
+			if !o.Rules.Drop(user, r.PathValue("rule")) {
+				writeError(w, http.StatusNotFound, "there is no such rule")
+				return
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}))
+	}
 	if o.Access != nil {
 		mux.HandleFunc("POST /api/servers/{server}/sign-in", s.signed(s.beginServer))
 		mux.HandleFunc("POST /api/servers/{server}/sign-out", s.signed(s.leaveServer))

@@ -57,6 +57,7 @@ type Options struct {
 
 	// Personal are tools of each user. Default: all have the same.
 	Personal Personal
+	Rules    Rules // default: windows show none
 }
 
 // Personal has what one user can use and others cannot, such as servers that each user signs in
@@ -72,6 +73,12 @@ type Personal interface {
 	View(user string) any
 }
 
+// Rules are what users decided for later calls.
+type Rules interface {
+	// View is what windows show of them, as JSON.
+	View(user string) any
+}
+
 // Service works on the conversations of all users.
 type Service struct {
 	agent    *agent.Agent // without the tools of a user
@@ -81,6 +88,7 @@ type Service struct {
 	opts     agent.Options
 	model    llms.Model
 	personal Personal
+	rules    Rules
 	store    run.Store
 	logger   *slog.Logger
 
@@ -112,7 +120,7 @@ var (
 // it.
 func New(o Options) (*Service, error) {
 	s := &Service{
-		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal,
+		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules,
 		view: o.View, tools: o.ViewTools, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}

@@ -82,6 +82,9 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 				return err
 			}
 			batch, known = append(batch, momentary("list", heads)), true
+			if s.rules != nil {
+				batch = append(batch, momentary("rules", s.rules.View(user)))
+			}
 			if s.personal != nil {
 				batch = append(batch, momentary("servers", s.personal.View(user)))
 			}

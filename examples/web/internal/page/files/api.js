@@ -66,5 +66,6 @@ export const endView = (session, leaving) => request("DELETE", view(session), un
 
 const server = (name) => `/api/servers/${encodeURIComponent(name)}`;
 
+export const dropRule = (id) => request("DELETE", `/api/rules/${encodeURIComponent(id)}`);
 export const signInTo = (name) => request("POST", `${server(name)}/sign-in`, {});
 export const signOutOf = (name) => request("POST", `${server(name)}/sign-out`, {});

@@ -85,14 +85,22 @@ function approval(ask) {
   const start = edited.value; // with the line ends of a textarea
   const change = el("details", {}, el("summary", {}, "Change what is sent"),
     el("label", { for: editId, class: "unseen" }, "What is sent, as JSON"), edited, wrong);
+  const sure = el("p", { class: "wrong", role: "alert", hidden: true },
+    "Every tool of this server, also one that it adds later, then runs in all your conversations without a question. Press Allow again if you want that.");
+  scope.addEventListener("change", () => { sure.hidden = true; });
+  const check = () => {
+    const asked = !sure.hidden;
+    sure.hidden = scope.value !== "server";
+    return sure.hidden || asked;
+  };
   const refuse = { label: "Refuse", body: () => ({ action: "deny", reason: reason.value }) };
   const why = el("div", { class: "pair" }, el("label", { for: reasonId }, "Reason, if you refuse"), reason);
   const what = [el("pre", { tabindex: 0, "aria-label": "What is sent" }, shown), folded("What the server says of this tool", ask.description)];
   if (ask.wrong) return { body: [el("p", { class: "wrong" }, ask.wrong), ...what, why], buttons: [refuse] };
   return {
-    body: [...what, change, el("div", { class: "pairs" }, el("div", { class: "pair" }, el("label", { for: scopeId }, "Allow"), scope), why)],
+    body: [...what, change, el("div", { class: "pairs" }, el("div", { class: "pair" }, el("label", { for: scopeId }, "Allow"), scope), why), sure],
     // The text goes as it is: numbers of JavaScript have fewer digits than JSON.
-    buttons: [{ label: "Allow", first: true, body: () => ({
+    buttons: [{ label: "Allow", first: true, check, body: () => ({
       action: "allow", scope: scope.value, ...(edited.value === start ? {} : { arguments: edited.value }),
     }) }, refuse],
     show({ arguments: text }) {

@@ -7,11 +7,12 @@ export function callNode() {
   const state = el("span", { class: "state" }, "running");
   const name = el("code", { class: "name" });
   const server = el("span", { class: "chip" });
+  const rule = el("span", { class: "faint", hidden: true, title: "It ran by a decision of yours for later calls, or the operator lets it run." }, "without a question");
   const bar = el("div", { class: "progress", hidden: true });
   const sent = el("pre", { tabindex: 0, dir: "auto", "aria-label": "Arguments" });
   const got = el("pre", { tabindex: 0, dir: "auto", "aria-label": "Result" });
   const body = el("div", { class: "inside" }, el("h3", {}, "Sent"), sent);
-  const details = el("details", { class: "call running" }, el("summary", {}, el("span", { class: "dot", "aria-hidden": "true" }), name, server, state), body);
+  const details = el("details", { class: "call running" }, el("summary", {}, el("span", { class: "dot", "aria-hidden": "true" }), name, server, rule, state), body);
   const media = el("div", { class: "media" });
   const node = el("div", { class: "tool" }, details, bar, media);
 
@@ -24,6 +25,7 @@ export function callNode() {
       server.hidden = !e.server;
       sent.textContent = e.arguments ?? "{}";
     },
+    unasked() { rule.hidden = false; },
     progress(p) {
       bar.hidden = false;
       const meter = el("progress", { "aria-label": `Progress of ${name.textContent}` });

@@ -7,7 +7,7 @@ import { Timeline } from "./timeline.js";
 import { Waiting } from "./waiting.js";
 import { card } from "./asks.js";
 import { Older, showList } from "./list.js";
-import { showServers, showTroubles } from "./servers.js";
+import { showRules, showServers, showTroubles } from "./servers.js";
 import { Views, viewEvents } from "./views.js";
 
 const log = byId("log"), question = byId("question");
@@ -112,7 +112,7 @@ function show(id) {
     call: follow((e) => lines.call(e)),
     result: follow((e) => { const node = lines.result(e); if (e.view && !e.error) shown?.add(e, node); }),
     note: follow((e) => lines.note(e)),
-    asked: follow((e) => { const title = asks.add(e); if (title) tell(`A question for you: ${title}`); }),
+    asked: follow((e) => { lines.asked(e); const title = asks.add(e); if (title) tell(`A question for you: ${title}`); }),
     answered: follow((e) => { asks.drop(e.ask); lines.answered(e); }),
     ended: follow((e) => {
       asks.dropAll();
@@ -129,6 +129,7 @@ function show(id) {
       busy();
     }),
     list: (e) => { older.latest(summaries, e); summaries = e; refresh(); },
+    rules: (e) => showRules(byId("rules"), e, (r) => attempt(() => api.dropRule(r.id))),
     servers: (e) => {
       for (const s of e) if (s.state === "ready" && asks.drop(`server ${s.name}`)) announce(`You are signed in to ${s.name}.`);
       showServers(byId("grants"), e, beginServer, (s) => attempt(() => api.signOutOf(s.name)));
@@ -315,6 +316,7 @@ async function start() {
   byId("older").hidden = true;
   byId("list").replaceChildren();
   byId("grants").replaceChildren();
+  byId("rules").replaceChildren();
   const names = me.names ?? [];
   byId("demo").hidden = names.length === 0;
   byId("token-form").hidden = !me.token;

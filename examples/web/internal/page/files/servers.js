@@ -10,6 +10,17 @@ export function showTroubles(list, troubles) {
   list.replaceChildren(...troubles.map((t) => el("li", {}, el("span", { dir: "auto" }, el("strong", {}, t.server), `: ${t.text}`))));
 }
 
+// showRules lists what the person decided for later calls. drop takes a rule back.
+export function showRules(list, rules, drop) {
+  const focused = list.contains(document.activeElement);
+  list.hidden = rules.length === 0;
+  list.replaceChildren(...rules.map((r) => el("li", {},
+    el("span", { class: "name", dir: "auto", title: `${r.server} ${r.tool ?? ""}` }, `${r.allow ? "Allowed" : "Refused"}: ${r.tool ? `${r.tool} of ${r.server}` : `all tools of ${r.server}`}`,
+      el("span", { class: "mark" }, r.scope === "same arguments" ? "with the same arguments, in all conversations" : "in all conversations")),
+    el("button", { class: "quiet small", type: "button", "aria-label": `Take back: ${r.tool ?? "all tools"} of ${r.server}`, click: () => drop(r) }, "Take back"))));
+  if (focused) (list.querySelector("button") ?? document.getElementById("question")).focus();
+}
+
 // showServers lists them. begin opens the card of a sign-in, leave signs out.
 export function showServers(list, servers, begin, leave) {
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;

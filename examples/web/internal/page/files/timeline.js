@@ -14,6 +14,7 @@ export class Timeline {
   #edit;
   #calls = new Map();
   #draft = null;
+  #asked = new Set();
 
   constructor(log, edit) {
     this.#log = log;
@@ -61,8 +62,13 @@ export class Timeline {
     return body.textContent;
   }
 
+  // asked notes that the person decides on a call.
+  asked(e) { if (e.kind === "approval") this.#asked.add(e.call); }
+
   call(e) {
-    this.#callOf(e).started(e);
+    const call = this.#callOf(e);
+    call.started(e);
+    if (!this.#asked.has(e.id)) call.unasked();
   }
 
   // result returns the node of the call.

@@ -1,0 +1,47 @@
+package browsertest_test
+
+import (
+	"context"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestRules decides for all tools of a server, which takes a second word. What runs by it says so, and the person sees the
+// decision and takes it back.
+func TestRules(t *testing.T) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "1"}, nil)
+	for _, name := range []string{"pay", "look"} {
+		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "A tool."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " is done"}}}, nil, nil
+		})
+	}
+	p := start(t, serving(t, "bank", s)...)
+	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
+	ada.ask("call pay {}")
+	ada.see(".card h3", "May pay of bank run?")
+	ada.fill("Allow", "all tools of this server")
+	ada.click(".card button", "Allow")
+	ada.see(".card .wrong", "Every tool of this server, also one that it adds later")
+	ada.accessible("a decision for a server")
+	ada.shoot("rule is confirmed")
+	ada.click(".card button", "Allow")
+	ada.see(".reply .prose", "pay is done")
+	ada.see("#rules", "Allowed: all tools of bank")
+	if eval[bool](ada, "document.querySelector('.tool').innerText.includes('without a question')") {
+		t.Error("the call that was asked about says that it was not")
+	}
+	ada.click("#new", "New")
+	ada.ask("call look {}")
+	ada.see(".reply .prose", "look is done")
+	ada.see(".tool", "without a question")
+	ada.accessible("rules")
+	ada.shoot("rules can be taken back")
+	if eval[bool](grace, "document.querySelector('#rules').checkVisibility()") {
+		t.Error("Grace sees what Ada decided")
+	}
+	ada.click("#rules button", "Take back")
+	ada.gone("#rules")
+	ada.ask("call look {}")
+	ada.see(".card h3", "May look of bank run?")
+}

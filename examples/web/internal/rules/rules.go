@@ -1,0 +1,132 @@
+// Package rules keeps what users decided for later calls, until the program ends. A user sees the rules, and takes them
+// back.
+package rules
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/safetext"
+)
+
+// maxEach bounds the rules of a user, and maxAll the rules of all.
+const (
+	maxEach = 200
+	maxAll  = 10_000
+)
+
+var errFull = errors.New("too many decisions for later calls: take some back")
+
+// Rules is an [adapter.DecisionStore].
+type Rules struct {
+	changed func(user string)
+
+	mu  sync.Mutex // guards the fields below
+	of  map[string]map[adapter.DecisionKey]adapter.Decision
+	all int
+}
+
+// New returns rules. changed hears of the user whose rules are others now; it may be called concurrently.
+func New(changed func(user string)) *Rules {
+	return &Rules{changed: changed, of: map[string]map[adapter.DecisionKey]adapter.Decision{}}
+}
+
+// Rule is a rule as its user sees it.
+type Rule struct {
+	ID     string `json:"id"`
+	Server string `json:"server"`
+	Tool   string `json:"tool,omitempty"` // "": all of the server
+	Scope  string `json:"scope"`
+	Allow  bool   `json:"allow"`
+}
+
+func ruleOf(k adapter.DecisionKey, d adapter.Decision) Rule {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", k))
+	return Rule{hex.EncodeToString(sum[:8]), safetext.Line(k.Server, 100), safetext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
+}
+
+// View is the list of a user's rules, for windows of the page.
+func (r *Rules) View(user string) any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []Rule{}
+	for k, d := range r.of[user] {
+		out = append(out, ruleOf(k, d))
+	}
+	slices.SortFunc(out, func(a, b Rule) int {
+		return strings.Compare(a.Server+"\x00"+a.Tool+"\x00"+a.ID, b.Server+"\x00"+b.Tool+"\x00"+b.ID)
+	})
+	return out
+}
+
+// Drop takes a rule of a user back, and reports whether there was one.
+func (r *Rules) Drop(user, id string) bool {
+	return r.forget(user, func(k adapter.DecisionKey, d adapter.Decision) bool { return ruleOf(k, d).ID == id }) > 0
+}
+
+// Recall implements [adapter.DecisionStore].
+func (r *Rules) Recall(_ context.Context, k adapter.DecisionKey) (adapter.Decision, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, ok := r.of[k.User][k]
+	return d, ok, nil
+}
+
+// Remember implements [adapter.DecisionStore].
+func (r *Rules) Remember(_ context.Context, k adapter.DecisionKey, d adapter.Decision) error {
+	r.mu.Lock()
+	own := r.of[k.User]
+	if _, known := own[k]; !known {
+		if len(own) >= maxEach || r.all >= maxAll {
+			r.mu.Unlock()
+			return errFull
+		}
+		r.all++
+	}
+	if own == nil {
+		own = map[adapter.DecisionKey]adapter.Decision{}
+		r.of[k.User] = own
+	}
+	own[k] = d
+	r.mu.Unlock()
+	r.changed(k.User)
+	return nil
+}
+
+// Forget implements [adapter.DecisionStore].
+func (r *Rules) Forget(_ context.Context, user, server string) error {
+	r.mu.Lock()
+	users := []string{user}
+	if user == "" {
+		users = slices.Collect(maps.Keys(r.of))
+	}
+	r.mu.Unlock()
+	for _, u := range users {
+		r.forget(u, func(k adapter.DecisionKey, _ adapter.Decision) bool { return server == "" || k.Server == server })
+	}
+	return nil
+}
+
+func (r *Rules) forget(user string, which func(adapter.DecisionKey, adapter.Decision) bool) (n int) {
+	r.mu.Lock()
+	before := len(r.of[user])
+	maps.DeleteFunc(r.of[user], which)
+	n = before - len(r.of[user])
+	r.all -= n
+	if len(r.of[user]) == 0 {
+		delete(r.of, user)
+	}
+	r.mu.Unlock()
+	if n > 0 {
+		r.changed(user)
+	}
+	return n
+}
