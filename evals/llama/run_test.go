@@ -25,7 +25,6 @@ type scripted struct {
 
 type asked struct {
 	Stream   bool `json:"stream"`
-	Max      int  `json:"max_tokens"`
 	Messages []struct {
 		Role      string `json:"role"`
 		Content   string `json:"content"`
@@ -84,13 +83,9 @@ func (s scripted) complete(w http.ResponseWriter, q *asked) {
 		text, finish = "", "tool_calls"
 	}
 	switch {
-	case len(last.Content) > tiny.Window && s.kind == llamacpp && s.fault != "vague":
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"error":{"code":"context_length_exceeded","message":"too long","type":"invalid_request_error"}}`)
-		return
 	case len(last.Content) > tiny.Window && s.kind == llamacpp:
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"error":{"code":400,"message":"no","type":"invalid_request_error"}}`)
+		fmt.Fprintf(w, `{"error":{"code":%q,"message":"no","type":"invalid_request_error"}}`, map[bool]string{true: "bad", false: "context_length_exceeded"}[s.fault == "vague"])
 		return
 	case last.Role == "tool" && last.Content != tiny.Think:
 		text = tiny.Answer
@@ -101,12 +96,12 @@ func (s scripted) complete(w http.ResponseWriter, q *asked) {
 	default:
 		for _, t := range q.Tools {
 			switch name := t.Function.Name; {
+			case name == "final_answer":
+				call(name, filled)
 			case name == tiny.Weather || name == tiny.Clock:
 				call(name, tiny.Arguments)
-			case s.kind == llamacpp && s.fault == "arguments":
-				call(name, `{}`)
 			case s.kind == llamacpp:
-				call(name, map[bool]string{true: filled, false: `{"n":1}`}[name == "final_answer"])
+				call(name, map[bool]string{true: `{}`, false: `{"n":1}`}[s.fault == "arguments"])
 			}
 		}
 		if last.Content == tiny.Think && s.kind == llamacpp {
