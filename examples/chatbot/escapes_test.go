@@ -65,7 +65,7 @@ func talkative(text string, got *heard) mcpclient.Transport {
 	questions := map[string]string{ // by the tools that ask them
 		"ask":  `"method":"elicitation/create","params":` + strangeForm(word),
 		"lend": `"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":` + word + `}}],"systemPrompt":` + word + `,"maxTokens":50}`,
-		"page": `"method":"elicitation/create","params":{"mode":"url","message":` + word + `,"elicitationId":"1","url":"https://box.example/\u202e\u200b"}`,
+		"page": `"method":"elicitation/create","params":{"mode":"url","message":` + word + `,"elicitationId":"1","url":"https://box.example/%1b%5b2J%e2%80%ae"}`,
 	}
 	transport, server := mcpclient.Pipe()
 	go func() {
