@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -43,7 +44,7 @@ func TestSignInByToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	ada.await("fetch('/api/me').then(r => r.json()).then(me => !me.user)")
-	ada.reload()
+	ada.do(chromedp.Reload())
 	ada.see("h1", "Who are you?")
 }
 
