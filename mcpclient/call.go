@@ -20,6 +20,7 @@ type request struct {
 	call    mcp.CallInfo // the call that it belongs to; without a Method that of the request itself, without an ID not known yet
 	task    bool         // the result may be a task, or it is about one
 	resent  bool         // it was sent again in a new session or on a new connection
+	renamed bool         // it was sent again although the server refused its revision
 
 	session *sessionRef // of its cursor; nil without a cursor, and for that of a page from the cache
 	header  http.Header // that repeat arguments of a tool call

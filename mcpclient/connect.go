@@ -241,6 +241,7 @@ func (c *Client) newSessions() *sessions {
 		log:      c.log,
 		held:     func() sessionHolder { return c.link.Load() },
 		begin:    c.beginSession,
+		speaks:   c.refusedForNothing,
 	}
 }
 

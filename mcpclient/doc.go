@@ -81,7 +81,7 @@
 //
 // A message that is broken or too large fails the call that it was meant for, and no
 // other. The client never repeats a tool call that may have run. It resends one only if
-// the server did not act on it: the server refused its headers, its token or its
+// the server did not act on it: the server refused its headers, its token, its revision or its
 // Accept header, needs a person to visit a URL, input or time, or the connection was
 // ending before the call was sent.
 //

@@ -352,6 +352,14 @@ func namedRevisions(err error) ([]string, bool) {
 	return named, len(named) > 0
 }
 
+// refusedForNothing reports whether err refuses the revision in use and names it: so does one of
+// several instances while they are updated.
+func (p *peer) refusedForNothing(err error) bool {
+	named, refused := namedRevisions(err)
+	revision := p.current().name()
+	return refused && isModern(revision) && slices.Contains(named, revision)
+}
+
 // supportedBy lists the revisions in the data of an error, for any code:
 // servers use several codes for such data.
 func supportedBy(e *mcp.RPCError) []string {

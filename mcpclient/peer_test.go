@@ -185,12 +185,17 @@ func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m m
 	return s
 }
 
+// readMessage reads the message of a request, the zero message if there is none.
+func readMessage(r *http.Request) (m message) {
+	raw, _ := io.ReadAll(r.Body)
+	_ = json.Unmarshal(raw, &m)
+	return m
+}
+
 // httpHandler is the handler of [httpServer].
 func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
-		var m message
-		_ = json.Unmarshal(raw, &m)
+		m := readMessage(r)
 		switch {
 		case m.Method == "initialize" || m.Method == "server/discover":
 			w.Header().Set("Content-Type", "application/json")

@@ -35,6 +35,7 @@ type sessions struct {
 	log      *slog.Logger
 	held     func() sessionHolder            // the connection in use
 	begin    func(ctx context.Context) error // a session on it, with what belonged to the one before
+	speaks   func(err error) bool            // a refusal of the revision in use names it among those that the server speaks
 }
 
 // sessionHolder is a connection that may have a session.
@@ -67,6 +68,10 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	}
 	if _, other := errors.AsType[*transport.OwnerError](err); other {
 		return s.otherOwner(ctx, err, resends)
+	}
+	if !r.renamed && s.speaks(err) {
+		r.renamed = true // once: a server that keeps refusing what it names is broken
+		return true, nil
 	}
 	id, lost := lostSession(err)
 	if !lost {

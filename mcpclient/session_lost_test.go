@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,9 +32,7 @@ type lostSessionServer struct {
 }
 
 func (a *lostSessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	raw, _ := io.ReadAll(r.Body)
-	var m message
-	_ = json.Unmarshal(raw, &m)
+	m := readMessage(r)
 	what := m.Method
 	if what == "" {
 		what = r.Method
