@@ -21,6 +21,11 @@ type request struct {
 	task    bool         // the result may be a task, or it is about one
 	resent  bool         // it was sent again in a new session or on a new connection
 	renamed bool         // it was sent again although the server refused its revision
+	crossed bool         // it was sent again in another era
+
+	in      era     // to be asked in; nil: that in use
+	spoken  *eraBox // that it was sent in
+	refusal int     // the status of HTTP of the error that it was answered with, 0 for one that says nothing
 
 	session *sessionRef // of its cursor; nil without a cursor, and for that of a page from the cache
 	header  http.Header // that repeat arguments of a tool call

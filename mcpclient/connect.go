@@ -235,8 +235,10 @@ func (c *Client) observes() bool {
 }
 
 func (c *Client) newSessions() *sessions {
+	renewals := renewal.New(c.life, func() bool { return c.link.Load().dead() != nil })
 	return &sessions{
-		renewals: renewal.New(c.life, func() bool { return c.link.Load().dead() != nil }),
+		renewals: renewals,
+		eras:     &eras{peer: &c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", ask: c.askAgain},
 		life:     c.life,
 		log:      c.log,
 		held:     func() sessionHolder { return c.link.Load() },

@@ -1,16 +1,19 @@
 package mcpclient_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // changingServer is a server over HTTP that a test updates and rolls back. Its tools are called
@@ -124,6 +127,145 @@ var refusals = map[string]func(m message) (status int, answer string){
 	"400": func(message) (int, string) {
 		return http.StatusBadRequest, "Bad Request: Mcp-Session-Id header is required"
 	},
+	"-32000": func(m message) (int, string) {
+		return http.StatusBadRequest, refusal(m, `-32000,"message":"Bad Request: Mcp-Session-Id header is required"`)
+	},
+	"-32601": func(m message) (int, string) { return http.StatusOK, refusal(m, `-32601,"message":"no"`) },
+	"-32022": func(m message) (int, string) {
+		return http.StatusBadRequest, refusal(m, `-32022,"message":"v","data":{"supported":["2025-11-25"]}`)
+	},
+}
+
+func refusal(m message, rest string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s}}`, m.ID, rest)
+}
+
+// wantUse makes a tool call, and then a list and a ping.
+func wantUse(t *testing.T, c *mcpclient.Client, a *changingServer, revision string, ran int) {
+	t.Helper()
+	callText(t, t.Context(), c, "a", "a")
+	wantTools(t, t.Context(), c, revision)
+	ping(t, t.Context(), c)
+	if _, all := a.seen(""); all != ran || c.Server().Revision != revision {
+		t.Errorf("%d calls ran, by %s; want %d by %s", all, c.Server().Revision, ran, revision)
+	}
+}
+
+// A server that is rolled back is asked again what it speaks, once, whatever it says; the call
+// that noticed is made then, and what was cached is forgotten.
+func TestRolledBackServer(t *testing.T) {
+	for name, refuses := range refusals {
+		t.Run(name, func(t *testing.T) {
+			var eras mcpclient.EraCache
+			withChangingServer(t, mcp.Revision20260728, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+				defer eras.Clear()
+				a.refuses = refuses
+				wantUse(t, c, a, mcp.Revision20260728, 1)
+				a.become(mcp.Revision20251125)
+				wantUse(t, c, a, mcp.Revision20251125, 2)
+				if asked, _ := a.seen("initialize"); asked != 1 || c.SessionID() != "s-1" {
+					t.Errorf("initialized %d times, the session is %q", asked, c.SessionID())
+				}
+				if raw, err := eras.MarshalJSON(); err != nil || !strings.Contains(string(raw), mcp.Revision20251125) {
+					t.Errorf("got the cache %s, %v", raw, err)
+				}
+			})
+		})
+	}
+}
+
+// Calls that notice together ask together.
+func TestRolledBackUnderManyCalls(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		a.become(mcp.Revision20251125)
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
+		}
+		calls.Wait()
+		initialized, ran := a.seen("initialize")
+		if discovered, _ := a.seen("server/discover"); initialized != 1 || discovered != 2 || ran != 20 {
+			t.Errorf("initialized %d times, discovered %d times, %d calls ran; want 1, 2 and 20", initialized, discovered, ran)
+		}
+	})
+}
+
+// A call whose server was rolled back while it ran is in doubt, and not made again.
+func TestRolledBackDuringACall(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		cut := make(chan struct{})
+		began := 0
+		a.before = func(_ http.ResponseWriter, _ *http.Request, m message) bool {
+			if m.Params.Name == "slow" {
+				began++
+				<-cut
+				panic(http.ErrAbortHandler)
+			}
+			return false
+		}
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(t.Context(), "slow", nil)
+			failed <- err
+		}()
+		synctest.Wait()
+		a.become(mcp.Revision20251125)
+		wantUse(t, c, a, mcp.Revision20251125, 1)
+		close(cut)
+		if err := <-failed; !errors.As(err, new(*transport.BrokenError)) || mcpclient.Unsent(err) || began != 1 {
+			t.Errorf("got %v after %d calls, want one in doubt", err, began)
+		}
+	})
+}
+
+// A server that refuses what it does not know is not asked with each refusal, and one that
+// cannot be asked leaves everything as it was.
+func TestNotRolledBack(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		broken := false
+		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
+			switch {
+			case m.Params.Name == "odd":
+				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32000,"message":"odd"`))
+			case broken && (m.Method == "initialize" || m.Method == "server/discover"):
+				w.WriteHeader(http.StatusBadGateway)
+			default:
+				return false
+			}
+			return true
+		}
+		odd := func() {
+			for range 10 {
+				_, err := c.CallTool(t.Context(), "odd", nil)
+				if e := wantError[*mcp.RPCError](t, err); e.Message != "odd" {
+					t.Errorf("got %v", err)
+				}
+			}
+		}
+		odd()
+		time.Sleep(time.Minute)
+		broken = true
+		odd()
+		broken = false
+		wantUse(t, c, a, mcp.Revision20260728, 1)
+		initialized, _ := a.seen("initialize")
+		if discovered, _ := a.seen("server/discover"); initialized != 0 || discovered > 6 {
+			t.Errorf("initialized %d times, discovered %d times", initialized, discovered)
+		}
+	})
+}
+
+// A server of a forced revision is not asked for another one.
+func TestRolledBackFromAForcedRevision(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, modern(), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		a.become(mcp.Revision20251125)
+		if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
+			t.Error("the call succeeded")
+		}
+		if asked, _ := a.seen("initialize"); asked != 0 {
+			t.Errorf("initialized %d times", asked)
+		}
+	})
 }
 
 // One instance of several refuses a revision that it names itself: the request is made once
@@ -152,7 +294,7 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 				}
 				_, err := c.CallTool(t.Context(), "a", nil)
 				if asked, ran := a.seen("tools/call"); asked != test.ask || ran == 1 != test.works || err == nil != test.works {
-					t.Errorf("got %v after %d requests, of which %d ran; want success %v after %d", err, asked, ran, test.works, test.ask)
+					t.Errorf("got %v after %d requests, %d tool calls; want success %v after %d", err, asked, ran, test.works, test.ask)
 				}
 				if !test.works {
 					if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeUnsupportedRevision {

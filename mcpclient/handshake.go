@@ -17,7 +17,7 @@ func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
 	if e, ok := n.current().(*legacyEra); ok {
 		return n.initialize(ctx, e.revision)
 	}
-	return n.discover(ctx, n.current().name())
+	return n.discover(ctx, n.current())
 }
 
 // initialize introduces the client to a legacy server, and asks for a revision.
@@ -57,8 +57,9 @@ var (
 
 // discover asks a modern server who it is. The error is a [*RevisionError] with the
 // server's revisions if this one is not among them.
-func (n *negotiator) discover(ctx context.Context, revision string) (*mcp.Server, error) {
-	got, err := n.send(ctx, &request{method: "server/discover"}, new(callOptions))
+func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
+	revision := e.name()
+	got, err := n.send(ctx, &request{method: "server/discover", in: e}, new(callOptions))
 	if err != nil {
 		return nil, fmt.Errorf("server/discover: %w", n.link.Load().doubted(err))
 	}

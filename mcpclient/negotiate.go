@@ -97,6 +97,39 @@ func (n *negotiator) recall(ctx context.Context) error {
 	return n.identify(ctx)
 }
 
+// again finds the era of a server that is in use, and remembers it. After an error all is as it was.
+func (n *negotiator) again(ctx context.Context) error {
+	era, server := n.era.Load(), n.server.Load()
+	var err error
+	if n.current().has(listenStreams) {
+		err = n.identify(ctx)
+	} else {
+		err = n.updated(ctx)
+	}
+	if err != nil {
+		n.era.Store(era)
+		n.server.Store(server)
+		return err
+	}
+	n.protocol.EraCache.keep(n.transport, n.server.Load().Revision)
+	return nil
+}
+
+// updated makes the modern era that in use, if a server that was legacy proves to be modern. What
+// it asks meanwhile is still answered.
+func (n *negotiator) updated(ctx context.Context) error {
+	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout})
+	defer bounds.Stop()
+	e := n.modern(modernRevisions[0])
+	server, err := n.discover(probe, e)
+	if err != nil {
+		return n.scrubbed(err)
+	}
+	n.era.Store(&eraBox{e})
+	n.server.Store(server)
+	return nil
+}
+
 // disproves reports whether err, the answer to initialize, may come from a
 // server outside the legacy era. An unreachable server proves nothing.
 func disproves(err error) bool {
@@ -245,8 +278,8 @@ func (n *negotiator) adopt(ctx context.Context, e era) error {
 func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	err := n.adopt(ctx, e)
 	t, ok := n.transport.(transport.Fallback)
-	if err == nil || !ok || n.current() != e { // the server has answered initialize
-		return err
+	if err == nil || !ok || n.isReady() || n.current() != e { // the server has answered initialize
+		return err // or has calls under way, which the end of the connection would end
 	}
 	older, name := t.Fallback(err)
 	if older == nil {

@@ -45,7 +45,11 @@ func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (respo
 		return response{}, ended(ctx)
 	}
 	w.number(r)
-	l, e := w.peer.link.Load(), w.peer.current()
+	l, e := w.peer.link.Load(), r.in
+	if e == nil {
+		r.spoken, r.refusal = w.peer.era.Load(), 0
+		e = r.spoken.era
+	}
 	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {
 		return response{}, errLostCursor
 	}
@@ -71,6 +75,9 @@ func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (respo
 	}
 	idle.From(ctx).Heard()
 	if answer.Error != nil {
+		if flight.sent != nil {
+			r.refusal = flight.sent.Refusal
+		}
 		return response{}, rpcError(answer.Error, l.scrub)
 	}
 	return response{result: answer.Result, session: flight.session(l)}, nil

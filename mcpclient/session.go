@@ -35,7 +35,8 @@ type sessions struct {
 	log      *slog.Logger
 	held     func() sessionHolder            // the connection in use
 	begin    func(ctx context.Context) error // a session on it, with what belonged to the one before
-	speaks   func(err error) bool            // a refusal of the revision in use names it among those that the server speaks
+	eras     *eras
+	speaks   func(err error) bool // a refusal of the revision in use names it among those that the server speaks
 }
 
 // sessionHolder is a connection that may have a session.
@@ -75,10 +76,13 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	}
 	id, lost := lostSession(err)
 	if !lost {
-		return false, err
+		return s.eras.resend(ctx, r, err)
 	}
 	if renewErr := s.renewSession(ctx, id); renewErr != nil {
 		return false, fmt.Errorf("%w: %w; and a new session could not be begun: %w", ErrSessionLost, err, renewErr)
+	}
+	if again, err := s.eras.resend(ctx, r, err); again {
+		return true, err
 	}
 	if !repeatable(r.method) || r.resent {
 		return false, fmt.Errorf("%w; a new one has begun, but the request was not sent again: %w", ErrSessionLost, err)
@@ -189,7 +193,7 @@ type sessionRef struct {
 
 // sessionID is that of the next request, "" for none.
 func (l *link) sessionID() string {
-	if s := l.nextSession().session; s != nil {
+	if s := l.nextSession().session; s != nil && !s.Over() {
 		return s.ID()
 	}
 	return ""

@@ -54,6 +54,15 @@ func (s *standaloneStream) begin(parent context.Context) (context.Context, conte
 	return ctx, cancel
 }
 
+// end ends the reading.
+func (s *standaloneStream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
 // open opens the stream, unless it is open already or the server has
 // none.
 func (s *standaloneStream) open(ctx context.Context) {

@@ -70,6 +70,10 @@ type Message struct {
 	Handshake  bool   // it is of the handshake: nothing else is under way
 	Heard      func() // called when something of the response comes, if set
 
+	// Refusal is set by the [Exchanger], before it delivers an error that is the body of a
+	// response with this status.
+	Refusal int
+
 	// In is the session that the message belongs to; nil: that of [Exchanger.Session].
 	In Session
 

@@ -71,6 +71,7 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	}
 	beyond := failure.Transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
 		failure.session != "" || m.sent.Opens && failure.older()
+	m.sent.Refusal = failure.Status
 	if ok && (!beyond || rpc.Modern()) && deliver(failure.raw) {
 		return nil
 	}

@@ -46,10 +46,19 @@ func (s *session) join() bool {
 // false if that has ended.
 func (m *message) enterOwn() bool { return !m.bound || m.session.join() }
 
+// modern reports whether a message is of an era without sessions.
+func (m *message) modern() bool {
+	version := m.header[versionHeader]
+	return len(version) == 1 && version[0] >= mcp.Revision20260728
+}
+
 // join makes m a message of the current session, until [message.leave].
 func (c *conn) join(m *message) {
 	for {
 		s := c.session.Load()
+		if m.modern() {
+			s = nil
+		}
 		m.in(s)
 		if s == nil {
 			return
@@ -171,12 +180,20 @@ func (c *conn) retire(ctx context.Context, s *session) {
 func (c *conn) EndCalls() { c.exchanges.endCalls() }
 
 // HasSessions implements [transport.Exchanger].
-func (c *conn) HasSessions() bool { return c.session.Load() != nil || c.retiring.group.count() > 0 }
+func (c *conn) HasSessions() bool { return c.known() != nil || c.retiring.group.count() > 0 }
+
+// known is the current session, nil if there is none that the server knows.
+func (c *conn) known() *session {
+	if s := c.session.Load(); s != nil && !s.over.Load() {
+		return s
+	}
+	return nil
+}
 
 // EndSessions implements [transport.Exchanger].
 func (c *conn) EndSessions(ctx context.Context) {
 	c.exchanges.close()
-	if s := c.session.Load(); s != nil {
+	if s := c.known(); s != nil {
 		c.forget(ctx, s)
 	}
 	select {
