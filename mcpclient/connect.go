@@ -252,11 +252,16 @@ func (c *Client) newSessions() *sessions {
 func (c *Client) beginSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
+	before := c.era.Load()
 	server, err := c.negotiator.handshake(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+		c.server.Store(server)
+	case c.opts.Protocol.Revision == "" && disproves(err) && c.negotiator.again(ctx) == nil:
+		return c.adjust(ctx, before)
+	default:
 		return err
 	}
-	c.server.Store(server)
 	if err := c.begin(ctx); err != nil {
 		return err
 	}

@@ -71,6 +71,12 @@
 // [Client.AfterEnd] and [Client.Err] tell at once. With [Options.Restart] the client dials again instead, and
 // only calls that may have acted fail, with [ErrConnectionLost].
 //
+// What era a server speaks is an observation, unless [Protocol.Revision] decides. If a call
+// over HTTP fails as if in another era, as after an update or a rollback of the server, the
+// client asks the server again, once for all calls and at most every 5 s. The failed call is sent again if the
+// server refused it before it ran, or if it does the same twice. Subscriptions end with [ErrSubscriptionEnded], and
+// [Options.OnNotification] is told that all lists have changed.
+//
 // # Errors
 //
 // Three failures are kept apart. The server answered with an error: an

@@ -19,9 +19,10 @@ import (
 // changingServer is a server over HTTP that a test updates and rolls back. Its tools are called
 // like its revision.
 type changingServer struct {
-	sse     bool                                                                // answers by streams
-	refuses func(m message) (status int, answer string)                         // what it does not speak
-	before  func(w http.ResponseWriter, r *http.Request, m message) (done bool) // answers itself, if it likes
+	sse      bool                                                                // answers by streams
+	refuses  func(m message) (status int, answer string)                         // what it does not speak
+	outdated func(a *changingServer, w http.ResponseWriter, m message)           // a modern one answers a legacy request
+	before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // answers itself, if it likes
 
 	mu       sync.Mutex
 	speaks   string
@@ -29,6 +30,8 @@ type changingServer struct {
 	sessions int
 	got      []string // methods
 	ran      int      // tool calls
+	stray    bool     // a modern request named a session
+	streams  []chan struct{}
 }
 
 func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,6 +41,7 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	revision, id := a.speaks, r.Header.Get("Mcp-Session-Id")
 	isModern := strings.Contains(string(m.Params.Meta), mcp.Revision20260728)
 	known := id != "" && id == a.session
+	a.stray = a.stray || isModern && id != ""
 	a.mu.Unlock()
 	if a.before != nil && a.before(w, r, m) {
 		return
@@ -46,6 +50,8 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
+	case modern && !isModern && m.Method != "" && a.outdated != nil:
+		a.outdated(a, w, m)
 	case modern && !isModern:
 		a.answer(w, http.StatusBadRequest, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"v","data":{"supported":["2026-07-28"]}}}`, m.ID)
 	case !modern && m.Method == "initialize":
@@ -54,12 +60,23 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.session = fmt.Sprint("s-", a.sessions)
 		w.Header().Set("Mcp-Session-Id", a.session)
 		a.mu.Unlock()
-		a.answer(w, http.StatusOK, "%s", handshakeAnswer(m))
+		a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"tools":{}`, `"tools":{"listChanged":true}`, 1))
 	case !modern && id != "" && !known:
 		w.WriteHeader(http.StatusNotFound)
 	case !modern && !known:
 		status, answer := a.refuses(m)
 		a.answer(w, status, "%s", answer)
+	case m.Method == "subscriptions/listen":
+		a.mu.Lock()
+		over := make(chan struct{})
+		a.streams = append(a.streams, over)
+		a.mu.Unlock()
+		stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+		select {
+		case <-over:
+			panic(http.ErrAbortHandler)
+		case <-r.Context().Done():
+		}
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case m.Method == "server/discover":
@@ -86,11 +103,15 @@ func (a *changingServer) answer(w http.ResponseWriter, status int, format string
 	_, _ = fmt.Fprintf(w, format, args...)
 }
 
-// become changes what the server speaks: its sessions end.
+// become changes what the server speaks: its sessions and streams end.
 func (a *changingServer) become(revision string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.speaks, a.session = revision, ""
+	for _, s := range a.streams {
+		close(s)
+	}
+	a.streams = nil
 }
 
 // seen returns how often a method was asked for, and how many tool calls ran.
@@ -172,6 +193,75 @@ func TestRolledBackServer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A legacy server that is updated is spoken to as a modern one: also where its sessions are
+// unknown first, and initialize is refused in whatever words.
+func TestUpdatedServer(t *testing.T) {
+	for name, refuse := range map[string]func(a *changingServer, w http.ResponseWriter, m message){
+		"-32022": nil,
+		"404":    func(_ *changingServer, w http.ResponseWriter, m message) { w.WriteHeader(http.StatusNotFound) },
+		"404, and -32601": func(a *changingServer, w http.ResponseWriter, m message) {
+			if m.Method == "initialize" {
+				a.answer(w, http.StatusOK, "%s", refusal(m, `-32601,"message":"no"`))
+				return
+			}
+			w.WriteHeader(http.StatusNotFound)
+		},
+		"-32602": func(a *changingServer, w http.ResponseWriter, m message) {
+			a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32602,"message":"_meta is missing"`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withChangingServer(t, mcp.Revision20251125, heeding(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+				a.outdated = refuse
+				wantUse(t, c, a, mcp.Revision20251125, 1)
+				a.become(mcp.Revision20260728)
+				wantUse(t, c, a, mcp.Revision20260728, 2)
+				if discovered, _ := a.seen("server/discover"); discovered != 3 || c.SessionID() != "" || a.stray {
+					t.Errorf("discovered %d times, the session is %q, named to the modern server: %v", discovered, c.SessionID(), a.stray)
+				}
+			})
+		})
+	}
+}
+
+// A server may change as often as it likes. Subscriptions end, and can be made again.
+func TestServerThatChangesOften(t *testing.T) {
+	var mu sync.Mutex
+	var notices []string
+	opts := mcpclient.Options{OnNotification: func(n *mcp.Notification) {
+		mu.Lock()
+		defer mu.Unlock()
+		notices = append(notices, n.Method)
+	}}
+	withChangingServer(t, mcp.Revision20260728, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		for i := range 6 {
+			s := subscribed(t, t.Context(), c, onTools)
+			synctest.Wait()
+			mu.Lock()
+			notices = nil
+			mu.Unlock()
+			now := []string{mcp.Revision20251125, mcp.Revision20260728}[i%2]
+			a.become(now)
+			if i == 4 {
+				time.Sleep(time.Minute) // the subscription finds it
+			}
+			wantUse(t, c, a, now, i+1)
+			for change, err := range s.Changes(t.Context()) {
+				if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+					t.Errorf("%d: got %v, %v, want the end of the subscription", i, change, err)
+				}
+			}
+			synctest.Wait()
+			mu.Lock()
+			if want := "notifications/tools/list_changed"; len(notices) != 3 || notices[0] != want {
+				t.Errorf("%d: got the notifications %v, want %s first of three", i, notices, want)
+			}
+			mu.Unlock()
+			time.Sleep(10 * time.Second)
+		}
+	})
 }
 
 // Calls that notice together ask together.

@@ -36,7 +36,10 @@ type eras struct {
 // resend is called for a request that failed with err. If the server speaks another era than
 // that of the request, it reports whether to send the request again.
 func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.spoken == nil || r.crossed || e.forced || e.link.Load().exchange == nil {
+	if r.spoken == nil { // a subscription, which ends with its era
+		r.spoken = e.era.Load()
+	}
+	if r.crossed || e.forced || e.link.Load().exchange == nil {
 		return false, err
 	}
 	if r.spoken == e.era.Load() {
@@ -66,12 +69,16 @@ func (e *eras) due(spoken *eraBox) bool {
 
 // doubts reports whether err may be the answer of a server of another era than that in use.
 func (e *eras) doubts(r *request, err error) bool {
+	status, failed := errors.AsType[*streamable.HTTPError](err)
+	if failed && !disproves(status) {
+		return false
+	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
 	if !e.current().has(listenStreams) {
 		return answered && rpc.Modern() || r.refusal == http.StatusBadRequest
 	}
 	if !answered {
-		return disproves(err)
+		return failed
 	}
 	switch rpc.Code {
 	case mcp.CodeUnsupportedRevision:

@@ -70,7 +70,8 @@ type Options struct {
 	// order of arrival, from one goroutine. It may call the client. If it is slow,
 	// later notifications wait; beyond Limits.Notifications the oldest are dropped
 	// and counted in the log. A modern server reports changes of its lists and
-	// resources only to subscriptions: see [Client.Subscribe].
+	// resources only to subscriptions: see [Client.Subscribe]. When a server over HTTP has
+	// changed its era, the client itself says that each list has changed.
 	OnNotification func(*mcp.Notification)
 
 	// LogLevel asks the server for log messages at this level and above, by

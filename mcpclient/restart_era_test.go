@@ -108,3 +108,62 @@ func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 		_ = c.Close()
 	})
 }
+
+// A server that ends, and comes back updated or rolled back, is called in its words of now. The
+// call that was under way has one outcome: it is in doubt.
+func TestServerThatComesBackInAnotherEra(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newPeerTransport(t)
+		dial, ran := 0, 0
+		transport.greet = func(p *peer) {
+			dial++
+			modern := dial%2 == 1
+			for {
+				m := p.next()
+				switch {
+				case modern == (m.Method == "server/discover"):
+					p.send("%s", handshakeAnswer(m))
+				case m.Method == "notifications/initialized":
+				default:
+					p.send("%s", refusal(m, `-32601,"message":"no"`))
+					continue
+				}
+				if modern || m.Method == "notifications/initialized" {
+					return
+				}
+			}
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		for i := range 4 {
+			p := <-transport.peers
+			want := []string{mcp.Revision20260728, mcp.Revision20251125}[i%2]
+			died := make(chan struct{})
+			go func() {
+				defer close(died)
+				for m := range p.inbox {
+					ran++
+					if m.Params.Name == "die" {
+						_ = p.conn.Close()
+						return
+					}
+					p.answer(m)
+				}
+			}()
+			callText(t, t.Context(), c, "a", "a")
+			if got := c.Server().Revision; got != want {
+				t.Errorf("speaks %s, want %s", got, want)
+			}
+			if _, err := c.CallTool(t.Context(), "die", nil); !errors.Is(err, mcpclient.ErrConnectionLost) || mcpclient.Unsent(err) {
+				t.Errorf("got %v, want %v", err, mcpclient.ErrConnectionLost)
+			}
+			<-died
+		}
+		if ran != 8 {
+			t.Errorf("%d calls ran, want 8", ran)
+		}
+	})
+}

@@ -66,6 +66,9 @@ type Subscription struct {
 // interrupted, and the server has no means to resume it, they become [mcp.Stale].
 func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
 	s, err := c.subscribe(ctx, filter, opts)
+	if errors.Is(err, errOtherEra) { // which that has found
+		s, err = c.subscribe(ctx, filter, opts)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}

@@ -55,14 +55,22 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
 	var began time.Time
+	asked := &request{method: "subscriptions/listen"} // what has been done about its refusals
 	err := backoff.Loop(s.ctx, relisten, func() error {
 		_ = l.sessions.settle(s.ctx)
 		began = time.Now()
 		return l.listenOnce(s, o)
 	}, func(f *backoff.Failure) error {
-		switch {
-		case s.ctx.Err() != nil || !l.life.IsOpen() || !s.agreed() || !broken(f.Err):
+		switch temporary := broken(f.Err); {
+		case s.ctx.Err() != nil || !l.life.IsOpen() || temporary && !s.agreed():
 			return f.Err
+		case !temporary:
+			again, err := l.sessions.resend(s.ctx, asked, f.Err, 0)
+			if !again {
+				return err
+			}
+			f.Count, f.Wait = -1, -1
+			return nil
 		case errors.Is(f.Err, ErrConnectionLost):
 			f.Count, f.Wait = -1, -1
 			return nil
