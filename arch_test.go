@@ -76,6 +76,7 @@ var layers = []struct {
 	{"agent/agenttest", []string{"internal/reminder", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/compact", []string{"internal/price", "agent/convert", "agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
+	{"agent/model", []string{"agent/run"}},
 	{"agent/lc", []string{"agent", "github.com/tmc/langchaingo"}},
 	{"agent/skillset", []string{"adapter", "mcpclient"}},
 	{"agent/otelagent", []string{"agent", "github.com/tmc/langchaingo", "go.opentelemetry.io/otel"}},

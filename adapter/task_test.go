@@ -231,7 +231,7 @@ func TestServerWithoutTasks(t *testing.T) {
 	}
 }
 
-// A call hears of the progress of its task to the end.
+// A call gets the progress of its task to the end.
 func TestTaskProgress(t *testing.T) {
 	for revision, p := range eras() {
 		t.Run(revision, func(t *testing.T) {

@@ -207,7 +207,7 @@ func (s ownRuns) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 }
 
 // Resume answers questions of a run in [Options.Store], and goes on with the run: after
-// a suspension, or after its process has ended. Its events are as of [Agent.Events].
+// a suspension, or after its process has ended. Its events are those of [Agent.Events].
 // Answers that do not fit their questions are refused, each with its reason, and the run stays
 // as it is. If the error matches [run.ErrHeld], the answers are kept, and the holder takes them.
 // A run that has its answer gives it again, as its one event [Answer], without a call of the model.

@@ -48,7 +48,7 @@ func (s tardyConn) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// The server hears of calls that were given up, also when the client is closed
+// The server is told of calls that were given up, also when the client is closed
 // right after that.
 func TestCloseAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestCloseAfterCancel(t *testing.T) {
 	})
 }
 
-// It hears of them before its session ends.
+// It is told of them before its session ends.
 func TestCloseAfterCancelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}

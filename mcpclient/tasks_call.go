@@ -18,7 +18,7 @@ import (
 // a task; in the modern era the server decides at each call, whatever tool says.
 // [Client.StartTask] begins a task that goes on without a caller.
 //
-// It is one call. A limit of its time bounds the whole, [WithProgress] hears of the
+// It is one call. A limit of its time bounds the whole, [WithProgress] follows the
 // task until it has ended, and [WithOutputCheck] holds its result. To [WithIdleTimeout]
 // every answer about the task is one. The server is asked how far the task is as often
 // as [Task.Wait] does, and a task without a result is the error that Wait gives. What

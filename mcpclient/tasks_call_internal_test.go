@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What hears of a task does not outlive the call.
+// What follows a task does not outlive the call.
 func TestFollowersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := Pipe()

@@ -65,7 +65,7 @@ func CheckAnswer(s *State, a Answer, now time.Time) error {
 }
 
 // Submit checks answers by their questions and has the store keep them: whoever holds the run
-// takes them, or who takes it up. Answers without a time get the present one. The error is as of
+// takes them, or who takes it up. Answers without a time get the present one. The errors are those of
 // [Check], [Store].Load and [Store].Answer. With an error of this package no answer is kept; after
 // another one load the run.
 func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error {

@@ -38,7 +38,7 @@ func progress(c Change) bool {
 	return false
 }
 
-// Fold makes the state of its records, in order from the first. The errors are as of [Apply]; no records are one, too.
+// Fold makes the state of its records, in order from the first. It returns the errors of [Apply], and an error if there are no records.
 func Fold(records []Record) (*State, error) {
 	s := new(State)
 	for _, r := range records {

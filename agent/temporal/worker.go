@@ -77,7 +77,7 @@ type Worker struct {
 	failed chan error
 }
 
-// longestPulse is between signs of life of a step. A cancelled run hears of it at the next one.
+// longestPulse is between signs of life of a step. A cancelled run learns of it at the next one.
 const longestPulse = 5 * time.Second
 
 // NewWorker returns a worker for the runs of the agents, which have different names and a store

@@ -200,7 +200,7 @@ func TestSaveCommand(t *testing.T) {
 	}
 }
 
-// The last question goes with all that followed: the model hears of neither.
+// The last question goes with all that followed: the model sees neither.
 func TestUndoCommand(t *testing.T) {
 	t.Parallel()
 	url, _ := models(t, "{}")

@@ -245,7 +245,7 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 
 // SignIn gets a token before the first request, for example for a "connect"
 // button. It does nothing if a valid token is stored, or the server demands
-// none. It may wait for a person, and returns early when ctx ends. The errors are as of
+// none. It may wait for a person, and returns early when ctx ends. The errors are those of
 // RoundTrip.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.ready(ctx)

@@ -21,7 +21,7 @@ type Exchanger interface {
 	// [*OwnerError] if the request was not sent.
 	Exchange(ctx context.Context, m *Message, deliver func(message []byte) (satisfied bool)) error
 
-	// Post sends a message that has no response. The errors are as of Exchange.
+	// Post sends a message that has no response. Errors: see Exchange.
 	Post(ctx context.Context, m *Message) error
 
 	// Listen gives deliver the messages of the server's standalone stream until ctx

@@ -58,7 +58,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 }
 
 // ToolCancelled tells the view that the call came to nothing, once and in the place of
-// ToolResult, also before ToolInput. The errors are as of ToolResult.
+// ToolResult, also before ToolInput. Errors: see ToolResult.
 func (s *Session) ToolCancelled(reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {

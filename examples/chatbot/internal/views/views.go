@@ -66,7 +66,7 @@ type Options struct {
 	Tools  *adapter.Toolset
 	Person Person
 
-	// Began and Ended hear of the calls of views. They may be called concurrently. Nil: they are not told.
+	// Began and Ended are called around each tool call of a view, also concurrently. Either may be nil.
 	Began, Ended func(*Call)
 
 	// Aside returns the context of what a view asks for, and a function to call at its end. Default: the

@@ -34,7 +34,7 @@ type Rules struct {
 	all int
 }
 
-// New returns rules. changed hears of the user whose rules are others now; it may be called concurrently.
+// New returns rules. changed is called with the user whose rules have changed; it may be called concurrently.
 func New(changed func(user string)) *Rules {
 	return &Rules{changed: changed, of: map[string]map[adapter.DecisionKey]adapter.Decision{}}
 }
