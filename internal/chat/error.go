@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -41,13 +42,16 @@ type Error struct {
 	// Usage is the host's count for the failed answer, nil if unknown.
 	Usage *Usage
 
+	Begun bool // a part of the answer had come
+
+	api   string // the API's name in the text; "": chat completion
 	cause error
 	try   string // a base URL, if that of the request lacks a path that most hosts have
 }
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("chat completion")
+	b.WriteString(cmp.Or(e.api, "chat completion"))
 	if e.Host != "" {
 		fmt.Fprintf(&b, " at %s", e.Host)
 	}

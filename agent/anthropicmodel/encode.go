@@ -1,0 +1,463 @@
+package anthropicmodel
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// The wire types of a request. A block has the members of its type.
+type (
+	wireRequest struct {
+		Version    string          `json:"anthropic_version,omitempty"` // at Vertex, instead of the header
+		Model      string          `json:"model,omitempty"`
+		MaxTokens  int             `json:"max_tokens"`
+		System     []block         `json:"system,omitempty"`
+		Messages   []wireMessage   `json:"messages"`
+		Tools      []wireTool      `json:"tools,omitempty"`
+		ToolChoice json.RawMessage `json:"tool_choice,omitempty"`
+		Thinking   *wireThinking   `json:"thinking,omitempty"`
+		Output     *wireOutput     `json:"output_config,omitempty"`
+		Stop       []string        `json:"stop_sequences,omitempty"`
+		Sampling   *float64        `json:"temperature,omitempty"`
+		Stream     bool            `json:"stream"`
+	}
+	wireMessage struct {
+		Role    string  `json:"role"`
+		Content []block `json:"content"`
+	}
+	block struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text,omitempty"`
+		Thinking  *string         `json:"thinking,omitempty"` // may be empty
+		Signature string          `json:"signature,omitempty"`
+		Data      string          `json:"data,omitempty"` // of redacted_thinking
+		ID        string          `json:"id,omitempty"`
+		Name      string          `json:"name,omitempty"`
+		Input     json.RawMessage `json:"input,omitempty"`
+		CallID    string          `json:"tool_use_id,omitempty"`
+		Content   []block         `json:"content,omitempty"` // of tool_result
+		IsError   bool            `json:"is_error,omitempty"`
+		Source    *source         `json:"source,omitempty"`
+		Cache     *cacheMark      `json:"cache_control,omitempty"`
+
+		raw json.RawMessage // the whole block, instead of all that
+	}
+	source struct {
+		Type      string `json:"type"` // base64, url or text
+		MediaType string `json:"media_type,omitempty"`
+		Data      string `json:"data,omitempty"`
+		URL       string `json:"url,omitempty"`
+	}
+	cacheMark struct {
+		Type string `json:"type"`
+		TTL  string `json:"ttl,omitempty"`
+	}
+	wireTool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Schema      json.RawMessage `json:"input_schema"`
+		Strict      bool            `json:"strict,omitempty"`
+		Cache       *cacheMark      `json:"cache_control,omitempty"`
+	}
+	wireThinking struct {
+		Type    string `json:"type"`
+		Budget  int    `json:"budget_tokens,omitempty"`
+		Display string `json:"display,omitempty"`
+	}
+	wireOutput struct {
+		Effort string      `json:"effort,omitempty"`
+		Format *wireFormat `json:"format,omitempty"`
+	}
+	wireFormat struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	}
+)
+
+// MarshalJSON writes a block as it came, or its members.
+func (b block) MarshalJSON() ([]byte, error) {
+	if b.raw != nil {
+		return b.raw, nil
+	}
+	type members block
+	return json.Marshal(members(b))
+}
+
+// encode writes a request. The warning says what of it the model does not take.
+func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err error) {
+	rule := ruleOf(m.name)
+	effort := cmp.Or(r.Effort, m.options.Effort)
+	if !knownEffort(effort) {
+		return nil, "", fmt.Errorf("effort %q is unknown: use none, minimal, low, medium, high, xhigh or max", effort)
+	}
+	w = &wireRequest{Model: m.name, Stop: nonBlank(r.Stop), Stream: true, MaxTokens: rule.bound(r.MaxTokens, m.options.MaxTokens, effort)}
+	offered := r.Tools
+	if len(offered) == 0 {
+		offered = called(r.Messages)
+	}
+	if w.Tools, err = tools(offered); err != nil {
+		return nil, "", err
+	}
+	w.ToolChoice = choice(r, len(offered) > 0)
+	if err := m.think(w, &rule, r, effort); err != nil {
+		return nil, "", err
+	}
+	if r.Format != nil && rule.formats {
+		w.output().Format = &wireFormat{"json_schema", r.Format.Schema}
+	}
+	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
+	case t == nil:
+	case !rule.sampling:
+		warning = fmt.Sprintf("the model %s takes no temperature: it is left out", m.name)
+	case w.Thinking == nil || w.Thinking.Type == "disabled": // a model that thinks takes none but 1
+		w.Sampling = t
+	}
+	if err := m.converse(w, r); err != nil {
+		return nil, "", err
+	}
+	m.mark(w)
+	return w, warning, nil
+}
+
+func (w *wireRequest) output() *wireOutput {
+	if w.Output == nil {
+		w.Output = &wireOutput{}
+	}
+	return w.Output
+}
+
+// think has the model think as much as the effort asks for. A model that must call a tool cannot think before.
+func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort string) error {
+	asked := effort != "" && effort != "none"
+	if asked {
+		if e := rule.effort(effort); e != "" {
+			w.output().Effort = e
+		}
+	}
+	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
+	case thinksBudget:
+		if !asked || forced(r.Choice) || !startsWithThought(r.Messages) {
+			return nil
+		}
+		return w.budget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
+	case thinksIfAsked:
+		if asked && !forced(r.Choice) {
+			w.Thinking = adaptive
+		}
+	case thinksUnless:
+		w.Thinking = adaptive
+		if effort == "none" || forced(r.Choice) {
+			w.Thinking = &wireThinking{Type: "disabled"}
+		}
+	case thinksAlways:
+		w.Thinking = adaptive
+		if forced(r.Choice) {
+			w.ToolChoice = nil // it would be refused
+		}
+	}
+	return nil
+}
+
+// budget gives the thoughts a number of tokens, which has to be below the bound of the reply.
+func (w *wireRequest) budget(rule *rule, free bool, budget int) error {
+	if free {
+		w.MaxTokens = min(max(w.MaxTokens, budget+usualReply/2), rule.reply)
+	}
+	if budget >= w.MaxTokens {
+		budget = w.MaxTokens / 2
+	}
+	if budget < leastBudget {
+		return fmt.Errorf("MaxTokens is %d, and thoughts take at least %d tokens of it: raise MaxTokens, or set the effort to none", w.MaxTokens, leastBudget)
+	}
+	w.Thinking = &wireThinking{Type: "enabled", Budget: budget}
+	return nil
+}
+
+// startsWithThought reports whether the last message of the model began with a thought, as the API wants it
+// from models with a budget if the message has calls; true if it has none.
+func startsWithThought(messages []run.Message) bool {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if parts := messages[i].Parts; messages[i].Role == run.Assistant {
+			isCall := func(p run.Part) bool { return p.Type == run.CallPart }
+			return !slices.ContainsFunc(parts, isCall) || ours(&parts[0])
+		}
+	}
+	return true
+}
+
+func nonBlank(stops []string) (out []string) {
+	for _, s := range stops {
+		if strings.TrimSpace(s) != "" { // the API refuses these
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func tools(all []model.Tool) ([]wireTool, error) {
+	var out []wireTool
+	for _, t := range all {
+		schema := t.Schema
+		switch {
+		case len(schema) == 0:
+			schema = json.RawMessage(`{"type":"object"}`)
+		case !jsonrpc.IsObject(schema) || !json.Valid(schema):
+			return nil, fmt.Errorf("tool %q: the schema is not a JSON object", t.Name)
+		}
+		out = append(out, wireTool{Name: t.Name, Description: t.Description, Schema: schema, Strict: t.Strict})
+	}
+	return out, nil
+}
+
+// called are the tools that the history has calls of: the API wants their definitions, also if none is offered.
+func called(history []run.Message) (out []model.Tool) {
+	seen := map[string]bool{}
+	for i := range history {
+		for j := range history[i].Parts {
+			if p := &history[i].Parts[j]; p.Type == run.CallPart && !seen[p.Name] {
+				seen[p.Name] = true
+				out = append(out, model.Tool{Name: p.Name, Description: "It is not available."})
+			}
+		}
+	}
+	return out
+}
+
+func choice(r *model.Request, tools bool) json.RawMessage {
+	switch {
+	case !tools:
+		return nil
+	case len(r.Tools) == 0:
+		return json.RawMessage(`{"type":"none"}`)
+	}
+	switch r.Choice.Mode {
+	case model.ChoiceNone:
+		return json.RawMessage(`{"type":"none"}`)
+	case model.ChoiceRequired:
+		return json.RawMessage(`{"type":"any"}`)
+	case model.ChoiceTool:
+		name, _ := json.Marshal(r.Choice.Name) // a string always marshals
+		return json.RawMessage(`{"type":"tool","name":` + string(name) + `}`)
+	}
+	return nil
+}
+
+// maxMarks is how many marks for the cache the API takes in a request.
+const maxMarks = 4
+
+// mark marks for the host's cache: the tools, the instructions, and the ends of the last two messages of the user.
+// The first of them is what the request before has written.
+func (m *Model) mark(w *wireRequest) {
+	if m.options.Cache == "none" {
+		return
+	}
+	mark := &cacheMark{Type: "ephemeral"}
+	if m.options.Cache == "1h" {
+		mark.TTL = "1h"
+	}
+	left := maxMarks
+	if n := len(w.Tools); n > 0 {
+		w.Tools[n-1].Cache = mark
+		left--
+	}
+	if n := len(w.System); n > 0 {
+		w.System[n-1].Cache = mark
+		left--
+	}
+	for i := len(w.Messages) - 1; i >= 0 && left > 0; i-- {
+		if n := len(w.Messages[i].Content); w.Messages[i].Role == "user" && n > 0 {
+			w.Messages[i].Content[n-1].Cache = mark
+			left--
+		}
+	}
+}
+
+// converse writes the messages. Consecutive messages of one role become one, as parallel results have to be.
+func (m *Model) converse(w *wireRequest, r *model.Request) error {
+	instructions := []string{}
+	if r.System != "" {
+		instructions = append(instructions, r.System)
+	}
+	messages := r.Messages
+	for len(messages) > 0 && messages[0].Role == run.System {
+		instructions = append(instructions, messages[0].Text())
+		messages = messages[1:]
+	}
+	if text := strings.Join(instructions, "\n\n"); strings.TrimSpace(text) != "" {
+		w.System = []block{{Type: "text", Text: text}}
+	}
+	for i := range messages {
+		blocks, err := blocksOf(&messages[i])
+		if err != nil {
+			return fmt.Errorf("message %d: %w", len(r.Messages)-len(messages)+i, err)
+		}
+		w.append(roleOf(messages[i].Role), blocks)
+	}
+	if n := len(w.Messages); n == 0 || w.Messages[n-1].Role == "assistant" {
+		w.append("user", []block{{Type: "text", Text: "Continue."}}) // current models complete no message of their own
+	}
+	return nil
+}
+
+func (w *wireRequest) append(role string, blocks []block) {
+	n := len(w.Messages)
+	switch {
+	case len(blocks) == 0:
+	case n > 0 && w.Messages[n-1].Role == role:
+		w.Messages[n-1].Content = append(w.Messages[n-1].Content, blocks...)
+	case n == 0 && role == "assistant":
+		w.append("user", []block{{Type: "text", Text: "(The beginning of the conversation is left out.)"}})
+		w.append(role, blocks)
+	default:
+		w.Messages = append(w.Messages, wireMessage{role, blocks})
+	}
+}
+
+func roleOf(r run.Role) string {
+	if r == run.Assistant {
+		return "assistant"
+	}
+	return "user"
+}
+
+// blocksOf writes the parts of a message.
+func blocksOf(m *run.Message) (out []block, err error) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		var b *block
+		switch p.Type {
+		case run.TextPart, run.SummaryPart:
+			if strings.TrimSpace(p.Text) != "" { // the API refuses blank text
+				b = &block{Type: "text", Text: p.Text}
+			}
+		case run.ImagePart, run.FilePart, run.AudioPart:
+			b, err = media(p)
+		case run.ReasoningPart:
+			if m.Role == run.Assistant {
+				b = thought(p)
+			}
+		case run.CallPart:
+			b = &block{Type: "tool_use", ID: callID(p.ID), Name: p.Name, Input: arguments(p.Arguments)}
+		case run.ResultPart:
+			b = result(p)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		if b != nil {
+			out = append(out, *b)
+		}
+	}
+	return out, nil
+}
+
+// What the parts of a run keep for the API, in Part.Provider.
+const (
+	signatureKey = "signature" // of a thought, a string
+	redactedKey  = "redacted"  // the data of a thought that the host does not show, a string
+	blockKey     = "block"     // a block of another type, as it came
+)
+
+// ours reports whether a thought is of this API.
+func ours(p *run.Part) bool { return p.Type == run.ReasoningPart && thought(p) != nil }
+
+// thought is a thought as it came from the API; nil for those of other hosts.
+func thought(p *run.Part) *block {
+	if raw := p.Provider[blockKey]; jsonrpc.IsObject(raw) {
+		return &block{raw: raw}
+	}
+	if data, ok := jsonrpc.String(p.Provider[redactedKey]); ok {
+		return &block{Type: "redacted_thinking", Data: data}
+	}
+	if signature, ok := jsonrpc.String(p.Provider[signatureKey]); ok && signature != "" {
+		return &block{Type: "thinking", Thinking: &p.Text, Signature: signature}
+	}
+	return nil
+}
+
+// arguments are the input of a call, which has to be an object.
+func arguments(text string) json.RawMessage {
+	raw := json.RawMessage(strings.TrimSpace(text))
+	switch {
+	case len(raw) == 0:
+		return json.RawMessage("{}")
+	case jsonrpc.IsObject(raw) && json.Valid(raw):
+		return raw
+	}
+	out, _ := jsonrpc.Marshal(map[string]string{"input": text}) // a map of strings always marshals
+	return out
+}
+
+var badID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// callID is the id of a call in the characters that the API takes. Ids of other hosts may have others.
+func callID(id string) string {
+	if id != "" && len(id) <= 64 && !badID.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+// result is the result of a call, with the images that it has.
+func result(p *run.Part) *block {
+	b := &block{Type: "tool_result", CallID: callID(p.ID), IsError: p.IsError}
+	if strings.TrimSpace(p.Text) != "" {
+		b.Content = append(b.Content, block{Type: "text", Text: p.Text})
+	}
+	for i := range p.Media {
+		if takes(p.Media[i].MIMEType) {
+			if image, err := media(&p.Media[i]); err == nil {
+				b.Content = append(b.Content, *image)
+			}
+		}
+	}
+	return b
+}
+
+// takes reports whether the API takes data of a MIME type.
+func takes(mimeType string) bool {
+	switch bare(mimeType) {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
+		return true
+	}
+	return false
+}
+
+func bare(mimeType string) string {
+	t, _, _ := strings.Cut(mimeType, ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}
+
+// media is an image or a document.
+func media(p *run.Part) (*block, error) {
+	mimeType := bare(p.MIMEType)
+	kind := "document"
+	if p.Type == run.ImagePart || strings.HasPrefix(mimeType, "image/") {
+		kind = "image"
+	}
+	switch {
+	case p.Data == nil && p.URL != "" && kind == "image", p.Data == nil && p.URL != "" && mimeType == "application/pdf":
+		return &block{Type: kind, Source: &source{Type: "url", URL: p.URL}}, nil
+	case p.Data == nil:
+		return nil, errors.New("no data")
+	case strings.HasPrefix(mimeType, "text/"):
+		return &block{Type: kind, Source: &source{Type: "text", MediaType: "text/plain", Data: string(bytes.ToValidUTF8(p.Data, []byte("\uFFFD")))}}, nil
+	case !takes(mimeType):
+		return nil, fmt.Errorf("content of type %q: the API takes png, jpeg, gif, webp, pdf and text", p.MIMEType)
+	}
+	return &block{Type: kind, Source: &source{Type: "base64", MediaType: mimeType, Data: base64.StdEncoding.EncodeToString(p.Data)}}, nil
+}

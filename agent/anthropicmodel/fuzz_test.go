@@ -1,0 +1,41 @@
+package anthropicmodel
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+)
+
+// FuzzEvents holds that events of any form end in parts within the bounds, or in an error.
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"message_start","message":{"id":"m","model":"c","content":[],"usage":{"input_tokens":-1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}` + "\n" + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"i","name":"n","input":{}}}` + "\n" + `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1e3}}`,
+		`{"type":"message","content":[{"type":"redacted_thinking","data":"x"}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		shown := 0
+		a := &answer{show: func(d model.Delta) bool { shown += len(d.Text) + len(d.Reasoning); return true }}
+		for line := range bytes.Lines(data) {
+			if _, err := a.Event("", bytes.TrimSpace(line)); err != nil {
+				return
+			}
+		}
+		parts, err := a.parts()
+		if err != nil {
+			return
+		}
+		size := 0
+		for _, p := range parts {
+			size += len(p.Text) + len(p.Arguments)
+		}
+		if size > 4*len(data) || shown > 4*len(data) || a.usage.Total < 0 { // a byte that is not UTF-8 becomes three
+			t.Errorf("%d bytes became %d, of which %d were shown; usage %+v", len(data), size, shown, a.usage)
+		}
+	})
+}

@@ -1,0 +1,292 @@
+// Package anthropicmodel asks Claude by Anthropic's Messages API.
+//
+//	claude, err := anthropicmodel.New(os.Getenv("ANTHROPIC_API_KEY"), "claude-opus-4-8", nil)
+//	…
+//	a, err := agent.New(claude, nil)
+//
+// Thoughts, shown or not, are kept with a run and sent back as they came. The tools, the instructions and the
+// history are marked for the host's cache. Only fields that the model takes are sent: current models refuse
+// a temperature and a budget of thoughts.
+//
+// The guide is docs/agent.md of the repository.
+package anthropicmodel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// DefaultBaseURL is Anthropic's own API.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// version is the revision of the API that this package speaks.
+const version = "2023-06-01"
+
+// Options configure a model. Nil and the zero value are valid.
+type Options struct {
+	// BaseURL is the API without "/v1/messages", with or without "/v1". A URL that has
+	// "/publishers/anthropic/models" is of Google's Vertex AI; its key is an access token.
+	// Default: [DefaultBaseURL].
+	BaseURL string
+
+	// Header goes with each request, such as "Anthropic-Beta", or "Authorization" instead of the key.
+	// Default: none.
+	Header http.Header
+
+	// Effort is how much the model thinks if a request names no effort: "none", "minimal", "low",
+	// "medium", "high", "xhigh" or "max". A model that does not know it gets the nearest one. Default:
+	// the model's own.
+	Effort string
+
+	// MaxTokens bounds a reply with its thoughts if a request names no bound. Default: 32,000, with the
+	// efforts xhigh and max 64,000, and never more than the model takes.
+	MaxTokens int
+
+	// Temperature is for requests without one. Models since Claude Opus 4.7, and models that think, take
+	// none. Default nil: the model's own.
+	Temperature *float64
+
+	// Cache is how long the host keeps what is marked: "5m", "1h", which costs more to write, or "none"
+	// for no marks. Default: "5m".
+	Cache string
+
+	// Retries bounds the retries after temporary failures: an unreachable host, 408, 429, 529 and other
+	// statuses of 500 and more. A reply that has begun is not repeated. Default 2, negative for none.
+	Retries int
+
+	// Retrying is told of each wait before another attempt. It may be called concurrently, and must
+	// return soon. Default nil.
+	Retrying func(err error, wait time.Duration)
+
+	// MaxRetryWait is the longest wait between two attempts. If the host asks for a longer one, the
+	// request fails at once. Default 30 s.
+	MaxRetryWait time.Duration
+
+	// Timeout bounds one attempt with its whole reply. Default 10 min.
+	Timeout time.Duration
+
+	// IdleTimeout bounds the silence within a reply. Default 2 min.
+	IdleTimeout time.Duration
+
+	// MaxReply bounds a reply in bytes. Default 32 MiB, at most 1 GiB.
+	MaxReply int64
+
+	// HTTPClient sends the requests. Redirects stay within the origin, unless it has a rule of its own.
+	// Default: [http.DefaultClient].
+	HTTPClient *http.Client
+}
+
+// Model is a [model.Model]. It may be used concurrently, and serve many users.
+type Model struct {
+	name    string
+	options Options
+	url     string
+	vertex  bool
+	header  http.Header
+	wire    *chat.Wire
+}
+
+var _ model.Model = (*Model)(nil)
+
+// New makes a model. It does no I/O. The error is for an empty name or key, a BaseURL that is not one, and options
+// that are not known.
+func New(key, name string, opts *Options) (*Model, error) {
+	m := &Model{name: name, header: http.Header{"Anthropic-Version": {version}}}
+	if opts != nil {
+		m.options = *opts
+	}
+	o := &m.options
+	for field, values := range o.Header {
+		m.header[http.CanonicalHeaderKey(field)] = slices.Clone(values)
+	}
+	switch {
+	case name == "":
+		return nil, errors.New("new model: the name of the model is empty")
+	case key == "" && m.header.Get("Authorization") == "" && m.header.Get("X-Api-Key") == "":
+		return nil, errors.New("new model: the key is empty, and Header has none")
+	case !slices.Contains([]string{"", "5m", "1h", "none"}, o.Cache):
+		return nil, fmt.Errorf("new model: Cache is %q; use 5m, 1h or none", o.Cache)
+	case !knownEffort(o.Effort):
+		return nil, fmt.Errorf("new model: Effort is %q; use none, minimal, low, medium, high, xhigh or max", o.Effort)
+	case o.MaxTokens < 0:
+		return nil, fmt.Errorf("new model: MaxTokens is %d", o.MaxTokens)
+	}
+	if err := m.address(key); err != nil {
+		return nil, fmt.Errorf("new model: %w", err)
+	}
+	client := o.HTTPClient
+	if client == nil {
+		client = http.DefaultClient
+	}
+	m.wire = chat.NewWire("messages", client, &chat.Options{
+		Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
+		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
+	})
+	return m, nil
+}
+
+// FromEnv makes a model by the environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL if it is set, and the model
+// ANTHROPIC_MODEL, or name if that is not set.
+func FromEnv(name string, opts *Options) (*Model, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.BaseURL = cmp.Or(o.BaseURL, os.Getenv("ANTHROPIC_BASE_URL"))
+	m, err := New(os.Getenv("ANTHROPIC_API_KEY"), cmp.Or(os.Getenv("ANTHROPIC_MODEL"), name), &o)
+	if err != nil {
+		return nil, fmt.Errorf("%w (ANTHROPIC_API_KEY, ANTHROPIC_MODEL and ANTHROPIC_BASE_URL are read)", err)
+	}
+	return m, nil
+}
+
+// address finds out where requests go, and how they name their key.
+func (m *Model) address(key string) error {
+	base := strings.TrimRight(cmp.Or(m.options.BaseURL, DefaultBaseURL), "/")
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("BaseURL is not an http or https URL")
+	}
+	if m.vertex = strings.HasSuffix(base, "/publishers/anthropic/models"); m.vertex {
+		m.url = base + "/" + url.PathEscape(m.name) + ":streamRawPredict"
+		if key != "" {
+			m.header.Set("Authorization", "Bearer "+key)
+		}
+		return nil
+	}
+	m.url = strings.TrimSuffix(base, "/v1") + "/v1/messages"
+	if key != "" {
+		m.header.Set("X-Api-Key", key)
+	}
+	return nil
+}
+
+// Info implements [model.Model].
+func (m *Model) Info() model.Info {
+	r := ruleOf(m.name)
+	return model.Info{
+		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: "anthropic", Window: r.window,
+		MaxTokens: r.bound(0, m.options.MaxTokens, m.options.Effort),
+		Formats:   func(bool) bool { return r.formats },
+		Media:     takes,
+	}
+}
+
+// maxPauses bounds how often a reply that the host pauses is continued.
+const maxPauses = 5
+
+// Generate implements [model.Model]. The host always streams.
+func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		stopped := false
+		show := func(d model.Delta) bool {
+			stopped = stopped || !yield(d, nil)
+			return !stopped
+		}
+		if !r.Stream {
+			show = nil
+		}
+		reply, err := m.generate(ctx, r, show)
+		switch {
+		case stopped:
+		case err != nil:
+			yield(model.Delta{}, failure(err))
+		default:
+			yield(model.Delta{Reply: reply}, nil)
+		}
+	}
+}
+
+// generate asks until the reply is whole: the host may pause it.
+func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
+	var reply *model.Reply
+	asked := *r
+	for range maxPauses {
+		next, err := m.ask(ctx, &asked, show)
+		if err != nil {
+			return nil, err
+		}
+		if reply == nil {
+			reply = next
+		} else {
+			reply.Message.Parts = append(reply.Message.Parts, next.Message.Parts...)
+			reply.Finish = next.Finish
+			reply.Usage.Add(next.Usage)
+		}
+		if reply.Finish != "pause_turn" {
+			break
+		}
+		asked.Messages = append(slices.Clip(r.Messages), reply.Message)
+	}
+	reply.Message.At = time.Now().UTC().Truncate(time.Millisecond)
+	freshIDs(r.Messages, reply.Message.Parts)
+	return reply, nil
+}
+
+// ask asks once, and once more without thoughts if the host refuses their signatures, as another key's host does.
+func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
+	reply, err := m.post(ctx, r, show)
+	if refused, ok := errors.AsType[*chat.Error](err); ok && refused.Status == http.StatusBadRequest && strings.Contains(refused.Message, "signature") {
+		if messages, found := withoutThoughts(r.Messages); found {
+			without := *r
+			without.Messages = messages
+			if reply, err = m.post(ctx, &without, show); err == nil {
+				reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+			}
+		}
+	}
+	return reply, err
+}
+
+func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
+	w, warning, err := m.encode(r)
+	if err != nil {
+		return nil, &invalidError{err}
+	}
+	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == run.Assistant && len(w.Messages) > 1 && paused(&r.Messages[n-1]) {
+		w.Messages = w.Messages[:len(w.Messages)-1] // the host continues its own message
+	}
+	if m.vertex {
+		w.Version, w.Model = "vertex-2023-10-16", ""
+	}
+	body, err := jsonrpc.Marshal(w)
+	if err != nil {
+		return nil, &invalidError{err}
+	}
+	var a *answer
+	err = m.wire.Post(ctx, m.url, m.header, body, func() chat.Answer {
+		a = &answer{show: show}
+		return a
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts, err := a.parts()
+	if err != nil {
+		return nil, &chat.Error{Code: chat.CodeMalformed, Message: err.Error()}
+	}
+	return &model.Reply{
+		Message: run.Message{Role: run.Assistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
+		ID:      a.id, Finish: finish(a.stop), Usage: a.usage, Warning: warning,
+	}, nil
+}
+
+// paused reports whether a message ends with a tool of the host.
+func paused(message *run.Message) bool {
+	n := len(message.Parts)
+	return n > 0 && message.Parts[n-1].Provider[blockKey] != nil
+}

@@ -1,0 +1,400 @@
+package anthropicmodel_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/claudetest"
+)
+
+// serve serves a handler, and returns a model that asks it.
+func serve(t *testing.T, h http.Handler, name string, o anthropicmodel.Options) *anthropicmodel.Model {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	o.BaseURL = server.URL
+	m, err := anthropicmodel.New("key-1", name, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ask collects a reply and the deltas before it.
+func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Reply, text, reasoning string, err error) {
+	t.Helper()
+	for d, err := range m.Generate(t.Context(), r) {
+		if err != nil {
+			return nil, text, reasoning, err
+		}
+		text, reasoning = text+d.Text, reasoning+d.Reasoning
+		if d.Reply != nil {
+			reply = d.Reply
+		}
+	}
+	if reply == nil {
+		t.Fatal("got no reply and no error")
+	}
+	return reply, text, reasoning, nil
+}
+
+var weather = model.Tool{Name: "weather", Description: "Tells the weather.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
+
+func thinkAndCall(*claudetest.Request) []claudetest.Block {
+	return []claudetest.Block{
+		{Type: "thinking", Text: "Two cities, two calls."},
+		{Type: "redacted_thinking", Text: "hidden"},
+		{Type: "text", Text: "Let me see."},
+		{Type: "tool_use", ID: "toolu_1", Name: "weather", Input: `{"city": "Rome"}`},
+		{Type: "tool_use", ID: "toolu_2", Name: "weather", Input: `{"city":"Oslo"}`},
+	}
+}
+
+// TestRequests makes requests of all kinds to all models: the host refuses none.
+func TestRequests(t *testing.T) {
+	histories := map[string][]run.Message{
+		"question": {run.Text(run.User, "Hi"), run.Text(run.User, " ")},
+		"system":   {run.Text(run.System, "Be brief."), run.Text(run.User, "Hi"), run.Text(run.System, "Today is Monday.")},
+		"calls of another host": {
+			run.Text(run.User, "Weather?"),
+			{Role: run.Assistant, Parts: []run.Part{
+				{Type: run.ReasoningPart, Text: "of another model"},
+				{Type: run.CallPart, ID: "functions.weather:0", Name: "weather", Arguments: `[1]`},
+				{Type: run.CallPart, ID: "b", Name: "weather"},
+			}},
+			{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "functions.weather:0", Text: " "}}},
+			{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "b", Text: "sun", Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}, {Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
+			run.Text(run.User, "And now?"),
+		},
+		"starts and ends with the assistant": {run.Text(run.Assistant, "Hello."), run.Text(run.User, "Hi"), run.Text(run.Assistant, "Yes?")},
+		"files": {{Role: run.User, Parts: []run.Part{
+			{Type: run.ImagePart, MIMEType: "image/jpeg", Data: []byte("jpeg")}, {Type: run.FilePart, MIMEType: "application/pdf", Data: []byte("pdf")},
+			{Type: run.FilePart, MIMEType: "text/csv; charset=utf-8", Data: []byte("a,b\n")}, {Type: run.ImagePart, MIMEType: "image/png", URL: "https://example.com/a.png"},
+		}}},
+	}
+	half := 0.5
+	n := 0
+	for _, name := range claudetest.Models() {
+		h := &claudetest.Host{Key: "key-1", Reply: func(*claudetest.Request) []claudetest.Block {
+			return []claudetest.Block{{Type: "text", Text: "Hello"}}
+		}}
+		m := serve(t, h, name, anthropicmodel.Options{})
+		for title, history := range histories {
+			for _, effort := range []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"} {
+				for _, tools := range [][]model.Tool{nil, {weather, {Name: "now"}}} {
+					for _, choice := range []model.Choice{{}, {Mode: model.ChoiceNone}, {Mode: model.ChoiceRequired}, {Mode: model.ChoiceTool, Name: "weather"}} {
+						for _, full := range []bool{false, true} {
+							r := &model.Request{Messages: history, Effort: effort, Tools: tools, Choice: choice}
+							if full {
+								r.System, r.Stream, r.Temperature, r.Stop = "Be kind.", true, &half, []string{"END", "\n"}
+								r.Format = &model.Format{Name: "answer", Schema: json.RawMessage(`{"type":"object"}`)}
+							}
+							if _, _, _, err := ask(t, m, r); err != nil {
+								t.Fatalf("%s, %s, effort %q, %d tools, choice %v, full %t: %v", name, title, effort, len(tools), choice, full, err)
+							}
+							n++
+						}
+					}
+				}
+			}
+		}
+		if invalid := h.Invalid(); len(invalid) > 0 {
+			t.Errorf("%s: %s", name, invalid[0])
+		}
+	}
+	t.Logf("%d requests", n)
+}
+
+// TestThoughtsGoBack holds that thoughts come with the reply, and go back byte for byte with results of all kinds.
+func TestThoughtsGoBack(t *testing.T) {
+	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
+	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Effort: "high"})
+	history := []run.Message{run.Text(run.User, "Weather in Rome and Oslo?")}
+	reply, text, reasoning, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Stream: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != "Let me see." || reasoning != "Two cities, two calls." {
+		t.Errorf("got deltas %q and %q", text, reasoning)
+	}
+	var types []string
+	for _, p := range reply.Message.Parts {
+		types = append(types, string(p.Type))
+	}
+	if diff := cmp.Diff([]string{"reasoning", "reasoning", "text", "call", "call"}, types); diff != "" {
+		t.Fatalf("parts (-want +got):\n%s", diff)
+	}
+	if reply.Finish != model.FinishCalls || reply.Message.Model != "claude-opus-4-8" || reply.Usage.Input == 0 || reply.Usage.Output == 0 {
+		t.Errorf("got %+v", reply)
+	}
+	stored, err := json.Marshal(reply.Message) // as another process reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read run.Message
+	if err := json.Unmarshal(stored, &read); err != nil {
+		t.Fatal(err)
+	}
+	history = append(history, read,
+		run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "toolu_1", Text: "sun", Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}}}}},
+		run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "toolu_2", Text: "no such city", IsError: true}}})
+	if _, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}}); err != nil {
+		t.Fatal(err)
+	}
+	second := h.Requests()[1]
+	var got []string
+	for _, c := range second.Messages[1].Content {
+		got = append(got, c.Type+" "+c.Thinking+c.Text+c.ID+string(c.Raw["input"]))
+	}
+	want := []string{"thinking Two cities, two calls.", "redacted_thinking ", "text Let me see.", `tool_use toolu_1{"city":"Rome"}`, `tool_use toolu_2{"city":"Oslo"}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the reply went back (-want +got):\n%s", diff)
+	}
+	results := second.Messages[2].Content
+	if len(results) != 2 || len(results[0].Content) != 2 || results[0].Content[1].Type != "image" || !results[1].IsError {
+		t.Errorf("got results %+v", results)
+	}
+}
+
+// TestCacheOfPrompts compares what 20 turns cost with what they cost without marks.
+func TestCacheOfPrompts(t *testing.T) {
+	cost := func(cache string) (price float64) {
+		turn := 0
+		h := &claudetest.Host{Key: "key-1", Reply: func(*claudetest.Request) []claudetest.Block {
+			turn++
+			return []claudetest.Block{{Type: "tool_use", ID: fmt.Sprintf("toolu_%d", turn), Name: "weather", Input: `{"city":"Rome"}`}}
+		}}
+		m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Cache: cache})
+		tools := []model.Tool{weather}
+		for i := range 20 {
+			tools = append(tools, model.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("What it does. ", 30), Schema: weather.Schema})
+		}
+		history := []run.Message{run.Text(run.User, "Weather?")}
+		for range 20 {
+			reply, _, _, err := ask(t, m, &model.Request{System: strings.Repeat("Be brief. ", 100), Messages: history, Tools: tools})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := run.Part{Type: run.ResultPart, ID: reply.Message.Parts[0].ID, Text: strings.Repeat("sun ", 200)}
+			history = append(history, reply.Message, run.Message{Role: run.Tool, Parts: []run.Part{result}})
+		}
+		for _, r := range h.Requests() {
+			price += r.Usage.Price()
+		}
+		return price
+	}
+	with, without := cost(""), cost("none")
+	if share := with / without; share > 0.25 {
+		t.Errorf("the input costs %.0f tokens, %.0f without marks: %.2f, want at most 0.25", with, without, share)
+	} else {
+		t.Logf("the input costs %.0f tokens, %.0f without marks: %.2f", with, without, share)
+	}
+}
+
+// TestThoughtsOfAnotherKey holds that a conversation continues without thoughts whose signature the host refuses.
+func TestThoughtsOfAnotherKey(t *testing.T) {
+	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
+	m := serve(t, h, "claude-opus-5", anthropicmodel.Options{})
+	message := run.Message{Role: run.Assistant, Parts: []run.Part{
+		{Type: run.ReasoningPart, Text: "old", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"forged"`)}},
+		{Type: run.TextPart, Text: "Hello."},
+	}}
+	history := []run.Message{run.Text(run.User, "Hi"), message, run.Text(run.User, "Weather?")}
+	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}})
+	if err != nil || !strings.Contains(reply.Warning, "refused the model's earlier thoughts") {
+		t.Errorf("got warning %q, error %v", reply.Warning, err)
+	}
+	if len(history[1].Parts) != 2 || len(h.Requests()) != 1 {
+		t.Errorf("the history was changed, or %d requests were valid, want 1", len(h.Requests()))
+	}
+}
+
+// TestFailures has the kinds of failures, and what of them is repeated.
+func TestFailures(t *testing.T) {
+	const first = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[]}}\n\n"
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		kind   model.ErrorKind
+		asked  int
+	}{
+		"overloaded":      {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, model.ErrorRateLimit, 2},
+		"rate":            {429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, model.ErrorRateLimit, 2},
+		"key":             {401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, model.ErrorAuth, 1},
+		"credit":          {400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, model.ErrorAuth, 1},
+		"model":           {404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`, model.ErrorNotFound, 1},
+		"too long":        {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, model.ErrorTooLong, 1},
+		"invalid":         {400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0: no"}}`, model.ErrorInvalid, 1},
+		"within a stream": {200, first + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", model.ErrorRateLimit, 1},
+		"cut off":         {200, first, model.ErrorUnavailable, 1},
+		"not the API":     {200, `{"choices":[]}`, model.ErrorOther, 1},
+		"wrong order":     {200, first + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{}}\n\n", model.ErrorOther, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				w.Header().Set("Retry-After-Ms", "1")
+				if test.status == 200 && strings.HasPrefix(test.body, "event") {
+					w.Header().Set("Content-Type", "text/event-stream")
+				}
+				w.WriteHeader(test.status)
+				fmt.Fprint(w, test.body)
+			}), "claude-opus-4-8", anthropicmodel.Options{Retries: 1})
+			_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+			failure, ok := errors.AsType[*model.Error](err)
+			if !ok || failure.Kind != test.kind || asked != test.asked || failure.Repeated != (test.asked > 1) {
+				t.Fatalf("got %d requests and %+v: %v", asked, failure, err)
+			}
+			if test.kind == model.ErrorTooLong && (failure.Window != 200_000 || failure.Prompt != 210_000) {
+				t.Errorf("got window %d, prompt %d", failure.Window, failure.Prompt)
+			}
+			if strings.Contains(err.Error(), "key-1") {
+				t.Errorf("the error has the key: %v", err)
+			}
+		})
+	}
+}
+
+// TestEndsOfReplies has the reasons for which a reply ends.
+func TestEndsOfReplies(t *testing.T) {
+	cut := []claudetest.Block{{Type: "text", Text: "Well"}, {Type: "tool_use", ID: "toolu_1", Name: "weather", Input: `{"city":"Ro`}}
+	for stop, want := range map[string]struct {
+		finish string
+		parts  int
+	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 2}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
+		h := &claudetest.Host{Key: "key-1", Stop: stop, Reply: func(*claudetest.Request) []claudetest.Block { return cut }}
+		reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+		if err != nil || reply.Finish != want.finish || len(reply.Message.Parts) != want.parts {
+			t.Errorf("%s: got %+v, %v", stop, reply, err)
+		}
+	}
+}
+
+// TestWholeAnswer reads the answer of a gateway that does not stream, with a block of a later type.
+func TestWholeAnswer(t *testing.T) {
+	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"type":"message","id":"m","model":"claude-x","stop_reason":"tool_use","content":[{"type":"later","x":[1]},{"type":"text","text":"Hi"},{"type":"tool_use","id":"","name":"now","input":{"a":1}}],"usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`)
+	}), "claude-opus-4-8", anthropicmodel.Options{})
+	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}, Stream: true})
+	want := &model.Reply{
+		Message: run.Message{Role: run.Assistant, Model: "claude-x", Parts: []run.Part{
+			{Type: run.ReasoningPart, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1]}`)}},
+			{Type: run.TextPart, Text: "Hi"},
+			{Type: run.CallPart, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
+		}},
+		ID: "m", Finish: model.FinishCalls, Usage: run.Spent{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
+	}
+	if diff := cmp.Diff(want, reply, cmpopts.IgnoreFields(run.Message{}, "At")); diff != "" || text != "Hi" || err != nil {
+		t.Errorf("got %q, %v (-want +got):\n%s", text, err, diff)
+	}
+}
+
+// TestPausedReply continues a reply that the host pauses, a bounded number of times.
+func TestPausedReply(t *testing.T) {
+	asked := 0
+	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		var request struct{ Messages []json.RawMessage }
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) != min(asked, 2) {
+			t.Errorf("request %d has %d messages: %v", asked, len(request.Messages), err)
+		}
+		fmt.Fprint(w, `{"type":"message","stop_reason":"pause_turn","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}}],"usage":{"output_tokens":1}}`)
+	}), "claude-opus-4-8", anthropicmodel.Options{})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+	if err != nil || asked != 5 || len(reply.Message.Parts) != 5 || reply.Usage.Output != 5 || reply.Finish != "pause_turn" {
+		t.Errorf("got %d requests, %+v, %v", asked, reply, err)
+	}
+}
+
+// TestVertex asks as Google's Vertex AI wants it.
+func TestVertex(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		fmt.Fprintf(w, `{"type":"message","content":[{"type":"text","text":"%s %s %v %v"}]}`, r.URL.Path, r.Header.Get("Authorization"), body["anthropic_version"], body["model"])
+	}))
+	defer server.Close()
+	m, err := anthropicmodel.New("token-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + "/v1/projects/p/locations/l/publishers/anthropic/models"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+	want := "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8:streamRawPredict Bearer token-1 vertex-2023-10-16 <nil>"
+	if err != nil || reply.Message.Text() != want {
+		t.Errorf("got %+v, %v, want %q", reply, err, want)
+	}
+}
+
+// TestBadInput has the mistakes of callers.
+func TestBadInput(t *testing.T) {
+	for want, o := range map[string]anthropicmodel.Options{
+		"Cache is": {Cache: "1d"}, "Effort is": {Effort: "huge"}, "MaxTokens is -1": {MaxTokens: -1}, "BaseURL is not": {BaseURL: "api.anthropic.com"},
+	} {
+		if _, err := anthropicmodel.New("key-1", "claude-opus-4-8", &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := anthropicmodel.New("", "claude-opus-4-8", nil); err == nil || !strings.Contains(err.Error(), "key is empty") {
+		t.Errorf("got %v", err)
+	}
+	hi := []run.Message{run.Text(run.User, "Hi")}
+	for want, r := range map[string]*model.Request{
+		"MaxTokens is 1500, and thoughts take at least 1024": {Messages: hi, Effort: "high", MaxTokens: 1500},
+		`effort "huge" is unknown`:                           {Messages: hi, Effort: "huge"},
+		`tool "x": the schema is not a JSON object`:          {Messages: hi, Tools: []model.Tool{{Name: "x", Schema: json.RawMessage(`[]`)}}},
+		`message 0: part 0: content of type "audio/wav"`:     {Messages: []run.Message{{Role: run.User, Parts: []run.Part{{Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
+	} {
+		m := serve(t, http.NotFoundHandler(), "claude-sonnet-4-5", anthropicmodel.Options{})
+		_, _, _, err := ask(t, m, r)
+		if failure, ok := errors.AsType[*model.Error](err); !ok || failure.Kind != model.ErrorInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// TestStop ends a request of a caller that stops, and of a context that ends.
+func TestStop(t *testing.T) {
+	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
+	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{})
+	r := &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}, Stream: true}
+	for d, err := range m.Generate(t.Context(), r) {
+		if err != nil || d.Reasoning == "" {
+			t.Errorf("got %+v, %v", d, err)
+		}
+		break
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range m.Generate(ctx, r) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestBombs holds that a reply costs memory in proportion to its bytes.
+func TestBombs(t *testing.T) {
+	deep := strings.Repeat("[", 1<<20)
+	many := `{"type":"message","content":[` + strings.Repeat("{},", 1<<20) + `{}]}`
+	for name, body := range map[string]string{"depth": `{"type":"message","content":` + deep, "elements": many, "name": `{"type":"message","content":[{"type":"tool_use","name":"` + strings.Repeat("x", 1<<20) + `"}]}`} {
+		m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }), "claude-opus-4-8", anthropicmodel.Options{})
+		_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+		if err == nil || len(err.Error()) > 4<<10 {
+			t.Errorf("%s: got %.200v", name, err)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// Package claudetest is a Messages API for tests, as strict as Anthropic's.
+//
+// It refuses each request that the published API refuses, signs thoughts and checks the signatures, and counts
+// what a cache of prompts would read and write.
+package claudetest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// Block is a block of a reply. Its type is "text", "thinking", "redacted_thinking" or "tool_use".
+type Block struct {
+	Type, Text string // Text: of a thought, too
+	ID, Name   string
+	Input      string // JSON
+}
+
+// Host is the API. Its Reply makes the reply to a valid request.
+type Host struct {
+	Key   string // of the account; it signs thoughts
+	Reply func(*Request) []Block
+	Stop  string // the stop_reason, instead of what the blocks say
+
+	mu       sync.Mutex
+	requests []*Request
+	invalid  []string
+	cached   map[[32]byte]bool // prefixes
+}
+
+// Requests are those that were valid.
+func (h *Host) Requests() []*Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.requests)
+}
+
+// Invalid says why requests were refused.
+func (h *Host) Invalid() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.invalid)
+}
+
+// ServeHTTP answers POST /v1/messages.
+func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	switch {
+	case r.Method != http.MethodPost || r.URL.Path != "/v1/messages":
+		fail(w, http.StatusNotFound, "not_found_error", "Not found")
+	case r.Header.Get("X-Api-Key") != h.Key:
+		fail(w, http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
+	case r.Header.Get("Anthropic-Version") != "2023-06-01":
+		fail(w, http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required")
+	default:
+		h.answer(w, body)
+	}
+}
+
+func fail(w http.ResponseWriter, status int, kind, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": message}})
+}
+
+func (h *Host) answer(w http.ResponseWriter, body []byte) {
+	request, err := check(body, h.sign)
+	h.mu.Lock()
+	if err != nil {
+		h.invalid = append(h.invalid, err.Error())
+		h.mu.Unlock()
+		fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+		return
+	}
+	request.Usage = h.account(request)
+	h.requests = append(h.requests, request)
+	h.mu.Unlock()
+	h.stream(w, request, h.Reply(request))
+}
+
+// sign is the signature of a thought.
+func (h *Host) sign(text string) string {
+	mac := hmac.New(sha256.New, []byte(h.Key))
+	mac.Write([]byte(text))
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Usage is what a request costs, in tokens of four bytes.
+type Usage struct{ Input, Read, Written int }
+
+const leastCached = 1_024 // tokens of a prefix
+
+// account finds the longest prefix that is in the cache, looking back up to 20 blocks from each mark, and keeps those
+// that are marked.
+func (h *Host) account(r *Request) (u Usage) {
+	var hashes [][32]byte
+	var sizes []int
+	chain, size := [32]byte{}, 0
+	for _, b := range r.blocks {
+		chain = sha256.Sum256(append(chain[:], b.text...))
+		size += len(b.text)
+		hashes, sizes = append(hashes, chain), append(sizes, size/4)
+	}
+	last := 0
+	for i, b := range r.blocks {
+		if !b.marked || sizes[i] < leastCached {
+			continue
+		}
+		last = sizes[i]
+		for j := i; j >= max(0, i-20); j-- {
+			if h.cached[hashes[j]] {
+				u.Read = max(u.Read, sizes[j])
+				break
+			}
+		}
+	}
+	if h.cached == nil {
+		h.cached = map[[32]byte]bool{}
+	}
+	for i, b := range r.blocks {
+		if b.marked && sizes[i] >= leastCached {
+			h.cached[hashes[i]] = true
+		}
+	}
+	u.Written = last - u.Read
+	u.Input = size/4 - last
+	return u
+}
+
+// Price is what the input costs, in tokens at the full price: a write costs 1.25, a read 0.1.
+func (u Usage) Price() float64 {
+	return float64(u.Input) + 1.25*float64(u.Written) + 0.1*float64(u.Read)
+}
+
+// stream writes the events of a reply.
+func (h *Host) stream(w http.ResponseWriter, r *Request, blocks []Block) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	u := r.Usage
+	stop := "end_turn"
+	event(w, map[string]any{"type": "message_start", "message": map[string]any{
+		"id": "msg_1", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil,
+		"usage": map[string]int{"input_tokens": u.Input, "cache_read_input_tokens": u.Read, "cache_creation_input_tokens": u.Written, "output_tokens": 1},
+	}})
+	event(w, map[string]any{"type": "ping"})
+	output := 1
+	for i, b := range blocks {
+		start, deltas := h.events(b)
+		if b.Type == "tool_use" {
+			stop = "tool_use"
+		}
+		event(w, map[string]any{"type": "content_block_start", "index": i, "content_block": start})
+		for _, d := range deltas {
+			event(w, map[string]any{"type": "content_block_delta", "index": i, "delta": d})
+		}
+		event(w, map[string]any{"type": "content_block_stop", "index": i})
+		output += (len(b.Text) + len(b.Input)) / 4
+	}
+	if h.Stop != "" {
+		stop = h.Stop
+	}
+	event(w, map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
+	event(w, map[string]any{"type": "message_stop"})
+}
+
+// events are the start of a block and its pieces.
+func (h *Host) events(b Block) (start map[string]any, deltas []map[string]any) {
+	piece := func(kind, field, text string) {
+		for half := (len(text) + 1) / 2; len(text) > 0; text = text[min(half, len(text)):] {
+			deltas = append(deltas, map[string]any{"type": kind, field: text[:min(half, len(text))]})
+		}
+	}
+	start = map[string]any{"type": b.Type}
+	switch b.Type {
+	case "text":
+		start["text"] = ""
+		piece("text_delta", "text", b.Text)
+	case "thinking":
+		start["thinking"], start["signature"] = "", ""
+		piece("thinking_delta", "thinking", b.Text)
+		deltas = append(deltas, map[string]any{"type": "signature_delta", "signature": h.sign(b.Text)})
+	case "redacted_thinking":
+		start["data"] = h.sign("redacted") + b.Text
+	case "tool_use":
+		maps.Copy(start, map[string]any{"id": b.ID, "name": b.Name, "input": map[string]any{}})
+		piece("input_json_delta", "partial_json", b.Input)
+	}
+	return start, deltas
+}
+
+func event(w io.Writer, e map[string]any) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], data)
+}
