@@ -33,7 +33,7 @@ type Model interface {
 type Info struct {
 	Provider string // in the words of OpenTelemetry's conventions for generative AI, such as "openai"
 	Name     string // that is asked for
-	Endpoint string // the API: "chat", "responses" or "messages"; a run continues at the one that it began at
+	Endpoint string // the API that conversations begin at: "chat", "responses" or "messages"; empty: it has only one
 	Profile  string // an adapter.Profile, by which the schemas of tools are written
 	Window   int64  // tokens of request and reply; 0: unknown
 
@@ -47,6 +47,9 @@ type Info struct {
 	// Media reports whether the model takes data of a MIME type in messages of the user and in
 	// results. Nil: PNG, JPEG, GIF and WebP images.
 	Media func(mimeType string) bool
+
+	Whole   bool  // Generate never gives a delta before the reply
+	NoTools error // why the model cannot be offered tools; nil: it can
 }
 
 // Request is a conversation, and how its next message is made. Zero fields are the model's defaults.
@@ -65,6 +68,11 @@ type Request struct {
 
 	// Stream asks for deltas as they come. Otherwise the only delta is the last one.
 	Stream bool
+
+	// Endpoint is the API that the conversation began at, by [Reply.Endpoint]. A model that can ask
+	// at several continues at this one: what the host wants back is in the form of that API. A
+	// model that cannot leaves out what it does not understand. Empty: the conversation begins.
+	Endpoint string
 
 	// CacheKey is the same for all requests of a conversation. Hosts that route by it find more of the
 	// conversation in their caches. Default: none.
@@ -123,10 +131,11 @@ type Reply struct {
 	// conversation. Message.Model is the host's name for the model.
 	Message run.Message
 
-	ID      string    // the host's, for logs
-	Finish  string    // why the reply ended: [FinishStop], …, or the host's own word
-	Usage   run.Spent // tokens; all 0: the host does not count, or its counts cannot be true
-	Warning string    // what the person should know of how the model was asked; empty: nothing
+	ID       string    // the host's, for logs
+	Endpoint string    // the API that was asked; empty: the one of [Info]
+	Finish   string    // why the reply ended: [FinishStop], …, or the host's own word
+	Usage    run.Spent // tokens; all 0: the host does not count, or its counts cannot be true
+	Warning  string    // what the person should know of how the model was asked; empty: nothing
 }
 
 // Why replies end.
