@@ -50,6 +50,7 @@ var layers = []struct {
 	{"internal/frontmatter", []string{"github.com/goccy/go-yaml"}},
 	{"internal/uritemplate", nil},
 	{"internal/pattern", nil},
+	{"internal/search", nil},
 	{"internal/spelling", nil},
 	{"internal/reminder", nil},
 	{"internal/subject", nil},
@@ -72,7 +73,7 @@ var layers = []struct {
 	{"mcpclient/oauth", []string{"internal", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/excerpt", "internal/backoff", "internal/guard", "internal/parallel", "internal/price", "internal/reminder", "internal/schema/gotype", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/agenttest", []string{"internal/reminder", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/compact", []string{"internal/price", "agent/convert", "agent/run", "github.com/tmc/langchaingo"}},

@@ -31,7 +31,7 @@ const (
 		"at":{"oneOf":[{"type":"object","properties":{"kind":{"const":"x"},"v":{"type":"integer"}},"required":["kind","v"]},
 			{"type":"object","properties":{"kind":{"const":"y"},"v":{"type":"boolean"}},"required":["kind","v"]}]}},
 		"$defs":{"place":{"type":"object","properties":{"lat":{"type":"number"},"in":{"$ref":"#/$defs/place"}}}}}`
-	search  = `{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}`
+	queried = `{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}`
 	number  = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	several = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`
 	nothing = `{"type":"object"}`
@@ -41,16 +41,16 @@ const (
 
 func TestArguments(t *testing.T) {
 	tests := []struct{ name, schema, input, want string }{
-		{"object", search, `{"query":"x"}`, `{"query":"x"}`},
-		{"white space", search, "\ufeff\n {\"query\": \"x\"} \n", `{"query":"x"}`},
+		{"object", queried, `{"query":"x"}`, `{"query":"x"}`},
+		{"white space", queried, "\ufeff\n {\"query\": \"x\"} \n", `{"query":"x"}`},
 		{"empty", nothing, ``, `{}`},
 		{"blank", nothing, " \n", `{}`},
 		{"null", nothing, `null`, `{}`},
 		{"none in words", nothing, `None`, `{}`},
 		{"not applicable", nothing, `"N/A"`, `{}`},
 		{"exact digits", `{"properties":{"n":{"type":"number"}}}`, `{"n":12345678901234567890.10}`, `{"n":12345678901234567890.10}`},
-		{"no HTML escapes", search, `{"query":"a<b>&"}`, `{"query":"a<b>&"}`},
-		{"last duplicate", search, `{"query":"x","query":"y"}`, `{"query":"y"}`},
+		{"no HTML escapes", queried, `{"query":"a<b>&"}`, `{"query":"a<b>&"}`},
+		{"last duplicate", queried, `{"query":"x","query":"y"}`, `{"query":"y"}`},
 
 		{"wrapped object", weather, `{"__arg1":{"city":"Rome"}}`, `{"city":"Rome"}`},
 		{"wrapped JSON", weather, `{"__arg1":"{\"city\":\"Rome\"}"}`, `{"city":"Rome"}`},
@@ -59,10 +59,10 @@ func TestArguments(t *testing.T) {
 		{"wrapped value", weather, `{"__arg1":"Rome"}`, `{"city":"Rome"}`},
 		{"wrapped number", number, `{"__arg1":3}`, `{"n":3}`},
 		{"wrapped nothing", nothing, `{"__arg1":""}`, `{}`},
-		{"wrapped empty value", search, `{"__arg1":""}`, `{"query":""}`},
-		{"wrapped text with a tail", search, `{"__arg1":"a\nThought: b"}`, `{"query":"a\nThought: b"}`},
+		{"wrapped empty value", queried, `{"__arg1":""}`, `{"query":""}`},
+		{"wrapped text with a tail", queried, `{"__arg1":"a\nThought: b"}`, `{"query":"a\nThought: b"}`},
 		{"a parameter of that name", `{"properties":{"__arg1":{"type":"string"}}}`, `{"__arg1":"{}"}`, `{"__arg1":"{}"}`},
-		{"JSON that is meant as text", search, `{"__arg1":"{\"a\":1}"}`, `{"query":"{\"a\":1}"}`},
+		{"JSON that is meant as text", queried, `{"__arg1":"{\"a\":1}"}`, `{"query":"{\"a\":1}"}`},
 
 		{"one property for all", choice, `{"input":{"a":"3"}}`, `{"a":3}`},
 		{"one property for all, as JSON", choice, `{"input":"{\"b\":\"x\"}"}`, `{"b":"x"}`},
@@ -79,24 +79,24 @@ func TestArguments(t *testing.T) {
 		{"an object where names and values may be", free, `{"o":{"key":"a"}}`, `{"o":{"key":"a"}}`},
 		{"names and values where a list may be", free, `{"l":[{"key":"a"}]}`, `{"l":[{"key":"a"}]}`},
 
-		{"fence", search, "```json\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
-		{"fence without language", search, "```\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
-		{"fence on one line", search, "```{\"query\":\"x\"}```", `{"query":"x"}`},
-		{"fence without end", search, "```json\n{\"query\":\"x\"}", `{"query":"x"}`},
-		{"fence and tail", search, "```json\n{\"query\":\"x\"}\n```\nObservation: 3\nThought: done", `{"query":"x"}`},
-		{"fence around text", search, "```\nsome text\n```", `{"query":"some text"}`},
-		{"tail", search, "{\"query\":\"x\"}\nObservation: 3", `{"query":"x"}`},
-		{"tail on the line", search, `{"query":"x"} Observation: 3`, `{"query":"x"}`},
-		{"text and tail", search, "some text\nObservation: 3\nThought: I", `{"query":"some text"}`},
+		{"fence", queried, "```json\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
+		{"fence without language", queried, "```\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
+		{"fence on one line", queried, "```{\"query\":\"x\"}```", `{"query":"x"}`},
+		{"fence without end", queried, "```json\n{\"query\":\"x\"}", `{"query":"x"}`},
+		{"fence and tail", queried, "```json\n{\"query\":\"x\"}\n```\nObservation: 3\nThought: done", `{"query":"x"}`},
+		{"fence around text", queried, "```\nsome text\n```", `{"query":"some text"}`},
+		{"tail", queried, "{\"query\":\"x\"}\nObservation: 3", `{"query":"x"}`},
+		{"tail on the line", queried, `{"query":"x"} Observation: 3`, `{"query":"x"}`},
+		{"text and tail", queried, "some text\nObservation: 3\nThought: I", `{"query":"some text"}`},
 
-		{"bare text", search, `some text`, `{"query":"some text"}`},
-		{"bare quoted text", search, `"some text"`, `{"query":"some text"}`},
+		{"bare text", queried, `some text`, `{"query":"some text"}`},
+		{"bare quoted text", queried, `"some text"`, `{"query":"some text"}`},
 		{"bare number", number, `3`, `{"n":3}`},
-		{"bare number as text", search, `3`, `{"query":"3"}`},
+		{"bare number as text", queried, `3`, `{"query":"3"}`},
 		{"bare value of the required one", weather, `Rome`, `{"city":"Rome"}`},
 		{"bare list", `{"properties":{"l":{"type":"array"}}}`, `[1,2]`, `{"l":[1,2]}`},
-		{"quoted object", search, `"{\"query\":\"x\"}"`, `{"query":"x"}`},
-		{"object quoted twice", search, `"\"{\\\"query\\\":\\\"x\\\"}\""`, `{"query":"x"}`},
+		{"quoted object", queried, `"{\"query\":\"x\"}"`, `{"query":"x"}`},
+		{"object quoted twice", queried, `"\"{\\\"query\\\":\\\"x\\\"}\""`, `{"query":"x"}`},
 
 		{"text to number", weather, `{"city":"Rome","days":"3"}`, `{"city":"Rome","days":3}`},
 		{"text to boolean", weather, `{"city":"Rome","metric":"True"}`, `{"city":"Rome","metric":true}`},
@@ -130,9 +130,9 @@ func TestArguments(t *testing.T) {
 
 func TestArgumentsRefused(t *testing.T) {
 	tests := []struct{ name, schema, input, path, want string }{
-		{"half an object", search, `{"query":"x"`, "", "not valid JSON: it ends too early"},
-		{"half an object in a fence", search, "```json\n{\"query\":\n```", "", "not valid JSON"},
-		{"two objects", search, `{"query":"x"}{"query":"y"}`, "", "more text after the value"},
+		{"half an object", queried, `{"query":"x"`, "", "not valid JSON: it ends too early"},
+		{"half an object in a fence", queried, "```json\n{\"query\":\n```", "", "not valid JSON"},
+		{"two objects", queried, `{"query":"x"}{"query":"y"}`, "", "more text after the value"},
 		{"text for several", several, `some text`, "", `want a JSON object with the properties "a", "b", got the text "some text"`},
 		{"missing", several, `{"a":"x"}`, "", `missing required property "b"`},
 		{"wrapped, unusable", several, `{"__arg1":"x"}`, "", `missing required properties "a", "b"`},
@@ -144,8 +144,8 @@ func TestArgumentsRefused(t *testing.T) {
 		{"null for a required one", weather, `{"city":null}`, "/city", `want string, got null`},
 		{"inside a list", weather, `{"city":"Rome","tags":["a",{}]}`, "/tags/1", `want string, got object of 0`},
 		{"text for none", nothing, `please`, "", "want a JSON object with no properties"},
-		{"too deep", search, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "", "nested deeper"},
-		{"too large", search, `{"query":"` + strings.Repeat("x", 4<<20) + `"}`, "", "want at most 4194304"},
+		{"too deep", queried, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "", "nested deeper"},
+		{"too large", queried, `{"query":"` + strings.Repeat("x", 4<<20) + `"}`, "", "want at most 4194304"},
 		{"too many digits", number, `{"n":` + strings.Repeat("9", 2000) + `}`, "", "digits"},
 	}
 	for _, tt := range tests {
@@ -175,7 +175,7 @@ func TestRepairByPatternProperties(t *testing.T) {
 
 func FuzzArguments(f *testing.F) {
 	tools := []*Tool{}
-	for _, s := range []string{weather, search, number, several, nothing} {
+	for _, s := range []string{weather, queried, number, several, nothing} {
 		tools = append(tools, toolWith(f, s))
 	}
 	for _, seed := range []string{

@@ -2,8 +2,11 @@ package adapter
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/search"
 )
 
 // Catalog is what a model is offered at one time: tools, their names, and their
@@ -19,6 +22,9 @@ type Catalog struct {
 
 	parallelism int // of one Dispatch
 	maxResult   int // bytes of a text that is about no tool
+
+	indexed sync.Once // guards words, for Search
+	words   *search.Index
 }
 
 // newCatalog makes a catalog of the tools of one source.

@@ -37,7 +37,7 @@ func (s *script) Call(ctx context.Context, prompt string, opts ...llms.CallOptio
 }
 
 func TestReActAgent(t *testing.T) {
-	p := newPeer().tool("forecast", weather, echo).tool("files.read", search, echo)
+	p := newPeer().tool("forecast", weather, echo).tool("files.read", queried, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	model := &script{replies: []*llms.ContentChoice{
 		{Content: "Thought: I look.\nAction: forecast\nAction Input: ```json\n{\"city\": \"Rome\", \"days\": \"3\"}\n```\nObservation: sunny\nThought: done"},

@@ -34,8 +34,8 @@ func silent(ctx context.Context) (mcpclient.Conn, error) {
 }
 
 func TestOpen(t *testing.T) {
-	a := newPeer().tool("read", search, answer("a reads")).tool("a.only", object, echo)
-	b := newPeer().tool("read", search, answer("b reads"))
+	a := newPeer().tool("read", queried, answer("a reads")).tool("a.only", object, echo)
+	b := newPeer().tool("read", queried, answer("b reads"))
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
 
 	var names []string

@@ -45,7 +45,7 @@ func TestPins(t *testing.T) {
 		t.Fatalf("got %v, want the fingerprints of both tools", pins)
 	}
 	changed := func() Server {
-		p := newPeer().tool("a", search, echo).tool("b", object, echo).tool("c", object, echo)
+		p := newPeer().tool("a", queried, echo).tool("b", object, echo).tool("c", object, echo)
 		return Server{Name: "p", Transport: p.transport(t), Pins: pins}
 	}
 	ts := open(t, nil, changed())
@@ -83,13 +83,13 @@ func TestPins(t *testing.T) {
 func TestPinAtFirstUse(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
 	ts := open(t, &Options{Pin: true}, Server{Name: "p", Transport: p.transport(t)})
-	for _, schema := range []string{search, object} {
+	for _, schema := range []string{queried, object} {
 		p.tool("a", schema, echo)
 		if err := ts.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"a", "b"}
-		if schema == search {
+		if schema == queried {
 			want = []string{"b"}
 		}
 		if diff := cmp.Diff(toolNamesOf(ts), want); diff != "" {

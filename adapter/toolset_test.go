@@ -110,7 +110,7 @@ func TestRefreshOnDemand(t *testing.T) {
 	ts := open(t, &Options{OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "p", Transport: p.transport(t)})
 	before, _ := ts.Catalog(Plain).Lookup("a")
 	p.RemoveTools("b")
-	p.tool("c", search, echo).tool("d", object, echo)
+	p.tool("c", queried, echo).tool("d", object, echo)
 	if err := ts.Refresh(t.Context(), "p"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,71 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/search"
+)
+
+// groupsKey is where a tool names the groups that it belongs to.
+const groupsKey = "io.modelcontextprotocol/groups"
+
+// Search returns the tools of the catalog that the words of a query fit best, the best first: at most limit. It looks
+// at their names, titles, descriptions, parameters, servers and groups, and takes a mistyped word for one that differs
+// by a letter. Of a query 64 words count, of a tool's text 400. Equal tools keep the order of the catalog. The first
+// call makes an index.
+func (c *Catalog) Search(query string, limit int) []*Tool {
+	c.indexed.Do(func() { c.words = search.New(docsOf(c.tools)) })
+	found := c.words.Search(query, limit)
+	out := make([]*Tool, len(found))
+	for i, n := range found {
+		out[i] = c.tools[n]
+	}
+	return out
+}
+
+func docsOf(tools []*Tool) []search.Doc {
+	docs := make([]search.Doc, len(tools))
+	for i, t := range tools {
+		title := t.def.Title
+		if title == "" && t.def.Annotations != nil {
+			title = t.def.Annotations.Title
+		}
+		docs[i] = search.Doc{
+			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramsOf(t.def.InputSchema),
+			Server: t.policy.label + "\n" + strings.Join(stringsIn(jsonrpc.Lookup(t.def.Meta, groupsKey)), "\n"),
+		}
+	}
+	return docs
+}
+
+// paramsOf are the names and descriptions of an object's properties.
+func paramsOf(schema json.RawMessage) string {
+	var b strings.Builder
+	_ = jsonrpc.Members(jsonrpc.Lookup(schema, "properties"), func(key, value []byte) {
+		b.Write(key)
+		b.WriteByte(' ')
+		if text, ok := jsonrpc.OptionalString(jsonrpc.Lookup(value, "description")); ok {
+			b.WriteString(text)
+		}
+		b.WriteByte('\n')
+	})
+	return b.String()
+}
+
+// stringsIn are the strings in a value that is a string, or a list of strings or of objects with a name or a title.
+func stringsIn(raw json.RawMessage) (out []string) {
+	var groups []json.RawMessage
+	if json.Unmarshal(raw, &groups) != nil {
+		groups = []json.RawMessage{raw}
+	}
+	for _, g := range groups {
+		for _, raw := range []json.RawMessage{g, jsonrpc.Lookup(g, "name"), jsonrpc.Lookup(g, "title")} {
+			if text, ok := jsonrpc.String(raw); ok {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"readFile, read_file and HTTPServer2":     "read fil read fil http serv 2",
+		"The files that you are listing":          "fil list",
+		"Running runs of a runner; studies study": "run run run studi studi",
+		"the classes of buses process status":     "class bus process status",
+		"使用必应搜索":                                  "使用 用必 必应 应搜 搜索",
+		"x":                                       "x",
+		strings.Repeat("a1", 30):                  strings.TrimSpace(strings.Repeat("1 ", 30)),
+		strings.Repeat("z", 50):                   "",
+	} {
+		var got []string
+		words(text, 1000, func(s string) { got = append(got, s) })
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: got %q, want %q", text, strings.Join(got, " "), want)
+		}
+	}
+}
+
+var docs = []Doc{
+	{Name: "send_email", Description: "Sends a message to a person.", Params: "recipient subject", Server: "mail"},
+	{Name: "read_file", Description: "Reads the content of a file.", Params: "path of the file", Server: "files"},
+	{Name: "write_file", Description: "Writes a file.", Params: "path content", Server: "files"},
+	{Name: "search", Title: "Search the web", Description: "Finds pages.", Server: "web"},
+	{Name: "echo", Description: "Returns the message.", Server: "everything"},
+}
+
+func TestSearch(t *testing.T) {
+	x := New(docs)
+	for query, want := range map[string][]int{
+		"read the contents of a file": {1, 2},
+		"Emails":                      {0},
+		"web pages":                   {3},
+		"serach":                      {3},    // swapped
+		"messaeg":                     {4, 0}, // the text of echo is shorter
+		"mail":                        {0},
+		"nothing of that":             {},
+		"":                            {},
+	} {
+		if diff := cmp.Diff(want, append([]int{}, x.Search(query, 2)...)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", query, diff)
+		}
+	}
+	if got := x.Search("file", -1); len(got) != 0 {
+		t.Errorf("got %v for a negative limit", got)
+	}
+	if got := New(nil).Search("file", 3); len(got) != 0 {
+		t.Errorf("got %v of no docs", got)
+	}
+}
+
+// TestTies holds that equal docs keep their order.
+func TestTies(t *testing.T) {
+	same := make([]Doc, 50)
+	for i := range same {
+		same[i] = Doc{Name: "get", Description: "Gets a thing."}
+	}
+	got := New(same).Search("get a thing", 50)
+	if !slices.IsSorted(got) || len(got) != 50 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	if diff := cmp.Diff([]int{2, 1, 9}, Merge(3, []int{1, 2, 3}, []int{2, 9})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	f.Add("read_file", "Reads a file.", "reaad files")
+	f.Add("\xff", "使用", "用\x00")
+	f.Fuzz(func(t *testing.T, name, text, query string) {
+		x := New([]Doc{{Name: name, Description: text}, docs[1]})
+		if got := x.Search(query, 1); len(got) > 1 {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+// many makes docs of words by a law of large vocabularies: few words are in many docs.
+func many(n int) (out []Doc) {
+	r := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(r, 1.1, 5, 20_000)
+	text := func(n int) string {
+		var b strings.Builder
+		for range n {
+			fmt.Fprintf(&b, "word%c%c%c%d ", 'a'+rune(zipf.Uint64()%26), 'a'+rune(zipf.Uint64()/26%26), 'a'+rune(zipf.Uint64()/676%26), zipf.Uint64()%10)
+		}
+		return b.String()
+	}
+	for range n {
+		out = append(out, Doc{Name: text(2), Description: text(40), Params: text(30), Server: text(2)})
+	}
+	return out
+}
+
+func BenchmarkSearch(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		x := New(many(n))
+		query := many(1)[0].Description
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				x.Search(query[:60], 5)
+			}
+		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	all := many(10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		New(all)
+	}
+}
