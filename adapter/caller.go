@@ -14,8 +14,8 @@ type Caller struct {
 	// every call. Trust and remembered decisions come before it.
 	Approve func(next ApproveFunc) ApproveFunc
 
-	// Elicit answers what a server asks a person during a call, instead of next,
-	// the handler of the connection.
+	// Elicit answers what a server asks a person during a call, instead of next, the handler
+	// that the host gave the connection; nil if it gave none.
 	Elicit func(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error)
 
 	// CreateMessage answers what a server asks a model during a call, instead of

@@ -78,7 +78,8 @@ func withSource(ctx context.Context, server string) context.Context {
 }
 
 // WithSource returns options for a connection to a server: their handlers get
-// the source of a request, and the [Caller] of the tool call takes part. The toolset uses it
+// the source of a request, and the [Caller] of the tool call takes part. Without an Elicitation
+// handler, servers may ask in calls that have a caller. The toolset uses it
 // for its own connections. A host uses it for a [Server.Client] of its own, with the
 // name that the [Server] has.
 func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
@@ -102,16 +103,33 @@ func withSourceOf(opts *mcpclient.Options, server string, question func(context.
 			return h.CreateMessage(ctx, params)
 		})
 	}
-	if h := out.Elicitation; h != nil {
-		out.Elicitation = mcp.WrapElicitation(h, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
-			ctx = withSource(ctx, server)
-			answered := question(ctx)
-			defer func() { answered(err) }()
-			if c := callerFrom(ctx); c.Elicit != nil {
-				return c.Elicit(ctx, params, h)
-			}
-			return h.Elicit(ctx, params)
-		})
+	next := out.Elicitation
+	handler := next
+	if next == nil {
+		handler = onlyCallers{}
 	}
+	out.Elicitation = mcp.WrapElicitation(handler, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
+		ctx = withSource(ctx, server)
+		answered := question(ctx)
+		defer func() { answered(err) }()
+		if c := callerFrom(ctx); c.Elicit != nil {
+			return c.Elicit(ctx, params, next)
+		}
+		return handler.Elicit(ctx, params)
+	})
 	return &out
 }
+
+// onlyCallers is the handler of connections for which the host has none: callers answer.
+type onlyCallers struct{}
+
+func (onlyCallers) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{Form: true, URL: true}
+}
+
+func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return nil, ErrNotAsked
+}
+
+// ErrNotAsked is what a server gets instead of an answer in the name of a person who was not asked.
+var ErrNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: it is not known in which conversation, or there is no way to ask now"}

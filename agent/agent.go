@@ -38,15 +38,11 @@
 // Approvals, and what servers ask a person during a call, are questions of the run
 // ([run.Ask]). The person at hand answers them, [Options.Answer]; without one the run waits:
 // its events end with [Suspended], and [Agent.Resume] goes on with the answers, in any
-// process. Servers may ask if their clients leave it to runs:
+// process. What servers ask comes here, too, unless the host has given their clients an Elicitation
+// handler.
 //
-//	adapter.Options{Client: &mcpclient.Options{
-//		Elicitation: agent.OnlyInRuns(), // or a handler of the host
-//		Sampling:    sampler,
-//	}}
-//
-// A question outside of a run goes to the handler alone, and so does one of a server that
-// several runs use at the same time, if it cannot be known which run is asked.
+// A question outside of a run, or of a server that several runs use at the same time if it cannot be known
+// which run is asked, gets an error: nothing is said in the name of a person who was not asked.
 package agent
 
 import (

@@ -141,8 +141,8 @@ func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 }
 
 // noForms is the advice for a server that may not ask.
-const noForms = "it asks the user, and its client has no handler for that: set Elicitation of mcpclient.Options, " +
-	"to agent.OnlyInRuns() for questions that come to Options.Answer"
+const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithSource, " +
+	"for questions that come to Options.Answer, or set Elicitation of mcpclient.Options"
 
 // adviceOf is what the host can do about a call that failed because its server could not ask, ""
 // if that is not known.

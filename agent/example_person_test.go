@@ -87,9 +87,7 @@ func ExampleAsk_accept() {
 		return &answer, err
 	}
 
-	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
-	}))
+	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))
 	defer toolset.Close()
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}, Answer: fillIn}))
 	result := must(a.Run(ctx, agent.Text("Book a table.")))
@@ -106,9 +104,7 @@ func ExampleLegacyQuestions() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "book", `{}`)), says("See you."))
 	store := run.NewMemory()
-	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
-	}))
+	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))
 	defer toolset.Close()
 
 	a := must(agent.New(model, &agent.Options{

@@ -105,13 +105,11 @@ func ExampleAgent_Events() {
 	// 4 messages
 }
 
-func ExampleOnlyInRuns() {
+func ExampleOptions_answer() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "forecast", `{}`)), says("Take sunglasses."))
 
-	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
-	}))
+	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, nil))
 	defer toolset.Close()
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,26 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// OnlyInRuns is a handler for [mcpclient.Options] of a host that answers questions
-// in runs and no other way, see [Options.Answer]: it declares the modes, forms if none is
-// named. A server that asks outside of a run, or does not say in which of several, gets an error:
-// nothing is said in the name of a person who was not asked.
-func OnlyInRuns(modes ...string) mcp.ElicitationHandler {
-	return onlyInRuns{mcp.ElicitationCapability{
-		Form: len(modes) == 0 || slices.Contains(modes, mcp.ElicitForm),
-		URL:  slices.Contains(modes, mcp.ElicitURL),
-	}}
-}
-
-type onlyInRuns struct{ capability mcp.ElicitationCapability }
-
-func (h onlyInRuns) ElicitationCapability() mcp.ElicitationCapability { return h.capability }
-
-// Elicit refuses.
-func (onlyInRuns) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return nil, &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: it is not known in which conversation, or there is no way to ask now"}
-}
 
 // depthKey is the key of the number of runs around a context.
 type depthKey struct{}
@@ -66,20 +45,19 @@ func (w *work) unanswered(server string, _ error) {
 	w.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
 }
 
-// elicit brings a server's question into the run. If the client leaves questions to
-// runs, a modern server's question ends the call and comes back as a question of the
+// elicit brings a server's question into the run. If the host has no handler for them, a modern server's question ends the call and comes back as a question of the
 // run. A legacy server waits for its answer, and so does a server that a handler has
 // called, see [LegacyQuestions]. If a legacy server's error asks for a visit, the client waits.
 func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	q := &Question{Params: params}
 	q.Server, q.Call = asker(ctx)
-	_, ours := next.(onlyInRuns)
+	ours := next == nil
 	if origin, _ := mcp.OriginFrom(ctx); ours && origin.Key != "" && q.Call != nil {
 		return nil, mcp.ErrAnswerLater
 	}
 	ctx, leave, ok := w.visits.enter(ctx)
 	if !ok {
-		return next.Elicit(ctx, params)
+		return hostAnswer(ctx, params, next)
 	}
 	defer leave()
 	if !w.show(&ElicitationStart{Question: q}) {
@@ -92,7 +70,7 @@ func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.El
 			result, err = w.inOpenCall(ctx, q)
 		}
 		if result == nil && err == nil {
-			result, err = next.Elicit(ctx, params)
+			result, err = hostAnswer(ctx, params, next)
 		}
 		if result != nil && err == nil {
 			result, err = params.Complete(result)
@@ -104,6 +82,14 @@ func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.El
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	return result, forServer(err)
+}
+
+// hostAnswer is the answer of the host's handler, if it has one.
+func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+	if next == nil {
+		return nil, adapter.ErrNotAsked
+	}
+	return next.Elicit(ctx, params)
 }
 
 // askOf makes a question that a server asks in an open call.

@@ -61,7 +61,7 @@ func TestElicitation(t *testing.T) {
 		want   []string
 	}{
 		"person at hand": {
-			agent.OnlyInRuns(), atHand("Ann"),
+			nil, atHand("Ann"),
 			[]string{"box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann"},
 		},
 		"handler": {
@@ -89,7 +89,7 @@ func TestElicitationWithoutAPerson(t *testing.T) {
 		eras[0]: {"box asks in ask: who are you?", "box was answered: server error -32603: " + unasked, "turn 1: tool ask (1) ends: " + strings.Replace(failed(unasked), "calling", `multi-round-trip: fulfilling input request "name": calling`, 1)},
 		eras[1]: {"waits for 1 answers"},
 	} {
-		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}})
+		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
 		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, nil)
 		diff(t, revision, happenings(t, a, isQuestion), want)
 	}
@@ -106,7 +106,7 @@ func TestElicitationByError(t *testing.T) {
 		return text("signed"), nil
 	})
 	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{
-		Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns(mcp.ElicitURL),
+		Protocol: mcpclient.Protocol{Revision: eras[0]},
 		Timeouts: mcpclient.Timeouts{ElicitationDone: -1},
 	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
@@ -142,7 +142,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 					time.Sleep(time.Second) // until both calls are here
 					return ask(ctx, r)
 				})
-				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}},
+				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
 					adapter.Server{Name: "box", Transport: s.connect(t)})
 				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 				a := withTools(t, model, toolset, &agent.Options{Answer: atHand("Ann"), ParallelWrites: true})
@@ -186,7 +186,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 	toolset = openAll(t, &adapter.Options{
 		Prefix: adapter.PrefixAlways,
-		Client: &mcpclient.Options{Sampling: poet, Elicitation: agent.OnlyInRuns()},
+		Client: &mcpclient.Options{Sampling: poet},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
@@ -240,7 +240,7 @@ func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.A
 			return text(result.Action), nil
 		})
 	}
-	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}, Elicitation: agent.OnlyInRuns()}
+	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asked := 0
 	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
@@ -264,17 +264,17 @@ func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.A
 func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 	for _, test := range []struct {
 		era, tool string
-		handler   mcp.ElicitationHandler
+		own       bool // the connection is the host's
 		want      []string
 	}{
-		{eras[0], "elicit", agent.OnlyInRuns(), nil},
-		{eras[0], "elicit", nil, []string{"agent.OnlyInRuns()"}},
-		{eras[0], "ask", nil, []string{"agent.OnlyInRuns()"}},
-		{eras[1], "elicit", agent.OnlyInRuns(), []string{"adapter.Server.Revision"}},
-		{eras[1], "ask", agent.OnlyInRuns(), nil},
-		{eras[1], "ask", nil, []string{"agent.OnlyInRuns()"}},
+		{eras[0], "elicit", false, nil},
+		{eras[0], "elicit", true, []string{"adapter.WithSource"}},
+		{eras[0], "ask", true, []string{"adapter.WithSource"}},
+		{eras[1], "elicit", false, []string{"adapter.Server.Revision"}},
+		{eras[1], "ask", false, nil},
+		{eras[1], "ask", true, []string{"adapter.WithSource"}},
 	} {
-		t.Run(fmt.Sprintf("%s by %s, handler %t", test.era, test.tool, test.handler != nil), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s by %s, own %t", test.era, test.tool, test.own), func(t *testing.T) {
 			s := newServer()
 			s.addTool("elicit", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				result, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
@@ -287,8 +287,17 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 				}
 				return text(result.Action), nil
 			})
-			client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: test.era}, Elicitation: test.handler}
-			toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+			o := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: test.era}}
+			server := adapter.Server{Name: "box", Transport: s.connect(t)}
+			if test.own {
+				client, err := mcpclient.Connect(t.Context(), server.Transport, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				server.Transport, server.Client = nil, client
+			}
+			toolset := openAll(t, &adapter.Options{Client: o}, server)
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
 			var got []string
 			for event, err := range a.Events(t.Context(), human("go")) {
@@ -333,7 +342,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}})
+					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
 					returned := false
 					slow := func(ctx context.Context, _ *run.Ask) (*run.Answer, error) {
 						<-ctx.Done()
@@ -373,7 +382,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			<-asking
 			return text("never mind"), nil
 		})
-		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns()}},
+		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
 		patient := func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 			close(asking)
@@ -397,26 +406,9 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 	})
 }
 
-// Modes are declared as the host names them.
-func TestOnlyInRuns(t *testing.T) {
-	for _, test := range []struct {
-		modes []string
-		want  mcp.ElicitationCapability
-	}{
-		{nil, mcp.ElicitationCapability{Form: true}},
-		{[]string{mcp.ElicitURL}, mcp.ElicitationCapability{URL: true}},
-		{[]string{mcp.ElicitForm, mcp.ElicitURL}, mcp.ElicitationCapability{Form: true, URL: true}},
-	} {
-		if got := mcp.ElicitationCapabilityOf(agent.OnlyInRuns(test.modes...)); got != test.want {
-			t.Errorf("%v: got %+v, want %+v", test.modes, got, test.want)
-		}
-	}
-}
-
 // A connection of the host's own brings its questions into the run as well.
 func TestElicitationOverAClientOfTheHost(t *testing.T) {
-	eachClient := mcpclient.Options{Elicitation: agent.OnlyInRuns()}
-	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithSource(&eachClient, "box"))
+	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithSource(nil, "box"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +451,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 				s.addTool("two", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 					return &sdk.CallToolResult{InputRequests: round}, nil
 				})
-				client := &mcpclient.Options{Sampling: writes, Elicitation: agent.OnlyInRuns(), Protocol: mcpclient.Protocol{Revision: eras[1]}}
+				client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
 				toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Answer: person})
 				if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // hostile is a run among hostile tools, servers, models and stores.
@@ -234,7 +233,7 @@ func (h *hostile) agent(t *testing.T, model *script, opts agent.Options) *agent.
 		h.tool = gives(text("ok"))
 	}
 	s.addTool("x", h.tool)
-	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}}, adapter.Server{Name: "box", Transport: s.connect(t)})
+	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 	return withTools(t, model, toolset, &opts)
 }
 

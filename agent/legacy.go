@@ -14,8 +14,7 @@ import (
 )
 
 // LegacyQuestions say what becomes of a question that a server of the legacy era, up to
-// revision 2025-11-25, asks in an open call, if its client leaves questions to runs
-// ([OnlyInRuns]). Such a question ends with its call, and so with the process.
+// revision 2025-11-25, asks in an open call, if its client has no Elicitation handler. Such a question ends with its call, and so with the process.
 //
 // A turn takes as many of them as Limits.Asks allows to be open. Beyond it the run fails.
 type LegacyQuestions struct {

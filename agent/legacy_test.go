@@ -48,7 +48,7 @@ func legacyProcess(t *testing.T, store run.Store, model *script, opts agent.Opti
 		}
 		return text(strings.Join(said, ", ")), nil
 	})
-	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns()}
+	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	opts.Store = store
 	return withTools(t, model, toolset, &opts), calls
@@ -298,7 +298,7 @@ func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 			<-asking
 			return text("never mind"), nil
 		})
-		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns()}
+		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
 		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Store: run.NewMemory(), ParallelWrites: true})
@@ -327,7 +327,7 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		answers := make(chan string, 1)
 		host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { askOverHTTP(w, r, answers) }))
 		defer host.Close()
-		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns()}
+		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
 		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
 		store := run.NewMemory()
 		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Store: store}))

@@ -217,7 +217,7 @@ func (l *life) open(ctx context.Context) (*adapter.Toolset, error) {
 		{Name: "keyed", Transport: &mcpclient.HTTP{URL: l.URL + "/keyed"}, Idempotency: keys},
 		{Name: "locked", Transport: &mcpclient.HTTP{URL: l.URL + "/locked", Client: &http.Client{Transport: locked{}}}, Idempotency: keys},
 		{Name: "legacy", Transport: &mcpclient.HTTP{URL: l.URL + "/legacy"}, Idempotency: keys},
-	}, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL), Sampling: poet}})
+	}, &adapter.Options{Client: &mcpclient.Options{Sampling: poet}})
 }
 
 // newAgent makes an agent with others, one for each feature.

@@ -76,8 +76,8 @@ type Options struct {
 	Approve adapter.ApproveFunc
 
 	// Answer is the person at hand: it answers the questions of a run, see [run.Ask],
-	// some of them at the same time. Servers ask if their client's Elicitation handler is
-	// [OnlyInRuns]. If it returns no answer and no error, or is nil, the run waits until
+	// some of them at the same time. What servers ask comes here,
+	// unless the host has given their clients an Elicitation handler. If it returns no answer and no error, or is nil, the run waits until
 	// the answer comes by [Agent.Resume]. An error, or an answer that does not fit its question,
 	// ends the run. The context ends once the question is settled in another way.
 	//

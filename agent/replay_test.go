@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // replayable are the types of events that have a record.
@@ -105,7 +104,7 @@ func TestReplay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := run.NewMemory()
-			toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+			toolset, _ := open(t, nil)
 			helper := withTools(t, play(asks), toolset, &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("small")}})
 			tt.opts.Store, tt.opts.Tools, tt.opts.Stream = store, []adapter.Source{toolset}, agent.StreamAlways
 			a := boss(t, play(tt.model...), sub(t, helper, tt.make), tt.opts)

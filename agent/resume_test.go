@@ -17,13 +17,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // process is an agent with a toolset of its own, as another process would have it.
 func process(t *testing.T, store run.Store, model *script, opts agent.Options) (*agent.Agent, *server) {
 	t.Helper()
-	toolset, s := open(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+	toolset, s := open(t, nil)
 	opts.Store = store
 	return withTools(t, model, toolset, &opts), s
 }

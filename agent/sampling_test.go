@@ -48,7 +48,7 @@ func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &mcpclient.Options{Sampling: sampler, Elicitation: agent.OnlyInRuns(), Protocol: mcpclient.Protocol{Revision: revision}}
+	client := &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}
 	toolset, _ := open(t, &adapter.Options{Client: client})
 	return withTools(t, model, toolset, &opts)
 }

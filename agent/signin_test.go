@@ -72,7 +72,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // process is an agent with a connection of its own, as another process would have it.
 func (g *gate) process(t *testing.T, revision string, model *script, opts agent.Options) *agent.Agent {
 	t.Helper()
-	client := &mcpclient.Options{Elicitation: agent.OnlyInRuns(), Protocol: mcpclient.Protocol{Revision: revision}}
+	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 	transport := &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "drive", Transport: transport})
 	return withTools(t, model, toolset, &opts)

@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // boss is an agent with a sub-agent named "helper".
@@ -76,7 +75,7 @@ func TestSubAgentWithoutAName(t *testing.T) {
 func TestSubAgentAsks(t *testing.T) {
 	store := run.NewMemory()
 	build := func(bossModel, helperModel *script) *agent.Agent {
-		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+		toolset, _ := open(t, nil)
 		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.Sub), agent.Options{Store: store})
 	}
 	asking := uses(toolCall("1", "ask", `{}`))
@@ -268,7 +267,7 @@ func TestHandoffWithOutput(t *testing.T) {
 	store := run.NewMemory()
 	ask, answers := uses(toolCall("q", "ask", `{}`)), uses(toolCall("a", "final_answer", `{"city":"Oslo","degree":7}`))
 	start := func(model *script) *agent.Agent {
-		toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+		toolset, _ := open(t, nil)
 		helper := withTools(t, model, toolset, nil)
 		return boss(t, play(uses(toolCall("1", "helper", `{"task":"x"}`))), sub(t, helper, agent.Handoff), agent.Options{Store: store})
 	}

@@ -84,7 +84,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 // registers begins the run in this program. Its server asks for a form.
 func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 	t.Helper()
-	toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}},
+	toolset := openAll(t, nil,
 		adapter.Server{Name: "office", Transport: &mcpclient.HTTP{URL: url}})
 	type name struct {
 		Name string `json:"name"`

@@ -101,7 +101,7 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 		}
 		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	client := &mcpclient.Options{Elicitation: agent.OnlyInRuns(), Sampling: sampler}
+	client := &mcpclient.Options{Sampling: sampler}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "shop", Transport: transport})
 	return withTools(t, model, toolset, &opts)
 }

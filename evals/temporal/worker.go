@@ -128,7 +128,7 @@ func (o *options) agent(ctx context.Context, kind string, store run.Store) (*age
 	if kind == "keys" {
 		server.Idempotency = adapter.KeyInMeta(adapter.KeyMeta)
 	}
-	tools, err := adapter.Open(ctx, []adapter.Server{server}, &adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+	tools, err := adapter.Open(ctx, []adapter.Server{server}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	}
 	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
 		Start:  adapter.StartAvailable,
-		Client: &mcpclient.Options{Sampling: lent, Elicitation: agent.OnlyInRuns()},
+		Client: &mcpclient.Options{Sampling: lent},
 	})
 	if err != nil {
 		return "", err

@@ -60,7 +60,7 @@ func openTools(ctx context.Context, file string, processes int, logger *slog.Log
 		return nil, nil, err
 	}
 	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
-		Start: adapter.StartAvailable, User: userOf, Logger: logger, Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(), Logger: logger},
+		Start: adapter.StartAvailable, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger},
 	})
 	if err != nil {
 		end()

@@ -32,7 +32,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -212,7 +211,7 @@ func toolOptions(o *options, endpoint openai.ClientConfig, model string, prices 
 		return nil, err
 	}
 	return &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL), Sampling: sampler, Logger: o.logger},
+		Client: &mcpclient.Options{Sampling: sampler, Logger: o.logger},
 		User:   talk.User, Logger: o.logger,
 	}, nil
 }

@@ -43,7 +43,7 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 		return "", err
 	}
 	toolset, err := adapter.Open(ctx, []adapter.Server{{Name: "office", Transport: &mcpclient.HTTP{URL: server}}},
-		&adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()}})
+		nil)
 	if err != nil {
 		return "", err
 	}

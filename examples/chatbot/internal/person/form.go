@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/answers"
@@ -21,7 +20,7 @@ import (
 // questions to runs, which keep them, and put them to Answer.
 func (p *Person) Elicitation() mcp.ElicitationHandler {
 	if p.screen.Attended() {
-		return agent.OnlyInRuns(mcp.ElicitForm, mcp.ElicitURL)
+		return nil
 	}
 	return p
 }

@@ -8,11 +8,9 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -101,7 +99,7 @@ func asking(t *testing.T) adapter.Source {
 		return answer.Action + " " + string(content), err
 	}}}}
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "desk", Transport: server, Trust: adapter.TrustHints}},
-		&adapter.Options{Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns(mcp.ElicitForm)}})
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
