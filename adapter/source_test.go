@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 
@@ -194,7 +195,11 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	if mcp.ElicitationCapabilityOf(plain.Elicitation) != (mcp.ElicitationCapability{Form: true}) {
 		t.Error("got no forms, want them by default")
 	}
-	if none := WithSource(nil, "s"); none.Sampling != nil || none.Elicitation != nil {
-		t.Error("got handlers from nothing: their capabilities would be declared")
+	none := WithSource(nil, "s")
+	if none.Sampling != nil || mcp.ElicitationCapabilityOf(none.Elicitation) != (mcp.ElicitationCapability{Form: true, URL: true}) {
+		t.Error("got other handlers than one of questions, which callers answer")
+	}
+	if _, err := none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"}); !errors.Is(err, ErrNotAsked) {
+		t.Errorf("got %v without a caller, want %v", err, ErrNotAsked)
 	}
 }

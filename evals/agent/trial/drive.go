@@ -185,6 +185,7 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	}
 	if len(servers) > 0 {
 		opts := &adapter.Options{
+			Client:      &mcpclient.Options{},
 			MaxResult:   d.Task.Limits.Result,
 			IdleTimeout: -1, CallTimeout: -1, // a call that hangs is for the limit of the trial to end, and for the line to say
 			RefreshInterval: time.Millisecond, Start: adapter.StartAvailable, // and told below
