@@ -10,6 +10,7 @@ import (
 // amendment holds changes of a request's JSON that go-openai cannot express: a
 // temperature of 0, audio, empty content, fields of one host.
 type amendment struct {
+	body     []byte // replaces the whole JSON before the others; nil: nothing
 	fields   map[string]any
 	messages map[int]map[string]any // by index
 }
@@ -39,6 +40,9 @@ func (a *amendment) message(i int, key string, value any) {
 
 // apply returns the request's JSON with the amendments in it.
 func (a *amendment) apply(body []byte) ([]byte, error) {
+	if a.body != nil {
+		body = a.body
+	}
 	if len(a.fields) == 0 && len(a.messages) == 0 {
 		return body, nil
 	}

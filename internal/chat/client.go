@@ -45,6 +45,9 @@ type Options struct {
 	// MaxReply bounds an answer, in bytes. Default 32 MiB, at most 1 GiB.
 	MaxReply int64
 
+	// API forces an endpoint, [Chat] or [Responses]. Default: by the host and the model.
+	API string
+
 	// Extra are fields to add to every request, for features of a single host.
 	Extra map[string]json.RawMessage
 }
@@ -57,6 +60,7 @@ type Client struct {
 	profile Profile
 	memory  *Memory // for requests without a memory
 	extra   map[string]json.RawMessage
+	api     string
 
 	needBound sync.Map // names of the models whose requests need a bound of the reply
 
@@ -88,6 +92,9 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	if err := checkVersion(&cfg); err != nil {
 		return nil, err
 	}
+	if o.API != "" && o.API != Chat && o.API != Responses {
+		return nil, fmt.Errorf("API %q is not known; use %s or %s", excerpt.Cut(o.API), Chat, Responses)
+	}
 	if err := checkExtra(o.Extra); err != nil {
 		return nil, err
 	}
@@ -95,7 +102,7 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	base, query, _ := strings.Cut(base, "?") // go-openai would put the path behind the query
 	cfg.BaseURL = base
 	c := &Client{
-		config: cfg, query: query, http: cfg.HTTPClient, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra),
+		config: cfg, query: query, http: cfg.HTTPClient, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
 		retries:     max(0, defaulted(o.Retries, 2)),
 		retrying:    o.Retrying,
 		backoff:     backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)},
@@ -171,7 +178,7 @@ func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply,
 // ask gets a reply, with a tool call if one is required. Some hosts cannot
 // force the model; without streaming it gets a second chance.
 func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
-	d, err := c.encode(r)
+	d, err := c.encode(r, deltas != nil)
 	if err != nil {
 		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 	}
@@ -261,9 +268,14 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	cfg.HTTPClient = x
 	client := openai.NewClientWithConfig(cfg)
 	var err error
-	if deltas == nil {
+	switch {
+	case d.amend.body != nil && deltas == nil:
+		_, err = client.CreateResponse(ctx, openai.CreateResponseRequest{})
+	case d.amend.body != nil:
+		_, err = client.CreateResponseStream(ctx, openai.CreateResponseRequest{})
+	case deltas == nil:
 		_, err = client.CreateChatCompletion(ctx, d.request)
-	} else {
+	default:
 		request := d.request
 		if c.profile.StreamUsage {
 			request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
@@ -273,13 +285,17 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	if err != nil {
 		return nil, err
 	}
+	whole, assemble := x.whole, x.assemble
+	if d.amend.body != nil {
+		whole, assemble = x.wholeResponse, x.assembleResponse
+	}
 	if x.stream == nil { // some hosts do not stream
-		return x.whole(d, deltas)
+		return whole(d, deltas)
 	}
 	defer x.close()
 	idle := time.AfterFunc(c.idleTimeout, func() { cancel(errIdle) })
 	defer idle.Stop()
-	return x.assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
+	return assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
 }
 
 // explain returns the error of a failed attempt. The cause is the caller's

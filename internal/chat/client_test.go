@@ -362,7 +362,7 @@ func BenchmarkEncode(b *testing.B) {
 	r := conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.encode(r); err != nil {
+		if _, err := c.encode(r, false); err != nil {
 			b.Fatal(err)
 		}
 	}

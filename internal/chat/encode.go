@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -21,6 +22,7 @@ type draft struct {
 	stops   []string
 	must    bool   // the reply is to call a tool
 	toEnd   bool   // a stream is read to its end
+	streams bool   // the reply comes in pieces
 	sent    int    // bytes of text in the messages
 	note    string // for the person, with the reply
 
@@ -29,15 +31,31 @@ type draft struct {
 }
 
 // encode writes a request for the host.
-func (c *Client) encode(r *Request) (*draft, error) {
-	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd}
-	if c.WantsDataBack() {
+func (c *Client) encode(r *Request, streams bool) (*draft, error) {
+	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams}
+	endpoint, err := c.endpoint(r)
+	if err != nil {
+		return nil, err
+	}
+	if c.WantsDataBack() || endpoint == Responses {
 		d.conversation = newConversationHash()
 		if d.memory = r.Memory; d.memory == nil {
 			d.memory = c.memory
 		}
 	}
 	d.request.Model = r.Model
+	if checkedModel.MatchString(r.Model) { // go-openai refuses by such a name what the host may take
+		d.request.Model = "m"
+		d.amend.field("model", r.Model)
+	}
+	d.sent = textSize(r.Messages)
+	if endpoint == Responses {
+		if err := c.encodeResponses(d, r); err != nil {
+			return nil, err
+		}
+		c.addExtra(d)
+		return d, nil
+	}
 	rule := modelRule{sampling: always}
 	if c.profile.OpenAIModels {
 		rule = ruleOf(r.Model)
@@ -61,12 +79,22 @@ func (c *Client) encode(r *Request) (*draft, error) {
 	if err := c.encodeMessages(d, r, rule); err != nil {
 		return nil, err
 	}
-	d.sent = textSize(r.Messages)
+	if c.profile.Developer && r.CacheKey != "" {
+		d.amend.field("prompt_cache_key", excerpt.CutAt(r.CacheKey, maxCacheKey))
+	}
+	c.addExtra(d)
+	return d, nil
+}
+
+// addExtra adds the fields that the caller wants in each request.
+func (c *Client) addExtra(d *draft) {
 	for key, value := range c.extra {
 		d.amend.field(key, value)
 	}
-	return d, nil
 }
+
+// checkedModel matches the models that go-openai has rules for. models.go has rules of its own.
+var checkedModel = regexp.MustCompile(`^(?:o1|o3|o4|gpt-5|gpt-6)`)
 
 // textSize counts the bytes of text in a conversation, without reasoning, which not every host reads.
 func textSize(messages []Message) (n int) {
@@ -125,7 +153,7 @@ const upstreamTokens = 8192
 
 // bound bounds the reply to a request without a bound.
 func (c *Client) bound(d *draft) (changed bool) {
-	if _, set := d.amend.fields[c.tokenField()]; set {
+	if _, set := d.amend.fields[c.tokenField()]; set || d.amend.body != nil {
 		return false
 	}
 	d.amend.field(c.tokenField(), upstreamTokens)

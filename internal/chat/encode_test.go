@@ -99,7 +99,7 @@ func TestEncodeParameters(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := tt.request
 			r.Model, r.Messages = tt.model, []Message{Text(User, "Hi")}
-			got := sent(t, tt.url, nil, &r)
+			got := sent(t, tt.url, &Options{API: Chat}, &r)
 			for _, key := range []string{"model", "messages", "stream"} {
 				delete(got, key)
 			}
@@ -229,10 +229,10 @@ func TestToolsOfOpenAI(t *testing.T) {
 		if tt.tools {
 			r.Tools = []Tool{{Name: "f"}}
 		}
-		reply, err := h.client(t, tt.url, nil).Complete(t.Context(), r)
+		reply, err := h.client(t, tt.url, &Options{API: Chat}).Complete(t.Context(), r)
 		if tt.want == "!" {
 			wantCode(t, err, CodeRequest)
-			if h.asked() != 0 || !strings.Contains(err.Error(), "use gpt-5.4") {
+			if h.asked() != 0 || !strings.Contains(err.Error(), "set API to responses") {
 				t.Errorf("%s: got %v after %d requests, want a way out before any", tt.model, err, h.asked())
 			}
 			continue

@@ -44,9 +44,10 @@ type Error struct {
 
 	Begun bool // a part of the answer had come
 
-	api   string // the API's name in the text; "": chat completion
-	cause error
-	try   string // a base URL, if that of the request lacks a path that most hosts have
+	api       string // the API's name in the text; "": chat completion
+	cause     error
+	responses bool   // it is of the Responses API
+	try       string // a base URL, if that of the request lacks a path that most hosts have
 }
 
 func (e *Error) Error() string {
@@ -83,12 +84,14 @@ func (e *Error) hint() string {
 		return "check the API key and what it may use"
 	case e.try != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, "Unexpected endpoint")): // the latter from LM Studio
 		return "check the base URL, try " + e.try
+	case e.responses && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
+		return "the host has no Responses API at this URL, or not this model: set API to chat if it has Chat Completions alone"
 	case e.Status == http.StatusNotFound:
 		return "check the base URL and the model's name"
 	case e.Code == CodeUnreachable:
 		return "check the base URL and that the host is up"
 	case strings.Contains(e.Message, "Responses API") || strings.Contains(e.Message, "/v1/responses"):
-		return `with tools this model may not reason here: set the effort to "none", or use another model`
+		return `set API to responses, or the effort to "none"`
 	}
 	return ""
 }

@@ -201,6 +201,7 @@ func (x *exchange) reported(status int, body []byte) *Error {
 	if u := x.request.URL; u.Path == "/chat/completions" {
 		e.try = u.Scheme + "://" + u.Host + "/v1"
 	}
+	e.responses = strings.HasSuffix(x.request.URL.Path, "/responses")
 	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
 	e.overflow()
 	return e

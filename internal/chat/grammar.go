@@ -24,7 +24,7 @@ func (c *Client) blame(ctx context.Context, r *Request, err error) error {
 	for len(suspects) > 1 {
 		half := suspects[:len(suspects)/2]
 		probe := &Request{Model: r.Model, Messages: []Message{Text(User, "Hi")}, Tools: half, MaxTokens: 1}
-		d, wrong := c.encode(probe)
+		d, wrong := c.encode(probe, false)
 		if wrong != nil {
 			return err
 		}

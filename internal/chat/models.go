@@ -78,16 +78,21 @@ func (r modelRule) reasonsWith(effort string) bool {
 // them at Chat Completions if they do not reason.
 func responsesOnly() []string { return []string{"gpt-6-astra", "gpt-6.1"} }
 
+// responsesAlone reports whether a model takes tools only at Responses.
+func responsesAlone(model string) bool {
+	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
+	return slices.ContainsFunc(responsesOnly(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+}
+
 // withTools is the effort of a request with tools, for which the caller has given none. A note says why it is not
 // the model's default.
 func (p *Profile) withTools(model string, r modelRule, effort string) (set, note string, err error) {
 	if !p.Developer || effort != "" && effort != "none" {
 		return effort, "", nil
 	}
-	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	switch {
-	case slices.ContainsFunc(responsesOnly(), func(prefix string) bool { return strings.HasPrefix(model, prefix) }):
-		return "", "", fmt.Errorf("the model %s takes tools only at OpenAI's endpoint Responses, and this is Chat Completions: use gpt-5.4, or gpt-6-sol, which then does not reason", excerpt.Cut(model))
+	case responsesAlone(model):
+		return "", "", fmt.Errorf("the model %s takes tools only at the Responses API, and this is Chat Completions: set API to responses, or leave it empty", excerpt.Cut(model))
 	case effort == "" && r.reasons && r.none:
 		return "none", fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model)), nil
 	}

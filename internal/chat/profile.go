@@ -24,6 +24,7 @@ type Profile struct {
 	SeedField    string // field for the seed; seed if empty
 	OpenAIModels bool   // model ids mean OpenAI's models, and models.go applies
 	Developer    bool   // reasoning models take instructions in the role developer
+	Responses    bool   // it has the endpoint Responses, too, for OpenAI's models
 
 	Required     requiredWord
 	NamedChoice  bool // tool_choice takes an object that names a tool
@@ -120,10 +121,10 @@ func profiles() []Profile {
 	return []Profile{
 		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "openai", Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
+		{Name: "openai", Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
-		{Name: "azure", Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
+		{Name: "azure", Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.

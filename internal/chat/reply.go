@@ -17,6 +17,9 @@ type Reply struct {
 	Details   json.RawMessage // the reasoning as OpenRouter wants it back, nil for none
 	ToolCalls []ToolCall
 
+	// Items are the reply in the order of the Responses API, nil at Chat Completions.
+	Items []Item
+
 	// Finish is the reason for the end of the reply: one of the constants, or the
 	// host's own word for another reason. It may be empty.
 	Finish string
@@ -50,6 +53,8 @@ type answer struct {
 	reasoning string
 	details   json.RawMessage
 	calls     []answerCall
+	items     []Item      // of the Responses API
+	settled   []*ToolCall // by calls; nil for one that was left out
 	finish    string
 	stopWord  string // stop sequence that ended the text, if the host tells
 	cut       bool   // the text was cut at a stop sequence already
@@ -144,6 +149,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	if err := d.settleCalls(x, a, r); err != nil {
 		return nil, err
 	}
+	settleItems(a, r)
 	switch said := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
 	case r.Finish == "error" && !said:
 		return nil, x.wrong(CodeEmpty, "the host broke off with finish reason "+a.finish)
@@ -164,7 +170,9 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	taken := map[string]bool{}
 	thought := recalled{reasoning: a.reasoning, details: a.details}
-	for _, call := range a.calls {
+	a.settled = make([]*ToolCall, len(a.calls))
+	made := make([]ToolCall, 0, len(a.calls))
+	for i, call := range a.calls {
 		arguments := strings.TrimSpace(call.Arguments)
 		switch {
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
@@ -184,13 +192,15 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 		if !isExtra(call.extra) {
 			call.extra = nil
 		}
-		made := ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra}
+		made = append(made, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra})
+		a.settled[i] = &made[len(made)-1]
 		kept := thought
 		kept.extra = call.extra
-		d.keep(&made, kept)
-		r.ToolCalls = append(r.ToolCalls, made)
+		d.keep(a.settled[i], kept)
 	}
-	if len(r.ToolCalls) == 0 {
+	if len(made) > 0 {
+		r.ToolCalls = made
+	} else {
 		d.keep(textOnly(r.Text), thought)
 	}
 	return nil

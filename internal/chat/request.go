@@ -42,6 +42,13 @@ type Request struct {
 	Format   *Format // the text must be JSON of a schema; nil for none
 	Metadata map[string]string
 
+	// Endpoint is where the conversation began: "chat" or "responses"; it continues there. Empty: by the host
+	// and the model, see [Client.Endpoint].
+	Endpoint string
+
+	// CacheKey is the same for all requests of a conversation: OpenAI routes by it. Empty: none.
+	CacheKey string
+
 	// Memory keeps the host's extra data of tool calls. Parties that must not
 	// learn of each other need a memory each. Default: the client's own memory.
 	Memory *Memory
@@ -75,14 +82,27 @@ type Message struct {
 	// Details is the reasoning in the form of OpenRouter, [Reply.Details] as it came; nil for none.
 	Details json.RawMessage
 
+	// Items are an assistant's message in the order of the Responses API, [Reply.Items] as it came; nil
+	// for none. They are used at that endpoint, and there instead of the other fields.
+	Items []Item
+
 	ToolCallID string // call id of a tool's answer
 }
 
-// Part is a piece of a message: an image, a sound, or text.
+// Part is a piece of a message: an image, a sound, a file, or text.
 type Part struct {
 	Text  string
 	Image *Image
 	Audio *Audio
+	File  *File // for the Responses API alone
+}
+
+// File is a document by its bytes, or by its URL.
+type File struct {
+	Name     string
+	MIMEType string
+	Data     []byte
+	URL      string // used if Data is nil
 }
 
 // Image is a picture by its bytes, or by its URL.

@@ -66,7 +66,7 @@ func (d *decoder) usage() (w usageWire, err error) {
 			set(&w.completion)
 		case "total_tokens":
 			set(&w.total)
-		case "prompt_tokens_details", "completion_tokens_details":
+		case "prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details":
 			for key := range d.objectMembers() {
 				switch string(key) {
 				case "cached_tokens":

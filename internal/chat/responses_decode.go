@@ -1,0 +1,398 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/sse"
+)
+
+const (
+	maxItems   = 1_024   // of a response
+	maxThought = 1 << 20 // bytes of a reasoning item; a larger one is not kept
+)
+
+// responseWire is a response, whole or at the end of a stream.
+type responseWire struct {
+	id, model, status, reason string
+	usage                     *Usage
+	failure                   json.RawMessage
+	items                     []itemWire
+	listed                    bool // the output is there
+}
+
+// itemWire is an item of a response.
+type itemWire struct {
+	kind, status  string
+	text, refusal string
+	phase         string
+	summary       string // of a thought, or the thought itself
+	callID, name  string
+	arguments     string
+	raw           json.RawMessage // of a thought
+}
+
+// response reads a response.
+func (d *decoder) response() (w responseWire) {
+	if !d.opens('{') {
+		return w
+	}
+	for key := range d.Members {
+		switch string(key) {
+		case "id":
+			w.id = d.word()
+		case "model":
+			w.model = d.word()
+		case "status":
+			w.status = d.word()
+		case "usage":
+			w.usage = decodeUsage(d.raw())
+		case "error":
+			w.failure = d.raw()
+		case "incomplete_details":
+			for key := range d.objectMembers() {
+				if string(key) == "reason" {
+					w.reason = d.word()
+				}
+			}
+		case "output":
+			w.items, w.listed = d.items(), true
+		}
+	}
+	return w
+}
+
+func (d *decoder) items() (items []itemWire) {
+	if !d.opens('[') {
+		return nil
+	}
+	calls := 0
+	for range d.Elements {
+		if len(items) == maxItems {
+			d.Fail(fmt.Errorf("the response has more than %d items", maxItems))
+			break
+		}
+		if !d.alive() || !d.opens('{') {
+			continue
+		}
+		item := d.item()
+		if item.kind == "function_call" {
+			calls++
+		}
+		if calls > maxCalls {
+			d.Fail(errManyCalls)
+			break
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+func (d *decoder) item() (w itemWire) {
+	start := d.Offset()
+	for key := range d.Members {
+		switch string(key) {
+		case "type":
+			w.kind = d.word()
+		case "status":
+			w.status = d.word()
+		case "phase":
+			w.phase = d.word()
+		case "call_id":
+			if w.callID = d.loose(); len(w.callID) > maxCallID {
+				d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
+			}
+		case "name":
+			if w.name = d.loose(); len(w.name) > maxCallName {
+				d.Fail(errLongName)
+			}
+		case "arguments":
+			w.arguments = d.json()
+		case "content", "summary":
+			d.contents(&w)
+		}
+	}
+	if w.kind == "reasoning" && d.Err() == nil {
+		if raw := bytes.TrimSpace(d.Since(start)); len(raw) <= maxThought {
+			w.raw = bytes.Clone(raw)
+			d.keep(raw)
+		}
+	}
+	return w
+}
+
+// contents reads the parts of a message, or of a thought.
+func (d *decoder) contents(w *itemWire) {
+	if !d.opens('[') {
+		return
+	}
+	for range d.Elements {
+		if !d.opens('{') {
+			continue
+		}
+		kind, text := "", ""
+		for key := range d.Members {
+			switch string(key) {
+			case "type":
+				kind = d.word()
+			case "text", "refusal":
+				text, _ = stringOf(d.keep(d.Raw()))
+			}
+		}
+		switch kind {
+		case "output_text":
+			w.text += text
+		case "refusal":
+			w.refusal += text
+		case "summary_text", "reasoning_text":
+			w.summary = paragraph(w.summary, text)
+		}
+	}
+}
+
+// paragraph adds a paragraph to a text.
+func paragraph(text, more string) string {
+	if text == "" || more == "" {
+		return text + more
+	}
+	return text + "\n\n" + more
+}
+
+// wholeResponse reads a response in one piece, and passes it to the callbacks.
+func (x *exchange) wholeResponse(d *draft, deltas *Deltas) (*answer, error) {
+	dec := decode(x.context(), x.body)
+	w := dec.response()
+	if err := dec.end(); err != nil {
+		what := plainText(x.header.Get("Content-Type"), x.body)
+		if json.Valid(x.body) {
+			what = err.Error()
+		}
+		return nil, x.wrong(CodeMalformed, "the answer is not a response: "+what)
+	}
+	a, err := x.response(&w)
+	if err != nil || deltas == nil {
+		return a, err
+	}
+	a.cutAt(d.stops)
+	if err := deltas.reason(a.reasoning); err != nil {
+		return nil, err
+	}
+	return a, deltas.text(a.text)
+}
+
+// response is the answer that a response has.
+func (x *exchange) response(w *responseWire) (*answer, error) {
+	switch {
+	case hasError(w.failure):
+		return nil, x.reported(200, append(append([]byte(`{"error":`), w.failure...), '}'))
+	case w.status == "failed", w.status == "cancelled":
+		return nil, x.wrong(CodeTruncated, "the host says that the response has "+w.status)
+	case !w.listed:
+		return nil, x.wrong(CodeEmpty, "the answer has no output")
+	}
+	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop, items: []Item{}}
+	if w.status == "incomplete" {
+		a.finish = FinishLength
+		if w.reason == "content_filter" {
+			a.finish = FinishContentFilter
+		}
+	}
+	var thoughts []json.RawMessage
+	for i := range w.items {
+		switch item := &w.items[i]; item.kind {
+		case "message":
+			a.text, a.refusal = a.text+wellFormed(item.text), a.refusal+wellFormed(item.refusal)
+			if item.text != "" {
+				a.items = append(a.items, Item{Text: &ItemText{wellFormed(item.text), item.phase}})
+			}
+		case "reasoning":
+			a.reasoning = paragraph(a.reasoning, wellFormed(item.summary))
+			if item.raw != nil {
+				thoughts = append(thoughts, item.raw)
+				a.items = append(a.items, Item{Raw: item.raw})
+			}
+		case "function_call":
+			a.calls = append(a.calls, answerCall{ToolCall: ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)}})
+			a.items = append(a.items, Item{Call: &ToolCall{}}) // settled with the calls
+		}
+	}
+	if len(thoughts) > 0 {
+		a.details, _ = jsonrpc.Marshal(thoughts) // JSON always marshals
+	}
+	return a, nil
+}
+
+// settleItems completes the items by the calls as they were settled. A call that was left out has no item, and neither
+// has a thought that nothing follows: the host would refuse it.
+func settleItems(a *answer, r *Reply) {
+	if a.items == nil {
+		return
+	}
+	if a.cut {
+		r.Items = []Item{{Text: &ItemText{Text: r.Text}}}
+		return
+	}
+	next := 0
+	for _, item := range a.items {
+		if item.Call != nil {
+			if next == len(a.settled) {
+				continue
+			}
+			call := a.settled[next]
+			if next++; call == nil {
+				continue
+			}
+			item.Call = call
+		}
+		r.Items = append(r.Items, item)
+	}
+	for n := len(r.Items); n > 0 && r.Items[n-1].Raw != nil; n-- {
+		r.Items = r.Items[:n-1]
+	}
+}
+
+// responseStream puts the events of a stream together.
+type responseStream struct {
+	x      *exchange
+	draft  *draft
+	deltas *Deltas
+	filter stopFilter
+	text   wellFormedPieces
+	said   strings.Builder
+
+	items map[int]itemWire // that are done, by their places
+	final *responseWire
+	cut   bool
+	cutBy int // bytes after the stop sequence
+}
+
+// assembleResponse reads a stream of the Responses API to its end.
+func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
+	s := &responseStream{x: x, draft: d, deltas: deltas, filter: newStopFilter(d.stops), items: map[int]itemWire{}}
+	events := sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
+	for s.final == nil && (!s.cut || d.toEnd) {
+		event, err := events.Next()
+		switch {
+		case err == io.EOF && s.cut:
+			s.final = &responseWire{}
+		case err == errTooLarge || strings.Contains(fmt.Sprint(err), errTooLarge.Error()):
+			return nil, x.tooLarge()
+		case err == io.EOF, err == io.ErrUnexpectedEOF:
+			return nil, x.wrong(CodeTruncated, "the stream ended before the model did")
+		case err != nil:
+			return nil, x.broken(CodeTruncated, err)
+		default:
+			if err := s.event(event); err != nil {
+				return nil, err
+			}
+		}
+	}
+	x.ended = !s.cut || d.toEnd
+	return s.finish()
+}
+
+func (s *responseStream) event(e sse.Event) error {
+	data := bytes.TrimSpace(e.Data)
+	if len(data) == 0 || string(data) == "[DONE]" {
+		return nil
+	}
+	d := decode(s.x.context(), data)
+	kind, piece, place := "", "", 0
+	var item itemWire
+	var response responseWire
+	if !d.opens('{') {
+		return s.x.wrong(CodeMalformed, "an event of the stream is not an object")
+	}
+	for key := range d.Members {
+		switch string(key) {
+		case "type":
+			kind = d.word()
+		case "output_index":
+			place = int(countOf(d.Raw()))
+		case "delta":
+			piece, _ = stringOf(d.keep(d.Raw()))
+		case "item":
+			if d.opens('{') {
+				item = d.item()
+			}
+		case "response":
+			response = d.response()
+		}
+	}
+	if err := d.end(); err != nil {
+		return s.x.wrong(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
+	}
+	switch kind {
+	case "response.output_text.delta":
+		return s.say(s.text.write(piece))
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		return s.deltas.reason(wellFormed(piece))
+	case "response.output_item.done":
+		if _, known := s.items[place]; !known && len(s.items) == maxItems {
+			return s.x.wrong(CodeMalformed, fmt.Sprintf("the response has more than %d items", maxItems))
+		}
+		s.items[place] = item
+	case "response.completed", "response.incomplete", "response.failed":
+		s.final = &response
+	case "error":
+		return s.x.reported(200, data)
+	}
+	return nil // beginnings, parts that are whole, and what comes later
+}
+
+// say passes on text up to a stop sequence.
+func (s *responseStream) say(piece string) error {
+	if s.cut {
+		s.cutBy += len(piece)
+		return nil
+	}
+	text, stopped := s.filter.write(piece)
+	s.said.WriteString(text)
+	s.cut = stopped
+	return s.deltas.text(text)
+}
+
+// finish is the answer. The items that the last event lists count, or else those that were done.
+func (s *responseStream) finish() (*answer, error) {
+	if s.cut {
+		a := &answer{text: s.said.String(), cut: true, cutOff: s.cutBy, items: []Item{}}
+		if s.final != nil {
+			a.id, a.model, a.usage = s.final.id, s.final.model, s.final.usage
+		}
+		return a, nil
+	}
+	if len(s.final.items) == 0 {
+		places := make([]int, 0, len(s.items))
+		for place := range s.items {
+			places = append(places, place)
+		}
+		slices.Sort(places)
+		for _, place := range places {
+			s.final.items = append(s.final.items, s.items[place])
+		}
+		s.final.listed = true
+	}
+	a, err := s.x.response(s.final)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.say(s.text.flush()); err != nil {
+		return nil, err
+	}
+	rest := s.filter.flush()
+	s.said.WriteString(rest)
+	if err := s.deltas.text(rest); err != nil {
+		return nil, err
+	}
+	if missing, ok := strings.CutPrefix(a.text, s.said.String()); ok { // not every host sends pieces
+		a.cutAt(s.draft.stops)
+		missing = missing[:max(0, len(a.text)-s.said.Len())]
+		return a, s.deltas.text(missing)
+	}
+	return a, nil
+}

@@ -1,0 +1,307 @@
+package chat
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Item is a piece of an assistant's message, in the order of the Responses API. One of its fields is set.
+type Item struct {
+	Raw  json.RawMessage // an item that goes back as it came: reasoning with its encrypted content
+	Text *ItemText
+	Call *ToolCall
+}
+
+// ItemText is a text of the model, and where in its work it belongs, if the host says so: "commentary" or
+// "final_answer".
+type ItemText struct{ Text, Phase string }
+
+// The wire types of a request to the Responses API.
+type (
+	responsesRequest struct {
+		Model        string           `json:"model"`
+		Instructions string           `json:"instructions,omitempty"`
+		Input        []any            `json:"input"`
+		Tools        []responsesTool  `json:"tools,omitempty"`
+		ToolChoice   any              `json:"tool_choice,omitempty"`
+		Parallel     *bool            `json:"parallel_tool_calls,omitempty"`
+		Store        bool             `json:"store"` // the conversation is the caller's, who may go on with it at any time
+		Include      []string         `json:"include,omitempty"`
+		Reasoning    *responsesEffort `json:"reasoning,omitempty"`
+		Text         *responsesText   `json:"text,omitempty"`
+		MaxTokens    int              `json:"max_output_tokens,omitempty"`
+		Temperature  *float64         `json:"temperature,omitempty"`
+		TopP         *float64         `json:"top_p,omitempty"`
+		CacheKey     string           `json:"prompt_cache_key,omitempty"`
+		Stream       bool             `json:"stream,omitempty"`
+	}
+	responsesTool struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      bool            `json:"strict"` // the host's default is true
+	}
+	responsesEffort struct {
+		Effort string `json:"effort"`
+	}
+	responsesText struct {
+		Format any `json:"format"`
+	}
+	responsesSchema struct {
+		Type   string          `json:"type"`
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+		Strict bool            `json:"strict"`
+	}
+	responsesMessage struct {
+		Type    string `json:"type"`
+		Role    string `json:"role"`
+		Content any    `json:"content"` // a string, or a list of parts
+		Phase   string `json:"phase,omitempty"`
+	}
+	responsesPart struct {
+		Type     string `json:"type"`
+		Text     string `json:"text,omitempty"`
+		ImageURL string `json:"image_url,omitempty"`
+		Detail   string `json:"detail,omitempty"`
+		Filename string `json:"filename,omitempty"`
+		FileData string `json:"file_data,omitempty"`
+		FileURL  string `json:"file_url,omitempty"`
+	}
+	responsesCall struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	responsesResult struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output any    `json:"output"` // a string, or a list of parts
+	}
+)
+
+// encodeResponses writes a request for the Responses API.
+func (c *Client) encodeResponses(d *draft, r *Request) error {
+	if len(r.Metadata) > 0 {
+		return errors.New("the Responses API is used without a store at the host, and takes no metadata then")
+	}
+	rule := modelRule{sampling: always}
+	if c.profile.OpenAIModels {
+		rule = ruleOf(r.Model)
+	}
+	q := &responsesRequest{Model: r.Model, MaxTokens: r.MaxTokens, Stream: d.streams, Input: []any{}}
+	if rule.samplingWith(r.ReasoningEffort) {
+		q.Temperature, q.TopP = r.Temperature, r.TopP
+	}
+	if r.ReasoningEffort != "" {
+		q.Reasoning = &responsesEffort{r.ReasoningEffort}
+	}
+	if c.profile.Developer {
+		q.CacheKey = excerpt.CutAt(r.CacheKey, maxCacheKey)
+		if rule.reasons || rule.none {
+			q.Include = []string{"reasoning.encrypted_content"}
+		}
+	}
+	for _, s := range r.Stop {
+		if s != "" {
+			d.stops = append(d.stops, s) // the API has no such field; the reply is cut here
+		}
+	}
+	switch {
+	case r.Format != nil:
+		q.Text = &responsesText{responsesSchema{"json_schema", r.Format.Name, r.Format.Schema, true}}
+	case r.JSON:
+		q.Text = &responsesText{map[string]string{"type": "json_object"}}
+	}
+	if err := c.responsesTools(d, q, r); err != nil {
+		return err
+	}
+	if err := c.responsesInput(d, q, r); err != nil {
+		return err
+	}
+	body, err := jsonrpc.Marshal(q)
+	if err != nil {
+		return err
+	}
+	d.amend.body = body
+	return nil
+}
+
+// maxCacheKey bounds the key of the host's cache, in bytes.
+const maxCacheKey = 64
+
+func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request) error {
+	d.must = r.ToolChoice.Choice == Required || r.ToolChoice.Choice == Named
+	if d.must && len(r.Tools) == 0 {
+		return errors.New("a tool call is required, but there are no tools")
+	}
+	if len(r.Tools) == 0 {
+		return nil
+	}
+	for _, t := range r.Tools {
+		q.Tools = append(q.Tools, responsesTool{
+			Type: "function", Name: d.names.outgoing(t.Name), Description: t.Description,
+			Parameters: parameters(t.Parameters), Strict: t.Strict && c.profile.Strict,
+		})
+	}
+	q.Parallel = r.ParallelToolCalls
+	switch r.ToolChoice.Choice {
+	case None:
+		q.ToolChoice = "none"
+	case Required:
+		q.ToolChoice = "required"
+	case Named:
+		if _, ok := toolNamed(r.Tools, r.ToolChoice.Name); !ok {
+			return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(r.ToolChoice.Name))
+		}
+		q.ToolChoice = map[string]string{"type": "function", "name": d.names.outgoing(r.ToolChoice.Name)}
+	}
+	return nil
+}
+
+// responsesInput writes the conversation as items.
+func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request) error {
+	system, rest := leadingSystem(r.Messages)
+	q.Instructions = strings.Join(system, "\n\n")
+	leading := len(r.Messages) - len(rest)
+	d.follow(r.Messages[:leading])
+	ids := newIDs(plainID)
+	for i := range rest {
+		items, err := c.responsesItems(d, ids, &rest[i])
+		if err != nil {
+			return fmt.Errorf("message %d: %w", leading+i, err)
+		}
+		q.Input = append(q.Input, items...)
+		d.follow(rest[i : i+1])
+	}
+	if len(q.Input) == 0 && q.Instructions == "" {
+		return errors.New("no messages")
+	}
+	return nil
+}
+
+func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
+	switch m.Role {
+	case System:
+		role := "system"
+		if c.profile.Developer {
+			role = "developer"
+		}
+		return []any{responsesMessage{Type: "message", Role: role, Content: joinText(m.Parts)}}, nil
+	case User:
+		parts, err := c.responsesParts(m.Parts)
+		if len(parts) == 0 {
+			parts = []responsesPart{{Type: "input_text", Text: " "}}
+		}
+		return []any{responsesMessage{Type: "message", Role: "user", Content: parts}}, err
+	case Assistant:
+		return d.responsesAssistant(ids, m)
+	case ToolRole:
+		if m.ToolCallID == "" {
+			return nil, errors.New("a tool's answer without the id of the call")
+		}
+		d.ids[m.ToolCallID] = true
+		result := responsesResult{Type: "function_call_output", CallID: ids.outgoing(m.ToolCallID), Output: joinText(m.Parts)}
+		for i := range m.Parts {
+			if m.Parts[i].Text == "" { // an image, or a file
+				parts, err := c.responsesParts(m.Parts)
+				result.Output = parts
+				return []any{result}, err
+			}
+		}
+		return []any{result}, nil
+	}
+	return nil, fmt.Errorf("role %q is none of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
+}
+
+// responsesAssistant writes what the model said: in the order in which it came, if that is known.
+func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) {
+	items := m.Items
+	if items == nil {
+		items = d.rebuilt(m)
+	}
+	for _, item := range items {
+		switch {
+		case item.Raw != nil:
+			out = append(out, item.Raw)
+		case item.Text != nil && item.Text.Text != "":
+			content := []responsesPart{{Type: "output_text", Text: item.Text.Text}}
+			out = append(out, responsesMessage{Type: "message", Role: "assistant", Content: content, Phase: item.Text.Phase})
+		case item.Call != nil:
+			d.ids[item.Call.ID] = true
+			arguments := item.Call.Arguments
+			if strings.TrimSpace(arguments) == "" {
+				arguments = "{}"
+			}
+			out = append(out, responsesCall{"function_call", ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name), arguments})
+		}
+	}
+	for _, p := range m.Parts {
+		if p.Text == "" {
+			return nil, errors.New("an assistant's message takes text only")
+		}
+	}
+	return out, nil
+}
+
+// rebuilt are the items of a message whose order is not known: thoughts that are remembered, text, calls.
+func (d *draft) rebuilt(m *Message) (items []Item) {
+	details := m.Details
+	if details == nil && len(m.ToolCalls) > 0 {
+		details = d.recall(&m.ToolCalls[0]).details
+	}
+	var thoughts []json.RawMessage
+	if json.Unmarshal(details, &thoughts) == nil {
+		for _, raw := range thoughts {
+			if kind, _ := jsonrpc.String(jsonrpc.Lookup(raw, "type")); kind == "reasoning" {
+				items = append(items, Item{Raw: raw})
+			}
+		}
+	}
+	if text := joinText(m.Parts); text != "" {
+		items = append(items, Item{Text: &ItemText{Text: text}})
+	}
+	for i := range m.ToolCalls {
+		items = append(items, Item{Call: &m.ToolCalls[i]})
+	}
+	return items
+}
+
+// responsesParts are what a user, or the result of a tool, has.
+func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
+	for i := range parts {
+		p := &parts[i]
+		if err := c.profile.takes(p); err != nil {
+			return nil, err
+		}
+		switch {
+		case p.Audio != nil:
+			return nil, errors.New("the Responses API takes no audio")
+		case p.Image != nil:
+			u := p.Image.URL
+			if p.Image.Data != nil {
+				u = dataURL(p.Image.MIMEType, p.Image.Data)
+			}
+			out = append(out, responsesPart{Type: "input_image", ImageURL: u, Detail: p.Image.Detail})
+		case p.File != nil && p.File.Data == nil:
+			out = append(out, responsesPart{Type: "input_file", FileURL: p.File.URL})
+		case p.File != nil:
+			out = append(out, responsesPart{Type: "input_file", Filename: p.File.Name, FileData: dataURL(p.File.MIMEType, p.File.Data)})
+		case p.Text != "":
+			out = append(out, responsesPart{Type: "input_text", Text: p.Text})
+		}
+	}
+	return out, nil
+}
+
+func dataURL(mimeType string, data []byte) string {
+	return "data:" + mimeType + ";base64," + base64.StdEncoding.EncodeToString(data)
+}
