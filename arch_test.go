@@ -41,6 +41,7 @@ var layers = []struct {
 	{"internal/stats", nil},
 	{"internal/price", nil},
 	{"internal/claudetest", nil},
+	{"internal/openaitest", nil},
 	{"internal/memhttp", nil},
 	{"internal/private", []string{"golang.org/x/sys"}},
 	{"internal/npmtest", nil},

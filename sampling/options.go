@@ -81,6 +81,10 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
+	// API forces an endpoint of the host: "chat", Chat Completions, or "responses". Default: by the host and
+	// the model; OpenAI's models since gpt-5.4 are asked at Responses, where they reason with tools.
+	API string
+
 	// Extra are fields to add to every request to the host. New refuses one that the request sets itself.
 	// Default: none.
 	Extra map[string]json.RawMessage

@@ -44,7 +44,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 		return nil, fmt.Errorf("new sampler: %w", err)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host: o.Host, Extra: o.Extra, Retries: o.Retries,
+		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries,
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
 	})
 	if err != nil {

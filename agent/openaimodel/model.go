@@ -48,6 +48,10 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
+	// API forces an endpoint of the host: "chat", Chat Completions, or "responses". Default: by the host and
+	// the model; OpenAI's models since gpt-5.4 are asked at Responses, where they reason with tools.
+	API string
+
 	// Format says when a structured answer is the model's text, held to a schema by the host
 	// (response_format): "auto", "always" or "never". Auto, the default: at OpenAI and Azure for gpt-4o
 	// and later models; at Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq, Together, Gemini and
@@ -114,7 +118,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host: o.Host, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
+		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		return nil, err
 	}
 	if c.profile.Developer && r.CacheKey != "" {
-		d.amend.field("prompt_cache_key", excerpt.CutAt(r.CacheKey, maxCacheKey))
+		d.amend.field("prompt_cache_key", cacheKey(r.CacheKey))
 	}
 	c.addExtra(d)
 	return d, nil
@@ -139,7 +139,7 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 			d.stops = append(d.stops, s)
 		}
 	}
-	if !rule.reasons { // reasoning models refuse the field; the reply is cut here
+	if !rule.reasons && !rule.none { // models that may reason refuse the field; the reply is cut here
 		q.Stop = c.profile.stops(d.stops)
 	}
 	q.ResponseFormat = responseFormat(r)

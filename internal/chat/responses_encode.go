@@ -25,21 +25,22 @@ type ItemText struct{ Text, Phase string }
 // The wire types of a request to the Responses API.
 type (
 	responsesRequest struct {
-		Model        string           `json:"model"`
-		Instructions string           `json:"instructions,omitempty"`
-		Input        []any            `json:"input"`
-		Tools        []responsesTool  `json:"tools,omitempty"`
-		ToolChoice   any              `json:"tool_choice,omitempty"`
-		Parallel     *bool            `json:"parallel_tool_calls,omitempty"`
-		Store        bool             `json:"store"` // the conversation is the caller's, who may go on with it at any time
-		Include      []string         `json:"include,omitempty"`
-		Reasoning    *responsesEffort `json:"reasoning,omitempty"`
-		Text         *responsesText   `json:"text,omitempty"`
-		MaxTokens    int              `json:"max_output_tokens,omitempty"`
-		Temperature  *float64         `json:"temperature,omitempty"`
-		TopP         *float64         `json:"top_p,omitempty"`
-		CacheKey     string           `json:"prompt_cache_key,omitempty"`
-		Stream       bool             `json:"stream,omitempty"`
+		Model        string            `json:"model"`
+		Instructions string            `json:"instructions,omitempty"`
+		Input        []any             `json:"input"`
+		Tools        []responsesTool   `json:"tools,omitempty"`
+		ToolChoice   any               `json:"tool_choice,omitempty"`
+		Parallel     *bool             `json:"parallel_tool_calls,omitempty"`
+		Store        bool              `json:"store"` // the conversation is the caller's, who may go on with it at any time
+		Include      []string          `json:"include,omitempty"`
+		Reasoning    *responsesEffort  `json:"reasoning,omitempty"`
+		Text         *responsesText    `json:"text,omitempty"`
+		MaxTokens    int               `json:"max_output_tokens,omitempty"`
+		Temperature  *float64          `json:"temperature,omitempty"`
+		TopP         *float64          `json:"top_p,omitempty"`
+		CacheKey     string            `json:"prompt_cache_key,omitempty"`
+		Metadata     map[string]string `json:"metadata,omitempty"`
+		Stream       bool              `json:"stream,omitempty"`
 	}
 	responsesTool struct {
 		Type        string          `json:"type"`
@@ -91,13 +92,18 @@ type (
 // encodeResponses writes a request for the Responses API.
 func (c *Client) encodeResponses(d *draft, r *Request) error {
 	if len(r.Metadata) > 0 {
-		return errors.New("the Responses API is used without a store at the host, and takes no metadata then")
+		if err := c.CheckMetadata(); err != nil {
+			return err
+		}
 	}
 	rule := modelRule{sampling: always}
 	if c.profile.OpenAIModels {
 		rule = ruleOf(r.Model)
 	}
-	q := &responsesRequest{Model: r.Model, MaxTokens: r.MaxTokens, Stream: d.streams, Input: []any{}}
+	q := &responsesRequest{Model: r.Model, Metadata: r.Metadata, Stream: d.streams, Input: []any{}}
+	if r.MaxTokens > 0 {
+		q.MaxTokens = max(r.MaxTokens, leastTokens)
+	}
 	if rule.samplingWith(r.ReasoningEffort) {
 		q.Temperature, q.TopP = r.Temperature, r.TopP
 	}
@@ -105,7 +111,7 @@ func (c *Client) encodeResponses(d *draft, r *Request) error {
 		q.Reasoning = &responsesEffort{r.ReasoningEffort}
 	}
 	if c.profile.Developer {
-		q.CacheKey = excerpt.CutAt(r.CacheKey, maxCacheKey)
+		q.CacheKey = cacheKey(r.CacheKey)
 		if rule.reasons || rule.none {
 			q.Include = []string{"reasoning.encrypted_content"}
 		}
@@ -135,8 +141,18 @@ func (c *Client) encodeResponses(d *draft, r *Request) error {
 	return nil
 }
 
-// maxCacheKey bounds the key of the host's cache, in bytes.
-const maxCacheKey = 64
+const (
+	maxCacheKey = 64 // bytes of the key of the host's cache
+	leastTokens = 16 // that the API takes as a bound
+)
+
+// cacheKey is a key that the host takes.
+func cacheKey(key string) string {
+	if len(key) > maxCacheKey {
+		return digest(key, 40)
+	}
+	return key
+}
 
 func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request) error {
 	d.must = r.ToolChoice.Choice == Required || r.ToolChoice.Choice == Named

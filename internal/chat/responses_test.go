@@ -156,8 +156,8 @@ func TestResponsesRequests(t *testing.T) {
 		request Request
 		want    string // without model, input and store
 	}{
-		"plain":       {"gpt-6-sol", Request{CacheKey: strings.Repeat("k", 70)}, `{"include":["reasoning.encrypted_content"],"prompt_cache_key":"` + strings.Repeat("k", 64) + `…"}`},
-		"temperature": {"gpt-6-astra", Request{Temperature: ptr(0.5), MaxTokens: 9, Stop: []string{"x"}}, `{"include":["reasoning.encrypted_content"],"max_output_tokens":9}`},
+		"plain":       {"gpt-6-sol", Request{CacheKey: strings.Repeat("k", 70)}, `{"include":["reasoning.encrypted_content"],"prompt_cache_key":"` + digest(strings.Repeat("k", 70), 40) + `"}`},
+		"temperature": {"gpt-6-astra", Request{Temperature: ptr(0.5), MaxTokens: 9, Stop: []string{"x"}}, `{"include":["reasoning.encrypted_content"],"max_output_tokens":16}`},
 		"effort":      {"gpt-5.6-sol", Request{ReasoningEffort: "high"}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high"}}`},
 		"no effort":   {"gpt-5.6-sol", Request{ReasoningEffort: "none", Temperature: ptr(0.5)}, `{"include":["reasoning.encrypted_content"],"reasoning":{"effort":"none"},"temperature":0.5}`},
 		"tools": {"gpt-6-astra", Request{Tools: []Tool{{Name: "f"}, {Name: "g.h", Strict: true, Parameters: json.RawMessage(`{"type":"object"}`)}}, ToolChoice: ToolChoice{Named, "f"}, ParallelToolCalls: ptr(false)},

@@ -1,0 +1,250 @@
+// Package openaitest is OpenAI's API for tests: Responses and Chat Completions, as strict as the host.
+//
+// It refuses each request that the published API refuses for its model, and encrypts thoughts in its own way: those of
+// another key, and calls that come back without the thought that led to them, are refused, too.
+package openaitest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Block is a piece of a reply. Its type is "text", "reasoning" or "call".
+type Block struct {
+	Type, Text string // Text: of the summary of a thought, too
+	ID, Name   string
+	Arguments  string // JSON
+}
+
+// Host is the API. Its Reply makes the reply to a valid request.
+type Host struct {
+	Key   string // of the account; it encrypts thoughts
+	Reply func(*Request) []Block
+
+	mu       sync.Mutex
+	requests []*Request
+	invalid  []string
+	thoughts map[string]string // by the ids of the calls that they led to
+}
+
+// Request is a valid request.
+type Request struct {
+	Path  string // "/v1/responses" or "/v1/chat/completions"
+	Model string
+	Body  []byte
+	Input []json.RawMessage // of Responses
+}
+
+// Requests are those that were valid.
+func (h *Host) Requests() []*Request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.requests)
+}
+
+// Invalid says why requests were refused.
+func (h *Host) Invalid() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.invalid)
+}
+
+// ServeHTTP answers both endpoints.
+func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	request := &Request{Path: r.URL.Path, Body: body}
+	var stream bool
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+h.Key:
+		fail(w, http.StatusUnauthorized, "Incorrect API key provided", "invalid_api_key")
+		return
+	case r.URL.Path == "/v1/responses":
+		stream, err = h.checkResponses(request)
+	case r.URL.Path == "/v1/chat/completions":
+		stream, err = checkChat(request)
+	default:
+		fail(w, http.StatusNotFound, "Invalid URL", "")
+		return
+	}
+	h.mu.Lock()
+	if err != nil {
+		h.invalid = append(h.invalid, err.Error())
+	} else {
+		h.requests = append(h.requests, request)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error(), "")
+		return
+	}
+	if blocks := h.Reply(request); request.Path == "/v1/responses" {
+		h.respond(w, request, blocks, stream)
+	} else {
+		complete(w, request, blocks, stream)
+	}
+}
+
+func fail(w http.ResponseWriter, status int, message, code string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
+}
+
+// encrypt is the encrypted content of a thought.
+func (h *Host) encrypt(text string) string {
+	mac := hmac.New(sha256.New, []byte(h.Key))
+	mac.Write([]byte(text))
+	return base64.StdEncoding.EncodeToString(append(mac.Sum(nil), text...))
+}
+
+func (h *Host) isOurs(content string) bool {
+	data, err := base64.StdEncoding.DecodeString(content)
+	return err == nil && len(data) >= sha256.Size && h.encrypt(string(data[sha256.Size:])) == content
+}
+
+func tokens(r *Request, blocks []Block) (input, output int) {
+	for _, b := range blocks {
+		output += (len(b.Text)+len(b.Arguments))/4 + 1
+	}
+	return len(r.Body)/4 + 1, output
+}
+
+// respond writes a response.
+func (h *Host) respond(w http.ResponseWriter, r *Request, blocks []Block, stream bool) {
+	var items []map[string]any
+	thought := ""
+	for i, b := range blocks {
+		id := fmt.Sprintf("item_%d_%d", len(r.Input), i)
+		switch b.Type {
+		case "text":
+			items = append(items, map[string]any{"id": id, "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer",
+				"content": []any{map[string]any{"type": "output_text", "text": b.Text, "annotations": []any{}}}})
+		case "reasoning":
+			thought = h.encrypt(b.Text)
+			items = append(items, map[string]any{"id": id, "type": "reasoning", "encrypted_content": thought,
+				"summary": []any{map[string]any{"type": "summary_text", "text": b.Text}}})
+		case "call":
+			h.mu.Lock()
+			if h.thoughts == nil {
+				h.thoughts = map[string]string{}
+			}
+			h.thoughts[b.ID] = thought
+			h.mu.Unlock()
+			items = append(items, map[string]any{"id": id, "type": "function_call", "status": "completed", "call_id": b.ID, "name": b.Name, "arguments": b.Arguments})
+		}
+	}
+	input, output := tokens(r, blocks)
+	response := map[string]any{"id": "resp_1", "object": "response", "status": "completed", "model": r.Model, "output": items,
+		"usage": map[string]any{"input_tokens": input, "output_tokens": output, "total_tokens": input + output, "output_tokens_details": map[string]any{"reasoning_tokens": 1}}}
+	if !stream {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(response)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for i, item := range items {
+		event(w, "response.output_item.added", map[string]any{"output_index": i, "item": map[string]any{"type": item["type"]}})
+		switch item["type"] {
+		case "message":
+			event(w, "response.output_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
+		case "reasoning":
+			event(w, "response.reasoning_summary_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
+		case "function_call":
+			event(w, "response.function_call_arguments.delta", map[string]any{"output_index": i, "delta": blocks[i].Arguments})
+		}
+		event(w, "response.output_item.done", map[string]any{"output_index": i, "item": item})
+	}
+	event(w, "response.completed", map[string]any{"response": response})
+}
+
+func event(w io.Writer, kind string, e map[string]any) {
+	e["type"] = kind
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
+}
+
+// complete writes a chat completion, which has no thoughts.
+func complete(w http.ResponseWriter, r *Request, blocks []Block, stream bool) {
+	message, finish := map[string]any{"role": "assistant"}, "stop"
+	var calls []any
+	for _, b := range blocks {
+		switch b.Type {
+		case "text":
+			message["content"] = b.Text
+		case "call":
+			calls = append(calls, map[string]any{"index": len(calls), "id": b.ID, "type": "function", "function": map[string]string{"name": b.Name, "arguments": b.Arguments}})
+			finish = "tool_calls"
+		}
+	}
+	if calls != nil {
+		message["tool_calls"] = calls
+	}
+	input, output := tokens(r, blocks)
+	usage := map[string]int{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output}
+	if !stream {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"id": "c", "model": r.Model, "usage": usage, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}})
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, chunk := range []map[string]any{
+		{"id": "c", "model": r.Model, "choices": []any{map[string]any{"index": 0, "delta": message}}},
+		{"id": "c", "model": r.Model, "usage": usage, "choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}},
+	} {
+		data, err := json.Marshal(chunk)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", data)
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// rule is what OpenAI says of a model.
+type rule struct {
+	efforts     string // that it takes; "" for a model that does not reason
+	chatTools   string // with tools at Chat Completions: "any" effort, "none" alone, or "never"
+	temperature string // "always", or "none" with that effort alone, or "never"
+	unasked     bool   // it does not reason if no effort is given
+}
+
+var rules = map[string]rule{
+	"gpt-4o":      {"", "any", "always", false},
+	"gpt-4.1":     {"", "any", "always", false},
+	"gpt-5-mini":  {"minimal low medium high", "any", "never", false},
+	"gpt-5.1":     {"none low medium high", "any", "none", true},
+	"gpt-5.4":     {"none low medium high xhigh", "any", "none", true},
+	"gpt-5.5":     {"none low medium high xhigh", "none", "none", false},
+	"gpt-5.6-sol": {"none low medium high xhigh max", "none", "none", false},
+	"gpt-6-sol":   {"none low medium high xhigh max", "none", "none", false},
+	"gpt-6-luna":  {"none low medium high xhigh max", "none", "none", false},
+	"gpt-6-astra": {"low medium high xhigh max", "never", "never", false},
+	"gpt-6.1-sol": {"low medium high xhigh max", "never", "never", false},
+	"o4-mini":     {"low medium high", "any", "never", false},
+}
+
+// Models are those that the host knows.
+func Models() (names []string) {
+	for name := range rules {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Efforts are those that a model takes.
+func Efforts(model string) []string { return strings.Fields(rules[model].efforts) }
