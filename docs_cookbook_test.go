@@ -13,12 +13,12 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -73,7 +73,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	}
 }
 
-func durable(ctx context.Context, model llms.Model, tools []adapter.Source) error {
+func durable(ctx context.Context, model agent.Model, tools []adapter.Source) error {
 	store := must(filestore.Open("runs", nil))
 	a := must(agent.New(model, &agent.Options{Name: "clerk", Tools: tools, Approve: agent.AskPerson, Store: store}))
 	err := agent.Recover(ctx, store, []*agent.Agent{a}, nil)
@@ -107,34 +107,30 @@ func TestCookbookDurable(t *testing.T) {
 	}
 }
 
-func budget(model llms.Model, tools []adapter.Source) *agent.Agent {
+func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 	prices := &agent.Prices{
 		Date:   "2026-11-22", // when they were looked up
 		Models: []agent.Price{{Model: "gpt-5*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}},
 	}
 	a := must(agent.New(model, &agent.Options{
-		Tools:       tools,
-		CallOptions: []llms.CallOption{llms.WithModel("gpt-5")},
-		Prices:      prices,
-		Limits:      run.Limits{Turns: 10, Active: 5 * time.Minute, Cost: map[string]int64{"USD": 200_000}}, // 20 cents
+		Tools:  tools,
+		Prices: prices,
+		Limits: run.Limits{Turns: 10, Active: 5 * time.Minute, Cost: map[string]int64{"USD": 200_000}}, // 20 cents
 	}))
 	return a
 }
 
 // What a reply costs counts, and the budget leaves no room for another call of that size.
 func TestCookbookBudget(t *testing.T) {
-	spends := func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+	spends := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 		step := agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`})
-		if p.Options.ToolChoice == "none" {
+		if p.Request.Choice.Mode == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
 		}
-		response, err := step(ctx, p)
-		bound := min(p.Options.MaxTokens, 4000)
-		response.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 1000, "CompletionTokens": bound}
-		return response, err
+		return step.Using(1000, min(p.Request.MaxTokens, 4000))(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
-	got, err := budget(agenttest.PlayOn(spends), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
+	got, err := budget(agenttest.PlayOn(spends).As(model.Info{Name: "gpt-5"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
 	if err != nil || got.Answer != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -170,7 +166,7 @@ func TestCookbookSomeTools(t *testing.T) {
 	}
 }
 
-func ownTools(model llms.Model) *agent.Agent {
+func ownTools(model agent.Model) *agent.Agent {
 	today := adapter.Func("today", "Tells the date.", func(context.Context, struct{}) (string, error) {
 		return time.Now().Format(time.DateOnly), nil
 	}, &adapter.FuncOptions{ReadOnly: true})

@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("got %v, %v", examples, err)
 	}
-	for _, example := range append(examples, "agent/agenttest/example_test.go") {
+	for _, example := range append(examples, "agent/agenttest/example_test.go", "agent/lc/example_model_test.go") {
 		program += lines(read(t, example))
 	}
 	guides, err := filepath.Glob("docs/*.md")
@@ -316,7 +316,7 @@ var _ = func(ctx context.Context, transport mcpclient.Transport) error {
 }
 
 // docs/observability.md, Agents
-var _ = func(model llms.Model, tools []adapter.Source) error {
+var _ = func(model agent.Model, tools []adapter.Source) error {
 	telemetry, err := otelagent.New(nil) // the global providers
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ var hardPhrase = regexp.MustCompile(`(?i)\b(that which|of which|of whom|hand(s|e
 
 // The folders that keep the rule.
 var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "mcpclient",
-	"agent/compact", "agent/convert", "adapter", "agent", "agent/run", "agent/filestore", "agent/sqlstore", "agent/storetest"}
+	"agent/compact", "adapter", "agent", "agent/run", "agent/filestore", "agent/sqlstore", "agent/storetest"}
 
 // TestPlainWords looks for hard phrases in documents and comments, and in the strings of programs.
 func TestPlainWords(t *testing.T) {

@@ -1,13 +1,10 @@
 package agent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
@@ -29,10 +26,9 @@ const (
 var ErrLimit = errors.New("the run has not enough left for an answer")
 
 // ErrUncounted is the error of a run with Limits.Cost whose model does not report the tokens
-// of its replies. A model reports them in GenerationInfo, as InputTokens and OutputTokens or by the names of
-// its provider; a scripted one by agenttest.Step.Using.
+// of its replies. A model reports them in the Usage of its reply; a scripted one by agenttest.Step.Using.
 var ErrUncounted = errors.New("the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
-	"have it report InputTokens and OutputTokens in GenerationInfo (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
+	"have it report them in the Usage of its reply (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
 
 // limitError is an [ErrLimit] at a limit.
 type limitError struct {
@@ -278,35 +274,35 @@ func (d *dialog) inputOf(c *ModelCall) int64 {
 }
 
 // sizeOf is the size of a call in bytes of text, with what goes back to the host of the model.
-func (d *dialog) sizeOf(c *ModelCall) (size int64) {
-	for _, m := range c.Messages {
-		size += messageBytes
-		for _, part := range m.Parts {
-			switch p := part.(type) {
-			case llms.TextContent:
-				size += int64(len(p.Text))
-			case interface {
-				HostData() (call string, data json.RawMessage)
-			}:
-				_, data := p.HostData()
-				size += int64(len(data))
-			case llms.ToolCall:
-				size += int64(len(p.ID))
-				if p.FunctionCall != nil {
-					size += int64(len(p.FunctionCall.Name) + len(p.FunctionCall.Arguments))
-				}
-			case llms.ToolCallResponse:
-				size += int64(len(p.ToolCallID) + len(p.Name) + len(p.Content))
-			case llms.BinaryContent:
-				size += max(imageBytes, int64(len(p.Data))/128)
-			default:
-				size += imageBytes
-			}
+func (d *dialog) sizeOf(c *ModelCall) int64 {
+	q := c.Request
+	size := int64(len(q.System))
+	for i := range q.Messages {
+		m := &q.Messages[i]
+		size += messageBytes + int64(m.ReturnedSize())
+		for j := range m.Parts {
+			size += d.sizeOfPart(&m.Parts[j])
 		}
 	}
-	for _, t := range c.Tools {
-		if data, err := json.Marshal(t); err == nil {
-			size += int64(len(data))
+	for i := range q.Tools {
+		t := &q.Tools[i]
+		size += messageBytes + int64(len(t.Name)+len(t.Description)+len(t.Schema))
+	}
+	return size
+}
+
+// sizeOfPart is the size of a part without what only its provider gets.
+func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
+	switch p.Type {
+	case run.ReasoningPart:
+	case run.ImagePart, run.AudioPart, run.FilePart:
+		size = max(imageBytes, int64(len(p.Data))/128)
+	default:
+		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
+	}
+	for i := range p.Media {
+		if d.agent.info.Takes(p.Media[i].MIMEType) {
+			size += d.sizeOfPart(&p.Media[i])
 		}
 	}
 	return size

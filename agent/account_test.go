@@ -10,11 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -23,13 +22,9 @@ import (
 
 // greedy answers after a second, with as many tokens as it may.
 func greedy(s step) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
 		time.Sleep(time.Second)
-		r, err := s(ctx, p)
-		if err == nil {
-			r.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 10, "CompletionTokens": p.options.MaxTokens, "model": "m-1"}
-		}
-		return r, err
+		return using(s, 10, int64(p.Request.MaxTokens))(ctx, p)
 	}
 }
 
@@ -41,17 +36,13 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 		"cost":   {Cost: map[string]int64{"USD": 60_000}},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			opts := agent.Options{Prices: prices, CallOptions: []llms.CallOption{llms.WithModel("m-1")}}
-			helper := newAgent(t, play(greedy(says("helped"))), &opts)
-			var calls []llms.ToolCall
+			opts := agent.Options{Prices: prices}
+			helper := newAgent(t, play(greedy(says("helped"))).called("m-1"), &opts)
+			var calls []run.Part
 			for i := range 8 {
 				calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
 			}
-			lead := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-				r, err := untilFinal(calls...)(ctx, p)
-				r.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 100, "CompletionTokens": 50}
-				return r, err
-			})
+			lead := play(using(untilFinal(calls...), 100, 50)).called("m-1")
 			opts.Limits = limits
 			got := mustRun(t, boss(t, lead, sub(t, helper, agent.Sub), opts), human("go"))
 			if got.Answer != "enough" || got.Spent.Total > 30_000 || got.Spent.Cost["USD"] > 60_000 || got.Spent.Lost > 0 {
@@ -68,8 +59,8 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 func TestCallsWaitForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most []int
-		helper := newAgent(t, play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			most = append(most, p.options.MaxTokens)
+		helper := newAgent(t, play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+			most = append(most, p.Request.MaxTokens)
 			time.Sleep(time.Second)
 			return counted(says("helped"))(ctx, p)
 		}), nil)
@@ -85,21 +76,13 @@ func TestCallsWaitForRoom(t *testing.T) {
 }
 
 // counted has a step report 150 tokens.
-func counted(s step) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		r, err := s(ctx, p)
-		if err == nil {
-			r.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 100, "CompletionTokens": 50, "model": "m-1"}
-		}
-		return r, err
-	}
-}
+func counted(s step) step { return using(s, 100, 50) }
 
 // What a process has reserved counts for good if it ends before it is settled: a call of the
 // model, or a completion that a server asks for.
 func TestReservationsOfAnotherProcess(t *testing.T) {
 	dies := func(cancel context.CancelFunc) step {
-		return func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+		return func(ctx context.Context, _ prompt) (*model.Reply, error) {
 			cancel()
 			return nil, ctx.Err()
 		}
@@ -141,8 +124,8 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 
 // A call of the model that is made again after a timeout may be paid for twice.
 func TestTimeoutsCount(t *testing.T) {
-	late := func(context.Context, prompt) (*llms.ContentResponse, error) {
-		return nil, llms.NewError(llms.ErrCodeTimeout, "m", "too late")
+	late := func(context.Context, prompt) (*model.Reply, error) {
+		return nil, &model.Error{Kind: model.ErrorTimeout, Err: errors.New("too late")}
 	}
 	for limit, want := range map[int64]int{0: 0, 40_000: 2, 10_000: 0} {
 		synctestRun(t, fmt.Sprint("limit ", limit), func(t *testing.T) {
@@ -178,8 +161,8 @@ func TestUncountedModel(t *testing.T) {
 		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, agent.StopMaxTurns, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := &agent.Options{Limits: tt.limits, Prices: tt.prices, CallOptions: []llms.CallOption{llms.WithModel("m-1")}}
-			a := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), opts)
+			opts := &agent.Options{Limits: tt.limits, Prices: tt.prices}
+			a := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))).called("m-1"), opts)
 			result, warnings := &agent.Result{}, 0
 			var failed error
 			for e, err := range a.Events(t.Context(), human("go")) {
@@ -244,7 +227,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	toolset, _ := open(t, nil)
 	w := &wire{replies: slices.Repeat([]string{reply}, 30)}
 	got, _ := newAgent(t, at(t, "compatible", "m", w), &agent.Options{
-		Tools: []adapter.Source{toolset}, Stream: agent.StreamNever, Limits: run.Limits{Tokens: 20_000, Turns: 25},
+		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
 	}).Run(t.Context(), human("go"))
 	if got == nil || got.StopReason != agent.StopMaxTokens || got.Spent.Total < 5000 || got.Spent.Turns > 10 {
 		t.Fatalf("got %+v, want an end at the limit of tokens", got)

@@ -7,9 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -69,7 +68,7 @@ func TestAdvance(t *testing.T) {
 // Each event of a step comes alone and has its position, also one that no record has.
 func TestAdvanceEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := agent.Options{ParallelWrites: true, Stream: agent.StreamAlways}
+		opts := agent.Options{ParallelWrites: true}
 		a, _ := process(t, run.NewMemory(), play(uses(toolCall("1", "count", "{}"), toolCall("2", "count", "{}"), toolCall("3", "count", "{}"))), opts)
 		key, err := a.Begin(t.Context(), human("go"))
 		if err != nil {
@@ -103,7 +102,7 @@ func TestAdvanceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := run.NewMemory()
 		gone := errors.New("no credit")
-		a, _ := process(t, store, play(func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, gone }), agent.Options{})
+		a, _ := process(t, store, play(func(context.Context, prompt) (*model.Reply, error) { return nil, gone }), agent.Options{})
 		key, err := a.Begin(t.Context(), human("go"))
 		if err != nil {
 			t.Fatal(err)

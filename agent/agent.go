@@ -46,16 +46,24 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
 )
+
+// Model is a language model: an [openaimodel.Model], an [anthropicmodel.Model], lc.Model for any model of
+// langchaingo, or one of the program's own.
+//
+// [openaimodel.Model]: https://pkg.go.dev/github.com/mcpchain/mcpchain/agent/openaimodel
+// [anthropicmodel.Model]: https://pkg.go.dev/github.com/mcpchain/mcpchain/agent/anthropicmodel
+type Model = model.Model
 
 // Agent is a model with tools. It holds no state of its runs: any number of
 // them may go on at the same time.
@@ -63,12 +71,12 @@ type Agent struct{ *recipe }
 
 // New returns an agent that uses the model, which must not be nil. It does no I/O. The error names the option
 // that does not fit.
-func New(model llms.Model, opts *Options) (*Agent, error) {
-	if model == nil {
+func New(m Model, opts *Options) (*Agent, error) {
+	if m == nil {
 		return nil, errors.New("new agent: model is nil")
 	}
-	if v := reflect.ValueOf(model); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("new agent: model is a nil %T: check the error of what was to make it", model)
+	if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("new agent: model is a nil %T: check the error of what was to make it", m)
 	}
 	name := ""
 	if opts != nil {
@@ -78,27 +86,19 @@ func New(model llms.Model, opts *Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	a := &recipe{window: new(atomic.Int64), model: model, name: name, provider: opts.provider(model), opts: opts}
-	var asked llms.CallOptions
-	for _, set := range opts.CallOptions {
-		set(&asked)
-	}
-	a.asked, a.maxTokens = asked.Model, asked.MaxTokens
-	if opts.Prices != nil || a.modelName() == "" { // a sub-agent without prices has the prices of the agent that it works for
+	a := &recipe{model: m, info: m.Info(), window: new(atomic.Int64), name: name, opts: opts}
+	a.window.Store(max(a.info.Window, 0))
+	if opts.Prices != nil || a.info.Name == "" { // a sub-agent without prices has the prices of the agent that it works for
 		if err := a.priced(opts.Limits.Cost); err != nil {
 			return nil, fmt.Errorf("new agent: options: %w", err)
 		}
 	}
-	if a.dialect, err = opts.Dialect.For(model); err != nil {
-		return nil, fmt.Errorf("new agent: options: %w", err)
-	}
-	if a.profile, err = opts.profile(model, a.dialect); err != nil {
+	if a.profile, err = profileOf(&a.info); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	if err := opts.checkTools(model); err != nil {
-		return nil, fmt.Errorf("new agent: %w", err)
+	if a.info.NoTools != nil && len(opts.Tools) > 0 {
+		return nil, fmt.Errorf("new agent: options: Tools: %w", a.info.NoTools)
 	}
-	a.temperature = opts.hostTemperature(model)
 	if a.tools, err = sources(opts.Tools); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
@@ -108,6 +108,15 @@ func New(model llms.Model, opts *Options) (*Agent, error) {
 		}
 	}
 	return &Agent{a}, nil
+}
+
+// profileOf is the profile for which the schemas of tools are written.
+func profileOf(info *model.Info) (adapter.Profile, error) {
+	p := cmp.Or(adapter.Profile(info.Profile), adapter.OpenAI)
+	if all := adapter.Profiles(); !slices.Contains(all, p) {
+		return "", fmt.Errorf("the model names the profile %q, and there is no such profile; one of %v is", p, all)
+	}
+	return p, nil
 }
 
 // sources makes one source of all.

@@ -11,10 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -28,18 +27,18 @@ func TestAnswerWithoutTools(t *testing.T) {
 	diff(t, "result", got, &agent.Result{
 		Status: run.Finished, Answer: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopAnswer, FinishReason: "stop",
 	})
-	diff(t, "prompt", lines(model.prompts()[0].messages), []string{
+	diff(t, "prompt", asked(model.prompts()[0]), []string{
 		`system: "Be brief."`,
 		`human: "what is the answer?"`,
 	})
 }
 
-func TestSystemPromptsAreJoined(t *testing.T) {
+func TestSystemMessages(t *testing.T) {
 	model := play(says("hello"))
 	messages := agent.Messages(append([]run.Message{run.Text(run.System, "Speak French.")}, human("hi")...)...)
 	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
-	diff(t, "prompt", lines(model.prompts()[0].messages), []string{
-		`system: "Be brief.\n\nSpeak French."`,
+	diff(t, "prompt", asked(model.prompts()[0]), []string{
+		`system: "Be brief."`, `system: "Speak French."`,
 		`human: "hi"`,
 	})
 	diff(t, "history", lines(history(got)), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
@@ -47,7 +46,7 @@ func TestSystemPromptsAreJoined(t *testing.T) {
 
 func TestEventsOfATurn(t *testing.T) {
 	model := play(uses(toolCall("a", "nothing", `{"x":1}`)), says("sorry"))
-	a := newAgent(t, model, &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("m-1")}})
+	a := newAgent(t, model.called("m-1"), nil)
 	var got []string
 	for e, err := range a.Events(t.Context(), human("go")) {
 		if err != nil {
@@ -174,11 +173,11 @@ func TestEveryRangeIsARun(t *testing.T) {
 func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 	for stage, steps := range map[string][]step{
 		"*agent.ModelStart": {says("x")},
-		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			if err := p.options.StreamingFunc(ctx, []byte("a")); err != nil {
+		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*model.Reply, error) {
+			if err := p.Show(model.Delta{Text: "a"}); err != nil {
 				return nil, err
 			}
-			return nil, p.options.StreamingFunc(ctx, []byte("b"))
+			return nil, p.Show(model.Delta{Text: "b"})
 		}},
 		"*agent.ModelEnd": {says("x")},
 		"*agent.ToolEnd":  {uses(toolCall("a", "x", "{}"), toolCall("b", "x", "{}"))},
@@ -187,7 +186,7 @@ func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 	} {
 		t.Run(stage, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // fails when a goroutine is left
-				for e, err := range newAgent(t, streaming{play(steps...)}, nil).Events(t.Context(), human("go")) {
+				for e, err := range newAgent(t, play(steps...).streaming(), nil).Events(t.Context(), human("go")) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -263,29 +262,29 @@ func TestModelErrors(t *testing.T) {
 		text string
 	}{
 		"error": {
-			func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, down },
+			func(context.Context, prompt) (*model.Reply, error) { return nil, down },
 			down, "run agent: call model: quota used up",
 		},
 		"nil response": {
-			func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, nil },
-			agent.ErrNoAnswer, `stopped with ""`,
+			func(context.Context, prompt) (*model.Reply, error) { return nil, nil },
+			agent.ErrNoAnswer, "ended without a reply",
 		},
-		"nil choice": {
-			func(context.Context, prompt) (*llms.ContentResponse, error) { return choice(nil), nil },
+		"nothing": {
+			func(context.Context, prompt) (*model.Reply, error) { return new(model.Reply), nil },
 			agent.ErrNoAnswer, `stopped with ""`,
 		},
 		"nothing said": {
-			func(context.Context, prompt) (*llms.ContentResponse, error) {
-				return choice(&llms.ContentChoice{Content: " \n", StopReason: "length"}), nil
+			func(context.Context, prompt) (*model.Reply, error) {
+				return &model.Reply{Message: run.Text(run.Assistant, " \n"), Finish: model.FinishLength}, nil
 			},
 			agent.ErrNoAnswer, `stopped with "length"`,
 		},
 		"panic": {
-			func(context.Context, prompt) (*llms.ContentResponse, error) { panic("broken model") },
+			func(context.Context, prompt) (*model.Reply, error) { panic("broken model") },
 			nil, "call model: model panicked: broken model",
 		},
 		"goexit": {
-			func(context.Context, prompt) (*llms.ContentResponse, error) { runtime.Goexit(); return nil, nil },
+			func(context.Context, prompt) (*model.Reply, error) { runtime.Goexit(); return nil, nil },
 			nil, "ended the goroutine of the run",
 		},
 	} {
@@ -300,7 +299,7 @@ func TestModelErrors(t *testing.T) {
 
 // The error of a panic has the stack for a log, and not in its text.
 func TestPanicHasItsStack(t *testing.T) {
-	_, err := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { panic("broken model") }), nil).Run(t.Context(), human("go"))
+	_, err := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { panic("broken model") }), nil).Run(t.Context(), human("go"))
 	p, ok := errors.AsType[*agent.PanicError](err)
 	if !ok || p.Value != "broken model" || !strings.Contains(string(p.Stack), "TestPanicHasItsStack") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want a panic with its stack beside the text", err)
@@ -323,7 +322,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Limits.Active":   {Limits: run.Limits{Active: -1}},
 		"MaxDuration":     {MaxDuration: -1},
 		"AskTTL":          {AskTTL: -1},
-		"dialect":         {Dialect: "klingon"},
+		"Model.MaxTokens": {Model: agent.ModelSettings{MaxTokens: -1}},
 		"Tools[1]":        {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
 	} {
 		if _, err := agent.New(play(says("x")), opts); err == nil || !strings.Contains(err.Error(), name) {
@@ -349,11 +348,11 @@ func TestCallerKeepsItsMessages(t *testing.T) {
 
 func TestAgentKeepsItsOptions(t *testing.T) {
 	model := play(says("x"))
-	opts := &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("mine")}}
+	opts := &agent.Options{Model: agent.ModelSettings{Effort: "low"}}
 	a := newAgent(t, model, opts)
-	opts.CallOptions[0] = llms.WithModel("changed")
+	opts.Model.Effort = "high"
 	mustRun(t, a, human("go"))
-	if got := model.prompts()[0].options.Model; got != "mine" {
-		t.Errorf("model %q, want that of the options at the time of New", got)
+	if got := model.prompts()[0].Request.Effort; got != "low" {
+		t.Errorf("effort %q, want that of the options at the time of New", got)
 	}
 }

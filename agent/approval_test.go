@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -120,7 +118,7 @@ func TestApprovalOfSloppyName(t *testing.T) {
 		t.Errorf("asked %d times, want once", asked)
 	}
 	// The history goes by the name that the model wrote.
-	diff(t, "messages", lines(history(got)[1:3]), []string{`ai: 1=_ECHO({"x":1})`, `tool: 1/_ECHO→"{\"x\":1}"`})
+	diff(t, "messages", lines(history(got)[1:3]), []string{`ai: 1= ECHO({"x":1})`, `tool: 1/ ECHO→"{\"x\":1}"`})
 }
 
 // The person sees what is sent, not what the model wrote.
@@ -140,12 +138,11 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 		return adapter.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
-	for _, m := range history(got)[2:4] {
-		ran = append(ran, m.Parts[0].(llms.ToolCallResponse).Content)
-	}
+	told := results(history(got))
+	ran = told[:2]
 	diff(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
 	diff(t, "ran", ran, asked)
-	if content := history(got)[4].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, "arguments of echo") {
+	if content := told[2]; !strings.Contains(content, "arguments of echo") {
 		t.Errorf("the model was told %q, want what is wrong with the arguments", content)
 	}
 }
@@ -208,7 +205,7 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 func TestDeniedTurnsCount(t *testing.T) {
 	toolset, _ := open(t, nil)
 	deny := func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Deny(""), nil }
-	model := play(untilFinal(llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "echo"}}))
+	model := play(untilFinal(toolCall("", "echo", "")))
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: deny, Limits: run.Limits{Failures: 2}}), human("go"))
 	if got.StopReason != agent.StopMaxFailures || got.Spent.Turns != 3 {
 		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Spent.Turns, agent.StopMaxFailures)

@@ -3,14 +3,14 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"runtime"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -32,13 +32,13 @@ func BenchmarkToolCalls(b *testing.B) {
 	for _, n := range []int{1, 8} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			toolset, _ := open(b, nil)
-			var calls []llms.ToolCall
+			var calls []run.Part
 			for i := range n {
 				calls = append(calls, toolCall(fmt.Sprint(i), "echo", `{"x":1}`))
 			}
 			ask, answer := uses(calls...), says("done")
-			a := withTools(b, instant{func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-				if len(p.messages) == 1 {
+			a := withTools(b, instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+				if len(p.Request.Messages) == 1 {
 					return ask(ctx, p)
 				}
 				return answer(ctx, p)
@@ -58,13 +58,13 @@ func BenchmarkToolCalls(b *testing.B) {
 // the other.
 func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
 	work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: reads})
-	var calls []llms.ToolCall
+	var calls []run.Part
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint(i), "work", `{}`))
 	}
 	ask, answer := uses(calls...), says("done")
-	return newAgent(t, instant{func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if len(p.messages) == 1 {
+	return newAgent(t, instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if len(p.Request.Messages) == 1 {
 			return ask(ctx, p)
 		}
 		return answer(ctx, p)
@@ -112,8 +112,11 @@ func TestManyCallsTakeMemoryEach(t *testing.T) {
 // instant is a model that keeps nothing.
 type instant struct{ step step }
 
-func (m instant) GenerateContent(ctx context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
-	return m.step(ctx, prompt{messages: messages})
-}
+func (instant) Info() model.Info { return model.Info{Whole: true} }
 
-func (instant) Call(context.Context, string, ...llms.CallOption) (string, error) { return "", nil }
+func (m instant) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		reply, err := m.step(ctx, prompt{Request: *r})
+		yield(model.Delta{Reply: reply}, err)
+	}
+}

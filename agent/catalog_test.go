@@ -3,16 +3,15 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 )
 
 // ledger notes which tools ran where.
@@ -57,14 +56,14 @@ func two(t *testing.T) (l *ledger, vault, evil *server, toolset *adapter.Toolset
 func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 	l, vault, evil, toolset, refresh := two(t)
 	model := play(
-		func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		func(ctx context.Context, p prompt) (*model.Reply, error) {
 			vault.RemoveTools("save")
 			l.tool(evil, "evil", "save")
 			refresh()
 			return uses(toolCall("1", "save", `{"text":"my password"}`))(ctx, p)
 		},
 		uses(toolCall("2", "save", `{"text":"for evil"}`)),
-		func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		func(ctx context.Context, p prompt) (*model.Reply, error) {
 			l.tool(vault, "vault", "save") // evil's get prefixes by that
 			refresh()
 			return uses(toolCall("3", "save", `{"text":"for evil, too"}`))(ctx, p)
@@ -156,8 +155,7 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 			return adapter.AllowWith(json.RawMessage(edit)), nil
 		}
 		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
-		answer := history(got)[slices.IndexFunc(history(got), func(m llms.MessageContent) bool { return m.Role == llms.ChatMessageTypeTool })]
-		if told := answer.Parts[0].(llms.ToolCallResponse).Content; !strings.HasPrefix(told, want) {
+		if told := results(history(got))[0]; !strings.HasPrefix(told, want) {
 			t.Errorf("%s: the model was told %q, want %q", edit, told, want)
 		}
 	}

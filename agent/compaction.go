@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -29,7 +28,7 @@ func (e *estimate) of(history []run.Message) int64 {
 func (d *dialog) compact() error {
 	budget := compact.Budget{Window: d.agent.window.Load()}
 	if last := d.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.state.History) {
-		back := int64(convert.HostSize(&d.state.History[last.Messages-1])) / backBytes
+		back := int64(d.state.History[last.Messages-1].ReturnedSize()) / backBytes
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
 		budget.Estimate = d.estimate.of(d.state.History)
@@ -55,6 +54,6 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*run.Comp
 	case change == nil:
 		return nil, nil
 	}
-	d.estimate, d.truncation = estimate{}, truncation{told: d.truncation.told}
+	d.estimate, d.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
 	return change, d.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

@@ -24,9 +24,9 @@ func (r *recipe) priced(limits map[string]int64) error {
 	case err == nil:
 		return nil
 	case r.modelName() == "" && r.opts.Prices == nil:
-		return fmt.Errorf("Limits.Cost: %w: set llms.WithModel in Options.CallOptions, and the model's price in Options.Prices, which is nil", err)
+		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Prices, which is nil", err)
 	case r.modelName() == "":
-		return fmt.Errorf("Limits.Cost: %w: set llms.WithModel in Options.CallOptions", err)
+		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info)", err)
 	case r.opts.Prices == nil:
 		return fmt.Errorf("Limits.Cost: %w: Options.Prices is nil", err)
 	}

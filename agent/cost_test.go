@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -21,10 +20,8 @@ var prices = &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m-
 
 // costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of
 // the model m-1, which is 200 millionths.
-func costly(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-	r, err := untilFinal(toolCall("", "x", "{}"))(ctx, p)
-	r.Choices[0].GenerationInfo = map[string]any{"PromptTokens": 100, "CompletionTokens": 50, "model": "m-1"}
-	return r, err
+func costly(ctx context.Context, p prompt) (*model.Reply, error) {
+	return counted(untilFinal(toolCall("", "x", "{}")))(ctx, p)
 }
 
 func TestSpendingLimits(t *testing.T) {
@@ -37,8 +34,8 @@ func TestSpendingLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.limits.Failures = -1
-			opts := &agent.Options{Limits: tt.limits, Prices: prices, CallOptions: []llms.CallOption{llms.WithModel("m-1")}}
-			model := play(costly)
+			opts := &agent.Options{Limits: tt.limits, Prices: prices}
+			model := play(costly).called("m-1")
 			got := mustRun(t, newAgent(t, model, opts), human("go"))
 			turns := int64(got.Spent.Turns)
 			if got.StopReason != tt.want || got.Answer != "enough" || turns < 3 || got.Spent.Total != 150*turns || got.Spent.Cost["USD"] != 200*turns {
@@ -48,7 +45,7 @@ func TestSpendingLimits(t *testing.T) {
 				t.Errorf("got %+v, more than the limit", got.Spent)
 			}
 			for i, p := range model.prompts() {
-				if n := p.options.MaxTokens; n < 64 || n > 1500 {
+				if n := p.Request.MaxTokens; n < 64 || n > 1500 {
 					t.Errorf("call %d may have %d tokens of output", i, n)
 				}
 			}
@@ -56,7 +53,7 @@ func TestSpendingLimits(t *testing.T) {
 	}
 	synctestRun(t, "active time", func(t *testing.T) {
 		toolset, _ := open(t, nil)
-		model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
 			return untilFinal(sleep("", 10))(ctx, p)
 		})
 		slow := func(context.Context, *adapter.Approval) (adapter.Decision, error) {
@@ -81,15 +78,15 @@ func TestUnpricedModel(t *testing.T) {
 		want    string
 	}{
 		"no price":            {prices, "other", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model "other" has no price in the table of 2026-11-22`},
-		"no name":             {prices, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: set llms.WithModel in Options.CallOptions`},
-		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: set llms.WithModel in Options.CallOptions, and the model's price in Options.Prices, which is nil`},
+		"no name":             {prices, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info)`},
+		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info), and needs a price in Options.Prices, which is nil`},
 		"no prices":           {nil, "m-1", limits.Cost, true, `Limits.Cost: the cost is limited, but the model "m-1" has no price: Options.Prices is nil`},
 		"a limit of the run":  {prices, "other", nil, true, `the model "other" has no price in the table of 2026-11-22`},
 		"in another currency": {prices, "m-1", map[string]int64{"EUR": 1}, false, `not in USD, the currency of the model "m-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := play(says("x"))
-			a, err := agent.New(model, &agent.Options{Limits: run.Limits{Cost: tt.limits}, Prices: tt.prices, CallOptions: []llms.CallOption{llms.WithModel(tt.model)}})
+			model := play(says("x")).called(tt.model)
+			a, err := agent.New(model, &agent.Options{Limits: run.Limits{Cost: tt.limits}, Prices: tt.prices})
 			if tt.atStart {
 				if err != nil {
 					t.Fatal(err)
@@ -132,8 +129,8 @@ func TestSamplingIsCharged(t *testing.T) {
 
 // The limits of a sub-agent hold as if it ran alone.
 func TestUnpricedSubAgent(t *testing.T) {
-	model := play(says("x"))
-	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}, CallOptions: []llms.CallOption{llms.WithModel("other")}})
+	model := play(says("x")).called("other")
+	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}})
 	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), agent.Options{Prices: prices})
 	got := mustRun(t, a, human("go"))
 	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {

@@ -10,16 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-func sleep(id string, seconds int) llms.ToolCall {
+func sleep(id string, seconds int) run.Part {
 	return toolCall(id, "sleep", fmt.Sprintf(`{"seconds":%d}`, seconds))
 }
 
@@ -57,7 +55,7 @@ func TestParallelism(t *testing.T) {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				toolset, server := open(t, nil)
-				var calls []llms.ToolCall
+				var calls []run.Part
 				for i := range 20 {
 					calls = append(calls, sleep(fmt.Sprint(i), 1))
 				}
@@ -75,30 +73,15 @@ func TestParallelism(t *testing.T) {
 
 func TestModelGetsTheTools(t *testing.T) {
 	toolset, _ := open(t, nil)
-	model := play(untilFinal(toolCall("", "echo", "{}")))
-	mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
-	first, last := model.prompts()[0].options, model.prompts()[1].options
-	diff(t, "tools", first.Tools, toolset.Catalog(adapter.Plain).Definitions())
-	diff(t, "tools at the end", last.Tools, toolset.Catalog(adapter.Plain).Definitions())
-	if first.ToolChoice != nil || last.ToolChoice != "none" {
-		t.Errorf("tool choice %v, then %v; want nil, then none", first.ToolChoice, last.ToolChoice)
+	m := play(untilFinal(toolCall("", "echo", "{}")))
+	mustRun(t, withTools(t, m, toolset, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
+	first, last := m.prompts()[0].Request, m.prompts()[1].Request
+	if want := len(toolset.Catalog(adapter.Plain).Definitions()); len(first.Tools) != want {
+		t.Errorf("got %d tools, want %d", len(first.Tools), want)
 	}
-}
-
-func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
-	toolset, _ := open(t, nil)
-	model := play(uses(toolCall("p", "picture", "{}")), says("done"))
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Turns: 1}, Dialect: convert.Mistral}), human("go"))
-	last := model.prompts()[1]
-	if last.options.Tools != nil || last.options.ToolChoice != nil {
-		t.Errorf("tools %v, choice %v; want none", last.options.Tools, last.options.ToolChoice)
-	}
-	// Nothing human after the tool message: neither pictures nor instructions.
-	if role := last.messages[len(last.messages)-1].Role; role != llms.ChatMessageTypeTool {
-		t.Errorf("the last message is %s, want tool", role)
-	}
-	if got.StopReason != agent.StopMaxTurns {
-		t.Errorf("stop reason %q", got.StopReason)
+	diff(t, "tools at the end", last.Tools, first.Tools)
+	if first.Choice.Mode != model.ChoiceAuto || last.Choice.Mode != model.ChoiceNone {
+		t.Errorf("tool choice %v, then %v; want auto, then none", first.Choice, last.Choice)
 	}
 }
 
@@ -137,7 +120,7 @@ func TestTroubleIsToldToTheModel(t *testing.T) {
 		got := mustRun(t, withTools(t, model, toolset, nil), human("go"))
 		want := []string{"disk full", `there is no tool named "ecko". The tools are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`}
 		for i, text := range want {
-			content := history(got)[2+i].Parts[0].(llms.ToolCallResponse).Content
+			content := results(history(got))[i]
 			if !strings.Contains(content, text) {
 				t.Errorf("call %d: the model was told %q, want %q", i+1, content, text)
 			}
@@ -152,7 +135,7 @@ func TestListOfToolsIsBounded(t *testing.T) {
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, nil), human("go"))
-	content := history(got)[2].Parts[0].(llms.ToolCallResponse).Content
+	content := results(history(got))[0]
 	if len(content) > 2100 || !strings.HasSuffix(content, "…") {
 		t.Errorf("the model was told %d bytes: %q; want at most 2,100 and that there are more", len(content), content)
 	}
@@ -197,21 +180,6 @@ func TestLostServer(t *testing.T) {
 			"answer: done (answer)",
 		})
 	})
-}
-
-func TestPicturesFollowTheToolMessages(t *testing.T) {
-	toolset, _ := open(t, nil)
-	calls := uses(toolCall("p", "picture", "{}"), toolCall("e", "echo", "{}"), toolCall("q", "picture", "{}"))
-	pictures := func(opts *agent.Options) string {
-		model := play(calls, says("done"))
-		mustRun(t, withTools(t, model, toolset, opts), human("go"))
-		return strings.Join(lines(model.prompts()[1].messages)[5:], "")
-	}
-	diff(t, "default", pictures(nil),
-		`human: "From the result of picture (call p):" image/png[3] "From the result of picture (call q):" image/png[3]`)
-	diff(t, "tiff only", pictures(&agent.Options{Media: func(mimeType string) bool { return mimeType == "image/tiff" }}),
-		`human: "From the result of picture (call p):" image/tiff[4] "From the result of picture (call q):" image/tiff[4]`)
-	diff(t, "none", pictures(&agent.Options{Media: func(string) bool { return false }}), "")
 }
 
 func TestCancelDuringToolCalls(t *testing.T) {
@@ -297,8 +265,8 @@ func TestPanicInATransportEndsTheRun(t *testing.T) {
 func TestRunsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
 	echo, answer := uses(toolCall("1", "echo", "{}")), says("done")
-	a := withTools(t, instant{func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if len(p.messages) == 1 {
+	a := withTools(t, instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if len(p.Request.Messages) == 1 {
 			return echo(ctx, p)
 		}
 		return answer(ctx, p)

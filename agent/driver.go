@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 
-	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -13,13 +12,7 @@ type driver struct {
 	swept bool // reservations of another process are settled
 }
 
-func newDriver(e *engine) *driver {
-	m, ok := e.agent.model.(interface{ TakesHostData() bool })
-	encoder := convert.NewEncoder(convert.Options{
-		Dialect: e.agent.dialect, Media: e.agent.opts.Media, HostData: ok && m.TakesHostData(), AppendOnly: true,
-	})
-	return &driver{dialog: dialog{account: account{e}, encoder: encoder}}
-}
+func newDriver(e *engine) *driver { return &driver{dialog: dialog{account: account{e}}} }
 
 // step moves the run on by a turn, or as far as it can go. What it leaves is recorded,
 // and not yet committed.

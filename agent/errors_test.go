@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -103,7 +102,7 @@ func errorTexts(t *testing.T, store run.Store) {
 func second[T any](_ T, err error) error        { return err }
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-func fails(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }
+func fails(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
 
 func replayed(ctx context.Context, a *agent.Agent, key run.Key) (err error) {
 	for _, err = range a.Replay(ctx, key, agent.Position{}) {
@@ -135,8 +134,8 @@ func TestLimitText(t *testing.T) {
 	}{
 		{"tokens", second(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
 			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 61 tokens of input takes 125 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
-		{"cost", second(newAgent(t, play(costly), &agent.Options{
-			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Prices: prices, CallOptions: []llms.CallOption{llms.WithModel("m-1")},
+		{"cost", second(newAgent(t, play(costly).called("m-1"), &agent.Options{
+			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Prices: prices,
 		}).Run(ctx, human("go"))).Error(),
 			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 61 tokens of input takes 0.000189 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
 		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),

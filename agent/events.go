@@ -126,7 +126,7 @@ type Call struct {
 type ModelStart struct {
 	Meta
 	Turn  int    `json:"turn"`
-	Model string `json:"model,omitempty"` // that is asked for, by Options.CallOptions or as the model names its own; may be empty
+	Model string `json:"model,omitempty"` // that is asked for; may be empty
 
 	// Final says that the model may not call tools any more, because a limit
 	// was reached.

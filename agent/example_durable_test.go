@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
@@ -17,7 +15,7 @@ import (
 )
 
 // clerk is an agent as each process makes it: the processes share a directory.
-func clerk(dir string, model llms.Model) (*agent.Agent, run.Store) {
+func clerk(dir string, model agent.Model) (*agent.Agent, run.Store) {
 	store := must(filestore.Open(dir, nil))
 	a := must(agent.New(model, &agent.Options{
 		Name:    "clerk",

@@ -6,11 +6,10 @@ import (
 	"log"
 	"strings"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -123,13 +122,11 @@ func ExampleWithLimits() {
 
 func ExamplePrices() {
 	ctx := context.Background()
-	model := play(func(context.Context, prompt) (*llms.ContentResponse, error) {
-		used := map[string]any{"PromptTokens": 1000, "CompletionTokens": 500}
-		return choice(&llms.ContentChoice{Content: "42.", GenerationInfo: used}), nil
-	})
+	model := play(func(context.Context, prompt) (*model.Reply, error) {
+		return &model.Reply{Message: run.Text(run.Assistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
+	}).called("gpt-5-mini")
 
 	a := must(agent.New(model, &agent.Options{
-		CallOptions: []llms.CallOption{llms.WithModel("gpt-5-mini")},
 		Prices: &agent.Prices{
 			Date:   "2026-11-22", // when they were looked up
 			Models: []agent.Price{{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000}},

@@ -52,7 +52,7 @@ func Example() {
 	}
 	defer toolset.Close()
 
-	// Any llms.Model will do; this one plays a script.
+	// Any model will do; this one plays a script.
 	model := play(uses(toolCall("1", "forecast", `{"city":"Oslo"}`)), says("Take sunglasses."))
 	a, err := agent.New(model, &agent.Options{System: "Be brief.", Tools: []adapter.Source{toolset}})
 	if err != nil {

@@ -122,7 +122,7 @@ func TestElicitationByError(t *testing.T) {
 
 func TestElicitationOutsideOfARun(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: answering("next")}, func(t *testing.T, toolset *adapter.Toolset) {
-		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), toolCall("1", "ask", "{}")).Text; got != "accept next" {
+		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; got != "accept next" {
 			t.Errorf("the tool says %q, want that next was asked", got)
 		}
 	})
@@ -170,7 +170,7 @@ func TestSampling(t *testing.T) {
 			"box got a completion of poet-1",
 			"turn 1: tool sample (1) ends: roses",
 		})
-		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), toolCall("1", "sample", "{}")).Text; got != "roses" {
+		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text; got != "roses" {
 			t.Errorf("outside of a run the tool says %q, want roses", got)
 		}
 	})
@@ -181,7 +181,7 @@ func TestSampling(t *testing.T) {
 func TestQuestionDuringAnAnswer(t *testing.T) {
 	var toolset *adapter.Toolset
 	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		poem := toolset.Catalog(adapter.Plain).Call(ctx, toolCall("x", "two__ask", "{}")).Text
+		poem := toolset.Catalog(adapter.Plain).Call(ctx, lcCall("x", "two__ask", "{}")).Text
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{
@@ -336,7 +336,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 	for _, revision := range eras {
 		// Alone, the question belongs to its call; beside another call, the legacy
 		// era leaves open to which one.
-		for name, calls := range map[string][]llms.ToolCall{
+		for name, calls := range map[string][]run.Part{
 			"alone":  {toolCall("1", "ask", "{}")},
 			"beside": {sleep("0", 60), toolCall("1", "ask", "{}")},
 		} {
@@ -460,4 +460,9 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lcCall is a call for a catalog.
+func lcCall(id, name, arguments string) llms.ToolCall {
+	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -23,7 +22,8 @@ import (
 // BeforeTool runs before approval, and so before the intent of the call is recorded: nothing
 // has happened yet.
 type Hook struct {
-	// BeforeModel may change the messages of one model call. The history stays.
+	// BeforeModel may change the request of one model call: its fields, not what its messages and
+	// tools have. The history stays.
 	BeforeModel func(ctx context.Context, s *run.State, c *ModelCall) error
 
 	// AfterModel may change the reply before it is recorded. The run fails if it changes a
@@ -42,9 +42,8 @@ type Hook struct {
 
 // ModelCall is a call of the model.
 type ModelCall struct {
-	Turn     int
-	Messages []llms.MessageContent // as the provider gets them
-	Tools    []llms.Tool
+	Turn    int
+	Request *model.Request
 }
 
 // ToolCall is a call of a tool.

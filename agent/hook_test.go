@@ -10,11 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -27,7 +26,7 @@ func TestHooks(t *testing.T) {
 	asked := false
 	hook := agent.Hook{
 		BeforeModel: func(_ context.Context, _ *run.State, c *agent.ModelCall) error {
-			c.Messages = append(c.Messages, llms.TextParts(llms.ChatMessageTypeHuman, "(be kind)"))
+			c.Request.Messages = append(c.Request.Messages, run.Text(run.User, "(be kind)"))
 			return nil
 		},
 		AfterModel: func(_ context.Context, _ *run.State, reply *run.Message) error {
@@ -62,7 +61,7 @@ func TestHooks(t *testing.T) {
 		t.Errorf("got %q; asked about the denied call: %v; it ran: %v", got.Answer, asked, s.most.Load() > 0)
 	}
 	for _, p := range model.prompts() {
-		if last := lines(p.messages)[len(p.messages)-1]; last != `human: "(be kind)"` {
+		if last := lines(p.Request.Messages[len(p.Request.Messages)-1:])[0]; last != `human: "(be kind)"` {
 			t.Errorf("the model got %s last", last)
 		}
 	}
@@ -86,21 +85,16 @@ func TestHookStopsTheRun(t *testing.T) {
 	}
 }
 
-// repeated is the error of a model that has repeated its request.
-type repeated struct{}
-
-func (repeated) Error() string  { return "busy" }
-func (repeated) Repeated() bool { return true }
-func (repeated) Unwrap() error  { return &llms.Error{Code: llms.ErrCodeRateLimit, Message: "busy"} }
-
 // A model call that fails for a passing reason is made again, unless something of its
 // reply was shown.
 func TestModelRetries(t *testing.T) {
-	busy := func(context.Context, prompt) (*llms.ContentResponse, error) {
-		return nil, &llms.Error{Code: llms.ErrCodeRateLimit, Message: "busy"}
+	fails := func(e model.Error) step {
+		e.Err = errors.New("busy")
+		return func(context.Context, prompt) (*model.Reply, error) { return nil, &e }
 	}
-	shown := func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if err := p.options.StreamingFunc(ctx, []byte("He")); err != nil {
+	busy := fails(model.Error{Kind: model.ErrorRateLimit})
+	shown := func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if err := p.Show(model.Delta{Text: "He"}); err != nil {
 			return nil, err
 		}
 		return busy(ctx, p)
@@ -114,13 +108,16 @@ func TestModelRetries(t *testing.T) {
 		"passing":     {[]step{busy, busy, says("hi")}, 0, 3, true},
 		"too often":   {[]step{busy}, 0, 3, false},
 		"not wanted":  {[]step{busy, says("hi")}, -1, 1, false},
-		"repeated":    {[]step{func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, repeated{} }}, 0, 1, false},
+		"repeated":    {[]step{fails(model.Error{Kind: model.ErrorRateLimit, Repeated: true})}, 0, 1, false},
+		"as asked":    {[]step{fails(model.Error{Kind: model.ErrorRateLimit, RetryAfter: 20 * time.Second}), says("hi")}, 0, 2, true},
+		"too long":    {[]step{fails(model.Error{Kind: model.ErrorUnavailable, RetryAfter: time.Minute})}, 0, 1, false},
+		"no key":      {[]step{fails(model.Error{Kind: model.ErrorAuth})}, 0, 1, false},
 		"shown":       {[]step{shown, says("hi")}, 0, 1, false},
-		"not passing": {[]step{func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }}, 0, 1, false},
+		"not passing": {[]step{func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }}, 0, 1, false},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			model, began := play(tt.steps...), time.Now()
-			_, err := newAgent(t, streaming{model}, &agent.Options{ModelRetries: tt.retries}).Run(t.Context(), human("go"))
+			_, err := newAgent(t, model.streaming(), &agent.Options{Model: agent.ModelSettings{Retries: tt.retries}}).Run(t.Context(), human("go"))
 			if waited := time.Since(began); (waited > 0) != (tt.calls > 1) || tt.calls > 2 && waited < 1500*time.Millisecond {
 				t.Errorf("waited %v for %d calls, want longer after each failure", waited, tt.calls)
 			}
@@ -155,7 +152,7 @@ func TestCompaction(t *testing.T) {
 		}
 	}
 	prompts := model.prompts()
-	if last := len(prompts[5].messages); shorter == 0 || last >= 11 {
+	if last := len(prompts[5].Request.Messages); shorter == 0 || last >= 11 {
 		t.Errorf("%d compactions, and the last prompt has %d messages", shorter, last)
 	}
 }
@@ -186,7 +183,7 @@ func TestHookBeforeALateApproval(t *testing.T) {
 // A hook reads the state while other calls change it.
 func TestHookReadsTheState(t *testing.T) {
 	toolset, _ := open(t, nil)
-	calls := make([]llms.ToolCall, 8)
+	calls := make([]run.Part, 8)
 	for i := range calls {
 		calls[i] = toolCall(string(rune('a'+i)), "echo", `{}`)
 	}
@@ -281,7 +278,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			diff(t, "what the model reads", lines(model.prompts()[0].messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
+			diff(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
 		})
 	}
 }

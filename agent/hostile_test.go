@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -31,13 +33,13 @@ type hostile struct {
 	err   string           // in the error of another one
 	told  string           // in the last result that the model reads
 	bytes int              // bound of the run's JSON; default 1 MiB
-	slow  bool             // it is tried with one provider
+	slow  bool             // it is checked for one provider
 }
 
 // loops asks for the same tool until it may not.
 func loops(name, arguments string) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if last := p.messages[len(p.messages)-1]; len(p.options.Tools) == 0 || strings.Contains(fmt.Sprint(last.Parts), "No more tool calls") {
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if last := p.Request.Messages[len(p.Request.Messages)-1]; len(p.Request.Tools) == 0 || strings.Contains(last.Text(), "No more tool calls") {
 			return says("enough")(ctx, p)
 		}
 		return uses(toolCall("", name, arguments))(ctx, p)
@@ -46,14 +48,14 @@ func loops(name, arguments string) step {
 
 // many is a reply of n calls.
 func many(n int) step {
-	calls := make([]llms.ToolCall, n)
+	calls := make([]run.Part, n)
 	for i := range calls {
 		calls[i] = toolCall("", "x", "{}")
 	}
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
 		r, err := loops("x", "{}")(ctx, p)
-		if len(r.Choices[0].ToolCalls) > 0 {
-			r.Choices[0].ToolCalls = calls
+		if r.Finish == model.FinishCalls {
+			r.Message.Parts = slices.Clone(calls)
 		}
 		return r, err
 	}
@@ -130,18 +132,18 @@ var hostiles = map[string]hostile{
 		model: uses(toolCall("", "x", "{}")), err: `at the limit max_turns (Limits.Turns) it asked for tools ("x")`,
 	},
 	"empty replies": {model: says(""), err: "neither text nor tool calls"},
-	"no reply":      {model: func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, nil }, err: "neither text nor tool calls"},
-	"endless deltas": {slow: true, model: func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		for chunk := make([]byte, 1<<16); ; {
-			if err := p.options.StreamingFunc(ctx, chunk); err != nil {
+	"no reply":      {model: func(context.Context, prompt) (*model.Reply, error) { return nil, nil }, err: "ended without a reply"},
+	"endless deltas": {slow: true, model: func(ctx context.Context, p prompt) (*model.Reply, error) {
+		for chunk := strings.Repeat("x", 1<<16); ; {
+			if err := p.Show(model.Delta{Text: chunk}); err != nil {
 				return nil, err
 			}
 		}
 	}, err: "longer than"},
-	"a huge reply": {slow: true, model: func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	"a huge reply": {slow: true, model: func(ctx context.Context, p prompt) (*model.Reply, error) {
 		return says(strings.Repeat("x", 40<<20))(ctx, p)
 	}, err: "longer than"},
-	"a model that hangs": {model: func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+	"a model that hangs": {model: func(ctx context.Context, _ prompt) (*model.Reply, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
@@ -182,23 +184,18 @@ func (f *faulty) Append(ctx context.Context, l run.Lease, h run.Head, r []run.Re
 // input.
 func TestHostile(t *testing.T) {
 	for name, tt := range hostiles {
-		for _, dialect := range []convert.Dialect{convert.OpenAI, convert.Anthropic, convert.Google, convert.Mistral} {
-			if tt.slow && dialect != convert.Mistral {
-				continue // which takes the least
-			}
-			synctestRun(t, name+"/"+string(dialect), func(t *testing.T) { tt.test(t, dialect) })
-		}
+		synctestRun(t, name, tt.test)
 	}
 }
 
-func (h *hostile) test(t *testing.T, dialect convert.Dialect) {
+func (h *hostile) test(t *testing.T) {
 	memory := run.NewMemory()
 	opts := h.opts
-	opts.Dialect, opts.Store, opts.Stream = dialect, memory, agent.StreamAlways
+	opts.Store = memory
 	if h.store != nil {
 		opts.Store = h.store(memory)
 	}
-	model := play(h.step())
+	model := play(h.step()).streaming()
 	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.In(theRun.ID))
 	switch {
 	case h.err == "" && (err != nil || got.Status != run.Finished || got.StopReason != h.stop):
@@ -209,9 +206,7 @@ func (h *hostile) test(t *testing.T, dialect convert.Dialect) {
 	if told := last(got.Messages); !strings.Contains(told, h.told) {
 		t.Errorf("the model is told %.300q, want %q", told, h.told)
 	}
-	for _, p := range model.prompts() {
-		valid(t, dialect, p.messages)
-	}
+	h.valid(t, model)
 	if data, err := json.Marshal(got.State); err != nil || len(data) > max(h.bytes, 1<<20) {
 		t.Errorf("the run has %d bytes, %v", len(data), err)
 	}
@@ -285,9 +280,7 @@ func (h *hostile) goOn(t *testing.T, opts agent.Options) {
 	if err != nil || got.Answer != "fine" {
 		t.Fatalf("got %q, %v, want an answer to the next input", got.Answer, err)
 	}
-	for _, p := range model.prompts() {
-		valid(t, opts.Dialect, p.messages)
-	}
+	h.valid(t, model)
 }
 
 // last is the text of the last result.
@@ -304,9 +297,45 @@ func last(messages []run.Message) (text string) {
 
 var plainName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// valid checks what providers refuse: calls without their results, results without calls,
-// empty messages, names and arguments that are none.
-func valid(t *testing.T, dialect convert.Dialect, messages []llms.MessageContent) {
+// valid checks what providers refuse in the requests of a model.
+func (h *hostile) valid(t *testing.T, m *script) {
+	dialects := []lc.Dialect{lc.DialectOpenAI, lc.DialectAnthropic, lc.DialectGoogle, lc.DialectMistral}
+	if h.slow {
+		dialects = dialects[3:] // which takes the least
+	}
+	for _, p := range m.prompts() {
+		for _, dialect := range dialects {
+			valid(t, dialect, encoded(t, dialect, p.Request))
+		}
+	}
+}
+
+// keeper is a model of langchaingo that keeps the messages that it gets.
+type keeper struct {
+	llms.Model
+	messages []llms.MessageContent
+}
+
+func (k *keeper) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+	k.messages = messages
+	return &llms.ContentResponse{}, nil
+}
+
+// encoded is the messages of a request as a provider of langchaingo gets them.
+func encoded(t *testing.T, dialect lc.Dialect, r model.Request) []llms.MessageContent {
+	k := new(keeper)
+	r.Kept = nil
+	for _, err := range lc.Model(k, &lc.ModelOptions{Dialect: dialect}).Generate(t.Context(), &r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k.messages
+}
+
+// valid checks for calls without their results, results without calls, empty messages, names and arguments that
+// are none.
+func valid(t *testing.T, dialect lc.Dialect, messages []llms.MessageContent) {
 	t.Helper()
 	open := map[string]bool{}
 	var before llms.ChatMessageType
@@ -314,7 +343,7 @@ func valid(t *testing.T, dialect convert.Dialect, messages []llms.MessageContent
 		if m.Role != llms.ChatMessageTypeTool && m.Role != llms.ChatMessageTypeAI && len(open) > 0 {
 			t.Fatalf("message %d of %s follows %d calls without results", i, m.Role, len(open))
 		}
-		if dialect == convert.Mistral && before == llms.ChatMessageTypeTool && m.Role == llms.ChatMessageTypeHuman {
+		if dialect == lc.DialectMistral && before == llms.ChatMessageTypeTool && m.Role == llms.ChatMessageTypeHuman {
 			t.Fatalf("message %d of a human follows a result", i)
 		}
 		if before = m.Role; len(m.Parts) == 0 {
@@ -323,7 +352,7 @@ func valid(t *testing.T, dialect convert.Dialect, messages []llms.MessageContent
 		for _, part := range m.Parts {
 			switch p := part.(type) {
 			case llms.TextContent:
-				if dialect == convert.Anthropic && strings.TrimSpace(p.Text) == "" {
+				if dialect == lc.DialectAnthropic && strings.TrimSpace(p.Text) == "" {
 					t.Fatalf("message %d of %s has no text", i, m.Role)
 				}
 			case llms.ToolCall:
@@ -362,8 +391,8 @@ func TestAgentCallsItself(t *testing.T) {
 			}
 			return got.Answer, err
 		}, nil)
-		model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			if len(p.messages) > 1 {
+		model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+			if len(p.Request.Messages) > 1 {
 				return says("enough")(ctx, p)
 			}
 			return uses(toolCall("1", "self", `{"Task":"again"}`))(ctx, p)

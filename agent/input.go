@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/tmc/langchaingo/llms"
-
-	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -20,9 +17,6 @@ func Text(text string) Input { return Input{run.Text(run.User, text)} }
 
 // Messages is a history, for instance [Result.Messages] with a new message of a person.
 func Messages(messages ...run.Message) Input { return messages }
-
-// FromLLMS is a history in langchaingo's form.
-func FromLLMS(messages ...llms.MessageContent) Input { return convert.FromLLMS(messages) }
 
 // RunOption is an option of one run.
 type RunOption func(*runOptions)

@@ -25,7 +25,7 @@ func prompted(t *testing.T, revision string, accept func(string) bool, servers .
 	model := play(uses(toolCall("1", "echo", "{}")), says("done"))
 	mustRun(t, withTools(t, model, toolset, &agent.Options{System: "Be brief.", ServerInstructions: accept}), human("go"))
 	prompts := model.prompts()
-	first, second := lines(prompts[0].messages)[0], lines(prompts[1].messages)[0]
+	first, second := asked(prompts[0])[0], asked(prompts[1])[0]
 	diff(t, "the prompt of the next turn", second, first)
 	return first
 }

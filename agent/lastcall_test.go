@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -37,20 +36,18 @@ func (r *reader) agent(t *testing.T, opts agent.Options) *agent.Agent {
 // step calls one tool after the other in so many turns, and reports fewer tokens than there are
 // bytes for two.
 func (r *reader) step(turns int, tools ...string) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		text := lines(p.messages)
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		text := lines(p.Request.Messages)
 		turn := strings.Count(strings.Join(text, "\n"), "ai: ")
-		r.notes = append(r.notes, fmt.Sprint("at most ", p.options.MaxTokens))
+		r.notes = append(r.notes, fmt.Sprint("at most ", p.Request.MaxTokens))
 		answer := says("done")
 		if turn < turns && !strings.Contains(text[len(text)-1], "No more tool calls") {
 			name := tools[turn%len(tools)]
 			answer = uses(toolCall(fmt.Sprint(turn), name, map[string]string{"read": "{}", "helper": `{"task":"x"}`}[name]))
 		}
-		response, err := answer(ctx, p)
-		response.Choices[0].GenerationInfo = map[string]any{
-			"PromptTokens": len(fmt.Sprint(text)) / 4, "CompletionTokens": 300, "ReasoningTokens": 7,
-		}
-		return response, err
+		reply, err := answer(ctx, p)
+		reply.Usage = run.Spent{Input: int64(len(fmt.Sprint(text)) / 4), Output: 300, Reasoning: 7}
+		return reply, err
 	}
 }
 

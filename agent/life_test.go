@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -252,12 +251,12 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 
 // newSpender makes an agent with a sub-agent, which spend tokens until the limit.
 func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
-	opts := agent.Options{Tools: []adapter.Source{toolset}, CallOptions: []llms.CallOption{llms.WithMaxTokens(500)}}
-	helper, err := agent.New(play(spends(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if len(p.messages) > 1 {
+	opts := agent.Options{Tools: []adapter.Source{toolset}, Model: agent.ModelSettings{MaxTokens: 500}}
+	helper, err := agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if len(p.Request.Messages) > 1 {
 			return says("helped")(ctx, p)
 		}
-		id := p.messages[0].Parts[0].(llms.TextContent).Text
+		id := p.Request.Messages[0].Text()
 		return uses(toolCall("h"+id, "write", fmt.Sprintf(`{"n":"h%s"}`, id)))(ctx, p)
 	})), &opts)
 	if err != nil {
@@ -268,9 +267,9 @@ func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 		return nil, err
 	}
 	opts.Tools, opts.Store, opts.Limits = append(opts.Tools, tool), l.store, run.Limits{Tokens: l.Limit}
-	return agent.New(play(spends(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		n := fmt.Sprint(after(p.messages))
-		if after(p.messages)%2 == 1 {
+	return agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		n := fmt.Sprint(after(p.Request.Messages))
+		if after(p.Request.Messages)%2 == 1 {
 			return untilFinal(toolCall(n, "helper", fmt.Sprintf(`{"task":%q}`, n)))(ctx, p)
 		}
 		return untilFinal(toolCall(n, "write", fmt.Sprintf(`{"n":%q}`, n)))(ctx, p)
@@ -279,12 +278,8 @@ func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 
 // spends has a step report its tokens.
 func spends(s step) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		r, err := s(ctx, p)
-		if err == nil {
-			r.Choices[0].GenerationInfo = map[string]any{"PromptTokens": len(fmt.Sprint(lines(p.messages))) / 4, "CompletionTokens": 200}
-		}
-		return r, err
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		return using(s, int64(len(fmt.Sprint(lines(p.Request.Messages)))/4), 200)(ctx, p)
 	}
 }
 
@@ -349,8 +344,8 @@ func (m *mortal) Answer(ctx context.Context, key run.Key, answers []run.Answer) 
 
 // lead is the model: it goes on after the last call of its history, through each feature
 // once.
-func lead(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-	next := after(p.messages)
+func lead(ctx context.Context, p prompt) (*model.Reply, error) {
+	next := after(p.Request.Messages)
 	n := fmt.Sprint(next)
 	arguments := fmt.Sprintf(`{"n":%q}`, n)
 	switch next {
@@ -387,9 +382,9 @@ func lead(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
 }
 
 // help is the model of the sub-agent: its task is a number.
-func help(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-	id := p.messages[0].Parts[0].(llms.TextContent).Text
-	switch len(p.messages) {
+func help(ctx context.Context, p prompt) (*model.Reply, error) {
+	id := p.Request.Messages[0].Text()
+	switch len(p.Request.Messages) {
 	case 1:
 		return uses(toolCall("f"+id, "form", fmt.Sprintf(`{"n":"sf%s"}`, id)))(ctx, p)
 	case 3:
@@ -397,11 +392,11 @@ func help(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
 	case 5:
 		return uses(toolCall("n"+id, "note", fmt.Sprintf(`{"n":"sn%s"}`, id)))(ctx, p)
 	}
-	return says("helped: "+strings.Join(lines(p.messages), " "))(ctx, p)
+	return says("helped: "+strings.Join(lines(p.Request.Messages), " "))(ctx, p)
 }
 
 // stopping is the model of a sub-agent whose hook stops it after the first of two calls.
-func stopping(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+func stopping(ctx context.Context, p prompt) (*model.Reply, error) {
 	return uses(toolCall("s1", "write", `{"n":"s1"}`), toolCall("s2", "write", `{"n":"s2"}`))(ctx, p)
 }
 
@@ -410,8 +405,8 @@ func stopAfter(_ context.Context, _ *run.State, c *agent.ToolCall, result *run.P
 }
 
 // closing is the model of the agent that takes the run over, and gives its answer.
-func closing(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-	text := strings.Join(lines(p.messages), "\n")
+func closing(ctx context.Context, p prompt) (*model.Reply, error) {
+	text := strings.Join(lines(p.Request.Messages), "\n")
 	switch {
 	case !strings.Contains(text, "c1="):
 		return uses(toolCall("c1", "write", `{"n":"c1"}`))(ctx, p)
@@ -422,16 +417,16 @@ func closing(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
 }
 
 // after is the number of the next step: each numbered call is one, and so are words.
-func after(messages []llms.MessageContent) (next int) {
+func after(messages []run.Message) (next int) {
 	for _, m := range messages {
 		for _, part := range m.Parts {
-			switch part := part.(type) {
-			case llms.ToolCall:
+			switch part.Type {
+			case run.CallPart:
 				if _, err := fmt.Sscan(part.ID, &next); err == nil {
 					next++
 				}
-			case llms.TextContent:
-				if m.Role == llms.ChatMessageTypeAI && part.Text == "cold" {
+			case run.TextPart:
+				if m.Role == run.Assistant && part.Text == "cold" {
 					next++
 				}
 			}

@@ -8,17 +8,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // untilFinal asks for tools until it may not any more.
-func untilFinal(calls ...llms.ToolCall) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if strings.Contains(lines(p.messages)[len(p.messages)-1], "No more tool calls") {
+func untilFinal(calls ...run.Part) step {
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if strings.Contains(p.Request.Messages[len(p.Request.Messages)-1].Text(), "No more tool calls") {
 			return says("enough")(ctx, p)
 		}
 		return uses(calls...)(ctx, p)
@@ -29,27 +28,27 @@ func TestLimits(t *testing.T) {
 	one := toolCall("", "x", "{}")
 	for name, test := range map[string]struct {
 		opts  agent.Options
-		calls []llms.ToolCall
+		calls []run.Part
 		want  agent.Result // counters and reason
 	}{
 		"turns": {
-			agent.Options{Limits: run.Limits{Turns: 3}}, []llms.ToolCall{one},
+			agent.Options{Limits: run.Limits{Turns: 3}}, []run.Part{one},
 			agent.Result{Spent: run.Spent{Turns: 4, Calls: 3}, StopReason: agent.StopMaxTurns},
 		},
 		"default turns": {
-			agent.Options{Limits: run.Limits{Failures: 100}}, []llms.ToolCall{one},
+			agent.Options{Limits: run.Limits{Failures: 100}}, []run.Part{one},
 			agent.Result{Spent: run.Spent{Turns: 21, Calls: 20}, StopReason: agent.StopMaxTurns},
 		},
 		"tool calls": {
-			agent.Options{Limits: run.Limits{Calls: 3}}, []llms.ToolCall{one, one},
+			agent.Options{Limits: run.Limits{Calls: 3}}, []run.Part{one, one},
 			agent.Result{Spent: run.Spent{Turns: 3, Calls: 4}, StopReason: agent.StopMaxToolCalls},
 		},
 		"failures": {
-			agent.Options{Limits: run.Limits{Failures: 2}}, []llms.ToolCall{one, one, one},
+			agent.Options{Limits: run.Limits{Failures: 2}}, []run.Part{one, one, one},
 			agent.Result{Spent: run.Spent{Turns: 3, Calls: 6}, StopReason: agent.StopMaxFailures},
 		},
 		"default failures": {
-			agent.Options{}, []llms.ToolCall{one},
+			agent.Options{}, []run.Part{one},
 			agent.Result{Spent: run.Spent{Turns: 6, Calls: 5}, StopReason: agent.StopMaxFailures},
 		},
 	} {
@@ -70,7 +69,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestDefaultToolCalls(t *testing.T) {
-	calls := make([]llms.ToolCall, 101)
+	calls := make([]run.Part, 101)
 	for i := range calls {
 		calls[i] = toolCall("", "x", "{}")
 	}
@@ -79,12 +78,11 @@ func TestDefaultToolCalls(t *testing.T) {
 		t.Errorf("stop reason %q, want %q", got.StopReason, agent.StopMaxToolCalls)
 	}
 	// Every call has its answer, the last one that it is one too many.
-	answers := history(got)[2 : len(history(got))-1]
+	answers := results(history(got))
 	if len(answers) != len(calls) {
 		t.Fatalf("%d answers, want %d", len(answers), len(calls))
 	}
-	for i, m := range answers {
-		content := m.Parts[0].(llms.ToolCallResponse).Content
+	for i, content := range answers {
 		if refused := strings.Contains(content, "limit of 100 tool calls"); refused != (i == 100) {
 			t.Errorf("call %d: the model was told %q", i+1, content)
 		}
@@ -94,8 +92,8 @@ func TestDefaultToolCalls(t *testing.T) {
 func TestStubbornModel(t *testing.T) {
 	// It asks for tools although it may not.
 	t.Run("with text", func(t *testing.T) {
-		model := play(func(context.Context, prompt) (*llms.ContentResponse, error) {
-			return choice(&llms.ContentChoice{Content: "hm", ToolCalls: []llms.ToolCall{toolCall("", "x", "{}")}}), nil
+		model := play(func(context.Context, prompt) (*model.Reply, error) {
+			return replied(textPart("hm"), toolCall("", "x", "{}")), nil
 		})
 		got := mustRun(t, newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
 		if got.Answer != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
@@ -117,7 +115,7 @@ func TestStubbornModel(t *testing.T) {
 func TestActiveOfSubAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(s step) step {
-			return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			return func(ctx context.Context, p prompt) (*model.Reply, error) {
 				time.Sleep(time.Second)
 				return s(ctx, p)
 			}
@@ -159,7 +157,7 @@ func TestFuncLimits(t *testing.T) {
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("took %v, want %v", took, tt.want)
 				}
-				if content := history(got)[2].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, tt.text) {
+				if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
 					t.Errorf("the model was told %q, want %q", content, tt.text)
 				}
 			})
@@ -186,7 +184,7 @@ func TestToolLimits(t *testing.T) {
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("took %v, want %v", took, tt.want)
 				}
-				if content := history(got)[2].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, tt.text) {
+				if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
 					t.Errorf("the model was told %q, want %q", content, tt.text)
 				}
 			})

@@ -3,8 +3,8 @@ package agent_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/soak"
@@ -64,17 +64,18 @@ type turnsOf struct {
 	takes time.Duration
 }
 
-func (m turnsOf) GenerateContent(ctx context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
-	time.Sleep(m.takes)
-	turn := len(messages) / 2
-	if turn == m.turns {
-		return says("done")(ctx, prompt{})
-	}
-	return uses(toolCall(fmt.Sprint(turn), "work", "{}"))(ctx, prompt{})
-}
+func (turnsOf) Info() model.Info { return model.Info{Whole: true} }
 
-func (m turnsOf) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
+func (m turnsOf) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		time.Sleep(m.takes)
+		next := says("done")
+		if turn := len(r.Messages) / 2; turn < m.turns {
+			next = uses(toolCall(fmt.Sprint(turn), "work", "{}"))
+		}
+		reply, err := next(ctx, prompt{})
+		yield(model.Delta{Reply: reply}, err)
+	}
 }
 
 // worker is an agent with one tool. Each run has a user of its own: of one user a toolset

@@ -2,17 +2,17 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/reminder"
 )
@@ -32,10 +32,13 @@ func finalOf(stop StopReason) string {
 // dialog is what a run says to its model, and what the model replies.
 type dialog struct {
 	account
-	encoder    *convert.Encoder
+	kept       model.Kept // by the model, of what it was asked
+	offer      offer
+	ids        callIDs
 	estimate   estimate // of the history
 	truncation truncation
 	note       string           // of the model, that was shown
+	key        string           // see cacheKey
 	prompt     string           // with the instructions of servers
 	instructed *adapter.Catalog // to which prompt belongs
 	here       bool             // the model call under way is of this process
@@ -128,13 +131,12 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.here = true
-	var stream *streamed
-	if a.streams() {
-		stream = &streamed{engine: d.engine, turn: d.state.Turn}
+	if q := c.Request; output > 0 && (q.MaxTokens <= 0 || output < int64(q.MaxTokens)) {
+		q.MaxTokens = int(output)
 	}
-	began, options := time.Now(), d.modelOptions(c.Tools, stream, output, final && d.answerTool() == nil)
+	began, stream := time.Now(), &streamed{engine: d.engine, turn: d.state.Turn}
 	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
-		return d.generated(ctx, c, stream, options, output)
+		return d.generated(ctx, c, stream, output)
 	})
 	if err != nil {
 		return nil, stop, d.overflowed(c, stream, err)
@@ -150,9 +152,9 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 }
 
 // generated returns the reply to a call of the model, counted and as the hooks leave it.
-func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, options []llms.CallOption, output int64) (*reply, error) {
+func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, output int64) (*reply, error) {
 	began := time.Now()
-	response, err := d.generate(ctx, c.Messages, options, stream)
+	response, err := d.generate(ctx, c.Request, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +163,10 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 		return r, errLong
 	}
 	d.checkCount(c, r.usage)
-	d.warnOnce(response)
+	if text := response.Warning; text != "" && text != d.note {
+		d.note = text
+		d.show(&Warning{Text: text})
+	}
 	if err := d.meter(r, c, output); err != nil {
 		return r, err
 	}
@@ -176,22 +181,6 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	return r, err
 }
 
-// warnOnce tells what the model says of how it was asked.
-func (d *dialog) warnOnce(response *llms.ContentResponse) {
-	if response == nil {
-		return
-	}
-	for _, c := range response.Choices {
-		if c == nil {
-			continue
-		}
-		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" && text != d.note {
-			d.note = text
-			d.show(&Warning{Text: text})
-		}
-	}
-}
-
 // prepare makes a call of the model.
 func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	a := d.agent
@@ -199,10 +188,9 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	if err := d.priced(); err != nil {
 		return nil, stop, err
 	}
-	history := d.encoder.Encode(d.system(), d.state.History)
 	call := func() *ModelCall {
-		c := &ModelCall{Turn: d.state.Turn, Messages: slices.Clip(history), Tools: d.catalog.Definitions()}
-		d.lastTurn(c, stop != StopAnswer)
+		c := &ModelCall{Turn: d.state.Turn, Request: d.request()}
+		d.lastTurn(c.Request, stop != StopAnswer)
 		return c
 	}
 	c := call()
@@ -216,6 +204,49 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 		}
 	}
 	return c, stop, d.beforeModel(c)
+}
+
+// request is what the model is asked, before a limit or a hook changes it.
+func (d *dialog) request() *model.Request {
+	a, settings := d.agent, &d.agent.opts.Model
+	return &model.Request{
+		System: d.system(), Messages: slices.Clip(d.state.History), Tools: d.offer.of(d.catalog), Format: a.format,
+		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
+		Stream: !a.info.Whole && !settings.Whole, CacheKey: d.cacheKey(), Kept: &d.kept,
+	}
+}
+
+// cacheKey is the same for all requests of a run, and of no other run. It does not tell the name of the run.
+func (d *dialog) cacheKey() string {
+	if d.key == "" {
+		root := d.ledger.root
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", root.Tenant, root.ID, root.Created.UnixMilli(), d.path))
+		d.key = hex.EncodeToString(sum[:16])
+	}
+	return d.key
+}
+
+// offer is the tools of a catalog as the model gets them.
+type offer struct {
+	catalog *adapter.Catalog
+	tools   []model.Tool
+}
+
+// of returns the tools of the catalog, which the caller may not change.
+func (o *offer) of(c *adapter.Catalog) []model.Tool {
+	if o.catalog == c {
+		return slices.Clip(o.tools)
+	}
+	all := c.Definitions()
+	o.catalog, o.tools = c, make([]model.Tool, len(all))
+	for i, t := range all {
+		schema, ok := t.Function.Parameters.(json.RawMessage)
+		if !ok {
+			schema, _ = json.Marshal(t.Function.Parameters) // decoded JSON always marshals
+		}
+		o.tools[i] = model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict}
+	}
+	return slices.Clip(o.tools)
 }
 
 // replied records a reply.
@@ -234,10 +265,10 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	return d.record([]Event{end}, change)
 }
 
-// lastTurn makes of a call one in which the model has to answer: without tools, or by the
+// lastTurn makes of a request one in which the model has to answer: without calls, or by the
 // tool of a structured answer.
-func (d *dialog) lastTurn(c *ModelCall, final bool) {
-	a, tool := d.agent, d.answerTool()
+func (d *dialog) lastTurn(q *model.Request, final bool) {
+	tool := d.answerTool()
 	last := ""
 	switch {
 	case tool != nil && (final || d.state.Repairs > 0):
@@ -245,47 +276,18 @@ func (d *dialog) lastTurn(c *ModelCall, final bool) {
 	case final:
 		last = reminder.Last
 	}
-	if a.format != nil {
+	if d.agent.format != nil {
 		last = strings.TrimSpace(last + "\n" + d.complaint())
 	}
-	if h := d.state.History; last != "" && (a.dialect.HumanAfterTools() || len(h) > 0 && h[len(h)-1].Role != run.Tool) {
-		c.Messages = append(c.Messages, llms.TextParts(llms.ChatMessageTypeHuman, last))
+	if last != "" {
+		q.Messages = append(q.Messages, run.Text(run.User, last))
 	}
 	switch {
 	case final && tool != nil:
-		c.Tools = slices.DeleteFunc(c.Tools, func(t llms.Tool) bool { return t.Function.Name != tool.Name() })
-	case final && !a.dialect.ToolsAtEnd():
-		c.Tools = nil
+		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(t model.Tool) bool { return t.Name != tool.Name() })
+	case final && len(q.Tools) > 0:
+		q.Choice = model.Choice{Mode: model.ChoiceNone}
 	}
-}
-
-// modelOptions completes the caller's options. What the agent decides comes last.
-func (d *dialog) modelOptions(tools []llms.Tool, stream *streamed, output int64, final bool) []llms.CallOption {
-	decide := func(o *llms.CallOptions) {
-		o.Tools, o.Functions = d.agent.dialect.Tools(tools), nil
-		o.StreamingFunc, o.StreamingReasoningFunc = nil, nil
-		if stream != nil {
-			o.StreamingFunc, o.StreamingReasoningFunc = stream.take, stream.think
-		}
-		if output > 0 {
-			o.MaxTokens = int(output)
-		}
-		if d.agent.temperature != 0 {
-			o.Temperature = d.agent.temperature
-		}
-		switch {
-		case len(tools) == 0:
-			o.ToolChoice = nil
-		case final:
-			o.ToolChoice = "none"
-		}
-		o.N, o.CandidateCount = min(o.N, 1), min(o.CandidateCount, 1)
-	}
-	options := slices.Clip(d.agent.opts.CallOptions)
-	if d.agent.format != nil {
-		options = append(options, d.agent.format)
-	}
-	return append(options, decide)
 }
 
 // maxReply bounds the text and the calls of a reply, in bytes.
@@ -293,65 +295,41 @@ const maxReply = 8 << 20
 
 var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)
 
-// streamed is the text of a turn as it comes from a model that streams.
+// streamed is what a turn's reply was in pieces.
 type streamed struct {
-	engine *engine
-	turn   int
-
-	mu      sync.Mutex // guards the fields below
+	engine  *engine
+	turn    int
 	text    strings.Builder
-	began   time.Time // when the first piece came
+	began   time.Time // when the first piece of text came
 	thought int       // bytes of reasoning
 }
 
-// think takes a piece of reasoning from the model, on any goroutine. The text comes to take.
-func (s *streamed) think(_ context.Context, reasoning, _ []byte) error {
-	if len(reasoning) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	s.thought += len(reasoning)
-	long := s.thought > maxReply
-	s.mu.Unlock()
-	if long {
+// take shows a piece.
+func (s *streamed) take(d model.Delta) error {
+	if s.text.Len()+len(d.Text) > maxReply || s.thought+len(d.Reasoning) > maxReply {
 		return errLong
 	}
-	if !s.engine.show(&ReasoningDelta{Turn: s.turn, Text: string(reasoning)}) {
-		return s.engine.ended()
+	if d.Reasoning != "" {
+		s.thought += len(d.Reasoning)
+		if !s.engine.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
+			return s.engine.ended()
+		}
+	}
+	if d.Text != "" {
+		if s.began.IsZero() {
+			s.began = time.Now()
+		}
+		s.text.WriteString(d.Text)
+		if !s.engine.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
+			return s.engine.ended()
+		}
 	}
 	return nil
 }
 
-// take takes a piece of text from the model, on any goroutine.
-func (s *streamed) take(_ context.Context, chunk []byte) error {
-	if len(chunk) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	if s.text.Len() == 0 {
-		s.began = time.Now()
-	}
-	long := s.text.Len()+len(chunk) > maxReply
-	if !long {
-		s.text.Write(chunk)
-	}
-	s.mu.Unlock()
-	if long {
-		return errLong
-	}
-	if !s.engine.show(&TextDelta{Turn: s.turn, Text: string(chunk)}) {
-		return s.engine.ended()
-	}
-	return nil
-}
+// shown reports whether something of the reply was shown.
+func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
 
 // has reports whether all of the text came in pieces. A model may not stream
 // although it was asked to, or not everything, such as a refusal.
-func (s *streamed) has(text string) bool {
-	if s == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return text != "" && s.text.String() == text
-}
+func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }

@@ -2,35 +2,24 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// streams answers in pieces when it is asked to stream, from a goroutine of its
-// own as langchaingo's Anthropic provider does.
+// streams answers in pieces when it is asked to stream.
 func streams(pieces ...string) step {
-	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		failed := make(chan error, 1)
-		go func() {
-			defer close(failed)
-			for _, piece := range pieces {
-				if p.options.StreamingFunc == nil {
-					return
-				}
-				if err := p.options.StreamingFunc(ctx, []byte(piece)); err != nil {
-					failed <- err
-				}
+	return func(_ context.Context, p prompt) (*model.Reply, error) {
+		for _, piece := range pieces {
+			if err := p.Show(model.Delta{Text: piece}); err != nil {
+				return nil, err
 			}
-		}()
-		if err := <-failed; err != nil {
-			return nil, err
 		}
-		return choice(&llms.ContentChoice{Content: strings.Join(pieces, "")}), nil
+		return replied(textPart(strings.Join(pieces, ""))), nil
 	}
 }
 
@@ -38,7 +27,7 @@ func streams(pieces ...string) step {
 // once, at the end.
 func TestModelThatDoesNotStream(t *testing.T) {
 	ended := false
-	for e, err := range newAgent(t, play(says("hello")), &agent.Options{Stream: agent.StreamAlways}).Events(t.Context(), human("go")) {
+	for e, err := range newAgent(t, play(says("hello")).streaming(), nil).Events(t.Context(), human("go")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,20 +44,17 @@ func TestModelThatDoesNotStream(t *testing.T) {
 }
 
 func TestStreaming(t *testing.T) {
-	plain, declared := play(streams("a", "", "b")), streaming{play(streams("a", "", "b"))}
 	for name, test := range map[string]struct {
-		model  llms.Model
-		policy agent.StreamPolicy
-		want   string
+		model agent.Model
+		want  string
 	}{
-		"auto, unknown model":   {plain, agent.StreamAuto, ""},
-		"auto, declared model":  {declared, agent.StreamAuto, "a|b|"},
-		"always, unknown model": {plain, agent.StreamAlways, "a|b|"},
-		"never, declared model": {declared, agent.StreamNever, ""},
+		"whole":     {play(streams("a", "", "b")), ""},
+		"streaming": {play(streams("a", "", "b")).streaming(), "a|b|"},
+		"not asked": {play(streams("a", "", "b")).streaming(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			for e, err := range newAgent(t, test.model, &agent.Options{Stream: test.policy}).Events(t.Context(), human("go")) {
+			for e, err := range newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{Whole: name == "not asked"}}).Events(t.Context(), human("go")) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -92,18 +78,19 @@ func TestStreaming(t *testing.T) {
 // shown some is not made again.
 func TestReasoningDelta(t *testing.T) {
 	calls := 0
-	model := streaming{play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	busy := &model.Error{Kind: model.ErrorRateLimit, Err: errors.New("slow down")}
+	model := play(func(_ context.Context, p prompt) (*model.Reply, error) {
 		calls++
 		for _, piece := range []string{"I ", "", "think"} {
-			if err := p.options.StreamingReasoningFunc(ctx, []byte(piece), nil); err != nil {
+			if err := p.Show(model.Delta{Reasoning: piece}); err != nil {
 				return nil, err
 			}
 		}
-		if len(p.messages) > 1 {
-			return nil, llms.NewError(llms.ErrCodeRateLimit, "test", "slow down")
+		if p.Request.System != "" {
+			return nil, busy
 		}
-		return choice(&llms.ContentChoice{Content: "x", ReasoningContent: "I think"}), nil
-	})}
+		return replied(run.Part{Type: run.ReasoningPart, Text: "I think"}, textPart("x")), nil
+	}).streaming()
 	var got []string
 	for e, err := range newAgent(t, model, nil).Events(t.Context(), human("go")) {
 		if err != nil {
@@ -121,46 +108,29 @@ func TestReasoningDelta(t *testing.T) {
 	diff(t, "reasoning", got, []string{"I ", "think", "end: I think", "kept: I think"})
 
 	calls = 0
-	_, err := newAgent(t, model, &agent.Options{System: "two messages"}).Run(t.Context(), human("go"))
-	if !llms.IsRateLimitError(err) || calls != 1 {
+	_, err := newAgent(t, model, &agent.Options{System: "fail"}).Run(t.Context(), human("go"))
+	if !errors.Is(err, busy) || calls != 1 {
 		t.Errorf("got %v after %d calls, want one call that fails", err, calls)
 	}
 }
 
-func TestModelThatStreamsTooLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var late func(context.Context, []byte) error
-		model := streaming{play(func(_ context.Context, p prompt) (*llms.ContentResponse, error) {
-			late = p.options.StreamingFunc
-			return choice(&llms.ContentChoice{Content: "x"}), nil
-		})}
-		mustRun(t, newAgent(t, model, nil), human("go"))
-		if err := late(t.Context(), []byte("more")); err == nil {
-			t.Error("no error for text after the end of the run")
-		}
-	})
-}
-
-func TestCallOptions(t *testing.T) {
-	model := play(says("x"))
-	callers := func(context.Context, []byte) error { return nil }
-	opts := &agent.Options{CallOptions: []llms.CallOption{
-		llms.WithModel("m-1"), llms.WithMaxTokens(7), llms.WithN(3), llms.WithCandidateCount(2),
-		llms.WithStreamingFunc(callers), llms.WithTools([]llms.Tool{{Type: "function"}}), llms.WithToolChoice("required"),
-	}}
-	mustRun(t, newAgent(t, model, opts), human("go"))
-	got := model.prompts()[0].options
-	if got.StreamingFunc != nil {
-		t.Error("the model was asked to stream")
+func TestModelSettings(t *testing.T) {
+	m, cold := play(says("x")), 0.0
+	mustRun(t, newAgent(t, m, &agent.Options{Model: agent.ModelSettings{MaxTokens: 7, Temperature: &cold, Effort: "low"}}), human("go"))
+	mustRun(t, newAgent(t, m, nil), human("go"))
+	got, other := m.prompts()[0].Request, m.prompts()[1].Request
+	if got.MaxTokens != 7 || got.Temperature != &cold || got.Effort != "low" || got.Stream || got.CacheKey == "" || got.CacheKey == other.CacheKey {
+		t.Errorf("got %+v", got)
 	}
-	diff(t, "options", got, llms.CallOptions{Model: "m-1", MaxTokens: 7, N: 1, CandidateCount: 1})
 }
 
 func TestModelNamesItself(t *testing.T) {
-	model := play(func(context.Context, prompt) (*llms.ContentResponse, error) {
-		return choice(&llms.ContentChoice{Content: "x", GenerationInfo: map[string]any{"model": "m-1-2026"}}), nil
-	})
-	a := newAgent(t, model, &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("m-1")}})
+	model := play(func(context.Context, prompt) (*model.Reply, error) {
+		reply := replied(textPart("x"))
+		reply.Message.Model = "m-1-2026"
+		return reply, nil
+	}).called("m-1")
+	a := newAgent(t, model, nil)
 	for e, err := range a.Events(t.Context(), human("go")) {
 		if err != nil {
 			t.Fatal(err)

@@ -1,12 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -35,7 +35,7 @@ type Invocation struct {
 	Path    []string // the sub-agents, outermost first
 	Agent   string   // [Options.Name]; without one, the name of a sub-agent's tool
 	Version string   // [Options.Version]
-	Model   string   // that is asked for, by [Options.CallOptions] or as the model names its own; may be empty
+	Model   string   // that is asked for; may be empty
 	System  string
 	History []run.Message     // as the work begins
 	Before  map[string]string // the Trace that work on the run left last, nil: none
@@ -54,10 +54,8 @@ type Invocation struct {
 type Inference struct {
 	Turn     int
 	Model    string // that is asked for; may be empty
-	Provider string // of the model, by the names of OpenTelemetry's conventions, see [Options.Provider]
-	Stream   bool
-	Messages []llms.MessageContent // as the provider gets them
-	Tools    []llms.Tool
+	Provider string // of the model, by the names of OpenTelemetry's conventions; "unknown" if it names none
+	Request  *model.Request
 
 	// At the end: the reply as the AfterModel hooks leave it, nil without one or if a hook fails.
 	Reply      *run.Message
@@ -127,8 +125,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 		return work(d.ctx)
 	}
 	v := &Inference{
-		Turn: c.Turn, Model: d.agent.modelName(), Provider: d.agent.provider,
-		Stream: stream != nil, Messages: c.Messages, Tools: c.Tools,
+		Turn: c.Turn, Model: d.agent.modelName(), Provider: cmp.Or(d.agent.info.Provider, "unknown"), Request: c.Request,
 	}
 	began := time.Now()
 	ctx, done := o.Infer(d.ctx, v)
@@ -142,8 +139,8 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 			message.Parts = slices.Clone(message.Parts)
 			v.Reply = &message
 		}
-		if first := stream.first(); !first.IsZero() {
-			v.FirstChunk = first.Sub(began)
+		if !stream.began.IsZero() {
+			v.FirstChunk = stream.began.Sub(began)
 		}
 		done(err)
 	}()

@@ -6,12 +6,10 @@ import (
 	"testing"
 
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
-	"github.com/tmc/langchaingo/llms/anthropic"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -55,8 +53,8 @@ func TestObserver(t *testing.T) {
 		at, _ := ctx.Value(under{}).(string)
 		contexts = append(contexts, at)
 	}
-	model := func(next step) step {
-		return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	wrap := func(next step) step {
+		return func(ctx context.Context, p prompt) (*model.Reply, error) {
 			where(ctx)
 			return next(ctx, p)
 		}
@@ -67,9 +65,8 @@ func TestObserver(t *testing.T) {
 	}, nil)
 	o := &observer{trace: map[string]string{"traceparent": "x"}}
 	store := run.NewMemory()
-	a := newAgent(t, play(model(uses(toolCall("1", "tool", `{}`))), model(says("done"))), &agent.Options{
+	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", Whole: true}), &agent.Options{
 		Name: "boss", Version: "v7", System: "Be brief.", Store: store, Observe: o, Tools: []adapter.Source{tool},
-		CallOptions: []llms.CallOption{llms.WithModel("m")}, Provider: "acme",
 		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *run.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
 	})
 	result, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -87,7 +84,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("got the invocation %+v", v)
 	}
 	i := o.inferences[1]
-	if i.Turn != 2 || i.Provider != "acme" || len(i.Messages) != 4 || len(i.Tools) != 1 || i.Reply == nil || i.Reply.Text() != "done" || i.Stream {
+	if i.Turn != 2 || i.Provider != "acme" || i.Request.System != "Be brief." || len(i.Request.Messages) != 3 || len(i.Request.Tools) != 1 || i.Reply == nil || i.Reply.Text() != "done" || i.Request.Stream {
 		t.Errorf("got the inference %+v", i)
 	}
 	e := o.executions[0]
@@ -131,7 +128,7 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 // A panic of the model ends all that is observed.
 func TestObserverOfAPanic(t *testing.T) {
 	o := &observer{}
-	a := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { panic("boom") }), &agent.Options{Observe: o})
+	a := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { panic("boom") }), &agent.Options{Observe: o})
 	if _, err := a.Run(t.Context(), human("go")); err == nil {
 		t.Fatal("the run has no error")
 	}
@@ -140,52 +137,28 @@ func TestObserverOfAPanic(t *testing.T) {
 	}
 }
 
-// unplugged gives model calls a context that has ended, so that no host is asked.
-type unplugged struct{ observer }
-
-func (u *unplugged) Infer(ctx context.Context, v *agent.Inference) (context.Context, func(error)) {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	return u.observer.Infer(ctx, v)
-}
-
-// A provider has the name of OpenTelemetry's conventions, by the model's host or type.
+// A provider has the name of OpenTelemetry's conventions, by the model's host.
 func TestProvider(t *testing.T) {
-	at := func(url string) llms.Model {
+	for url, want := range map[string]string{
+		"https://api.openai.com/v1":                               "openai",
+		"https://api.deepseek.com":                                "deepseek",
+		"https://api.mistral.ai/v1":                               "mistral_ai",
+		"https://api.moonshot.ai/v1":                              "moonshot_ai",
+		"https://x.openai.azure.com":                              "azure.ai.openai",
+		"https://generativelanguage.googleapis.com/v1beta/openai": "gcp.gemini",
+		"https://models.example.com/v1":                           "openai",
+	} {
 		m, err := openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m
-	}
-	claude, err := anthropic.New(anthropic.WithToken("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		model llms.Model
-		opts  agent.Options
-		want  string
-	}{
-		{at("https://api.openai.com/v1"), agent.Options{}, "openai"},
-		{at("https://api.deepseek.com"), agent.Options{}, "deepseek"},
-		{at("https://api.mistral.ai/v1"), agent.Options{}, "mistral_ai"},
-		{at("https://api.moonshot.ai/v1"), agent.Options{}, "moonshot_ai"},
-		{at("https://x.openai.azure.com"), agent.Options{}, "azure.ai.openai"},
-		{at("https://generativelanguage.googleapis.com/v1beta/openai"), agent.Options{}, "gcp.gemini"},
-		{at("https://models.example.com/v1"), agent.Options{}, "openai"},
-		{claude, agent.Options{}, "anthropic"},
-		{play(says("")), agent.Options{Dialect: convert.Mistral}, "mistral_ai"},
-		{claude, agent.Options{Provider: "acme"}, "acme"},
-		{play(says("")), agent.Options{}, "unknown"},
-		{play(says("")), agent.Options{Dialect: convert.Bedrock}, "aws.bedrock"},
-		{play(says("")), agent.Options{Dialect: convert.Google}, "gcp.gemini"},
-	} {
-		o := &unplugged{}
-		tt.opts.Observe, tt.opts.ModelRetries = o, -1
-		_, _ = newAgent(t, tt.model, &tt.opts).Run(t.Context(), human("go"))
-		if len(o.inferences) != 1 || o.inferences[0].Provider != tt.want {
-			t.Errorf("%T: got %+v, want the provider %q", tt.model, o.inferences, tt.want)
+		if got := m.Info().Provider; got != want {
+			t.Errorf("%s: got the provider %q, want %q", url, got, want)
 		}
+	}
+	o := &observer{}
+	mustRun(t, newAgent(t, play(says("x")), &agent.Options{Observe: o}), human("go"))
+	if got := o.inferences[0].Provider; got != "unknown" {
+		t.Errorf("got the provider %q of a model that names none", got)
 	}
 }

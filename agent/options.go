@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -50,6 +47,9 @@ type Options struct {
 	// in [adapter.FuncOptions]. Calls of other servers, of tools that change nothing
 	// ([adapter.Tool.ReadOnly]) and of sub-agents run beside them, up to Limits.Parallel.
 	ParallelWrites bool
+
+	// Model says how the model is asked. Default: as the model does by itself.
+	Model ModelSettings
 
 	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the
 	// name of the model: a model without a price is refused then. Their Date is required. Default: unknown.
@@ -113,84 +113,27 @@ type Options struct {
 	// without one have that of the agent that they work for. Default: none.
 	Observe Observer
 
-	// Provider names the model's provider for Observe, in the words of OpenTelemetry's
-	// conventions for generative AI. Default: what the model names by a method
-	//
-	//	ProviderName() string
-	//
-	// as that of package openaimodel does by its host, and else by its type; "unknown" for a
-	// type that is not of langchaingo.
-	Provider string
-
 	// Compact makes a history shorter that is too long for the model, before a model
 	// call, see package compact. What it uses counts afterwards, and nothing is reserved for
 	// it. Default: [compact.Trim] at 0.7 of 128,000 tokens.
 	Compact compact.Compactor
-
-	// ModelRetries is how often a model call that failed is made again: for a limit of
-	// the rate, a timeout or an unavailable provider, as langchaingo classifies errors, and
-	// only if nothing of its reply was shown. Waits grow from 1 s to 30 s. Default 2;
-	// negative: none. What a model repeats itself, as
-	// package openaimodel does, is not repeated once more.
-	ModelRetries int
-
-	// CallOptions go with every model call. The agent itself decides on tools,
-	// streaming, and that there is one candidate. Default: none.
-	CallOptions []llms.CallOption
-
-	// Stream says when the model's text is streamed as [TextDelta]. Default: [StreamAuto].
-	Stream StreamPolicy
-
-	// Dialect is the form of history that the model's provider needs. Default:
-	// by the type of the model, see [convert.Dialect].
-	Dialect convert.Dialect
-
-	// Profile is the provider for which the schemas of tools are written. Default:
-	// what the model names by a method
-	//
-	//	ToolProfile(options ...llms.CallOption) string
-	//
-	// as that of package openaimodel does by its host, and else by its dialect:
-	// [adapter.Anthropic] and [adapter.GoogleAI] for these two, [adapter.OpenAI] for
-	// the others.
-	Profile adapter.Profile
-
-	// Media reports whether the model takes a part of a tool's result that is not
-	// text, by its MIME type; accepted parts follow the tool messages in a human
-	// message. Default: PNG, JPEG, GIF and WebP images.
-	Media func(mimeType string) bool
 }
 
-// StreamPolicy says when a model's text is streamed.
-type StreamPolicy int
+// ModelSettings say how an agent asks its model. A field that is 0, empty or nil leaves it to the model.
+type ModelSettings struct {
+	MaxTokens   int      // of a reply with its reasoning
+	Temperature *float64 // some models take none
+	Effort      string   // of reasoning: "none", "minimal", "low", "medium", "high", …
 
-const (
-	// StreamAuto streams when the model says that it streams tool calls
-	// correctly, by a method
-	//
-	//	StreamsToolCalls() bool
-	StreamAuto StreamPolicy = iota
+	// Whole asks for whole replies: nobody sees a piece of one before the AfterModel hooks, see [Hook].
+	// Default: the text comes as [TextDelta] if the model streams.
+	Whole bool
 
-	// StreamAlways streams with every model. Some mix up parallel tool calls,
-	// pass them as text, or take a broken stream for a whole answer, langchaingo's
-	// OpenAI provider among them.
-	StreamAlways
-
-	// StreamNever does not stream.
-	StreamNever
-)
-
-// String is what the constant says in words.
-func (p StreamPolicy) String() string {
-	switch p {
-	case StreamAuto:
-		return "auto"
-	case StreamAlways:
-		return "always"
-	case StreamNever:
-		return "never"
-	}
-	return fmt.Sprintf("StreamPolicy(%d)", int(p))
+	// Retries is how often a model call that failed is made again: for a limit of the rate, a timeout
+	// or an unavailable host, and only if nothing of its reply was shown. Waits grow from 1 s to 30 s.
+	// What a model repeats itself, as packages openaimodel and anthropicmodel do, is not repeated once
+	// more. Default 2; negative: none.
+	Retries int
 }
 
 // StopReason says why a run ended with an answer.
@@ -239,23 +182,14 @@ func (o *Options) withDefaults() (*Options, error) {
 	if out.Compact == nil {
 		out.Compact = compact.Trim(nil)
 	}
-	if out.ModelRetries == 0 {
-		out.ModelRetries = 2
+	if out.Model.MaxTokens < 0 {
+		return nil, fmt.Errorf("options: Model.MaxTokens is %d; give a positive number, or 0 for the model's own", out.Model.MaxTokens)
+	}
+	if out.Model.Retries == 0 {
+		out.Model.Retries = 2
 	}
 	if out.Name == "" {
 		out.Name = "agent"
 	}
-	if out.Media == nil {
-		out.Media = isCommonImage
-	}
-	out.CallOptions = append([]llms.CallOption(nil), out.CallOptions...)
 	return &out, nil
-}
-
-func isCommonImage(mimeType string) bool {
-	switch mimeType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
 }

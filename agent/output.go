@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/reminder"
 	"github.com/mcpchain/mcpchain/internal/schema/gotype"
@@ -30,12 +31,7 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 
 // As runs the agent for an answer of type T, a struct, with the schema of T: see
 // [adapter.Func] for the tags of its fields. If the model's host holds text to a schema,
-// the answer is the model's text. The model says so by a method
-//
-//	AnswerFormat(name string, schema json.RawMessage, options ...llms.CallOption) llms.CallOption
-//
-// as that of package openaimodel does, which gets a schema within OpenAI's strict subset
-// and returns nil if it cannot. Otherwise the model calls a tool final_answer, whose name gets a prefix if another tool has it.
+// the answer is the model's text: see Formats of a model's Info. Otherwise the model calls a tool final_answer, whose name gets a prefix if another tool has it.
 //
 // T is a struct: another type is an error before the model is called.
 //
@@ -203,22 +199,15 @@ func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
 }
 
 // takesFormat reports whether the model's host holds text to the schema of the catalog's
-// tool, and sets the option for it.
-func (r *recipe) takesFormat(strict *adapter.Catalog, format *llms.CallOption) bool {
-	m, ok := r.model.(interface {
-		AnswerFormat(string, json.RawMessage, ...llms.CallOption) llms.CallOption
-	})
+// tool, and sets the format for it.
+func (r *recipe) takesFormat(strict *adapter.Catalog, format **model.Format) bool {
 	f := strict.Definitions()[0].Function
 	schema, isJSON := f.Parameters.(json.RawMessage)
-	if !ok || !f.Strict || !isJSON {
+	if !f.Strict || !isJSON || r.info.Formats == nil || !r.info.Formats(len(r.opts.Tools) > 0) {
 		return false
 	}
-	options := slices.Clip(r.opts.CallOptions)
-	if len(r.opts.Tools) > 0 {
-		options = append(options, llms.WithTools(strict.Definitions())) // stand for the tools of a call
-	}
-	*format = m.AnswerFormat(f.Name, schema, options...)
-	return *format != nil
+	*format = &model.Format{Name: f.Name, Schema: schema}
+	return true
 }
 
 // answerTool is the tool by which the model answers, as it was offered, nil if it answers by

@@ -11,11 +11,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -52,7 +51,7 @@ func TestAs(t *testing.T) {
 				t.Errorf("got %+v, %v after %d turns", got, err, result.Spent.Turns)
 			}
 			if name == "in words" {
-				if p := lines(model.prompts()[1].messages); !strings.Contains(p[len(p)-1], "final_answer") {
+				if p := lines(model.prompts()[1].Request.Messages); !strings.Contains(p[len(p)-1], "final_answer") {
 					t.Errorf("the model is asked again with %s", p[len(p)-1])
 				}
 			}
@@ -60,8 +59,7 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// A model that answers in words is told how to answer, also where a message may not follow a
-// result.
+// A model that answers in words is told how to answer.
 func TestAsInWords(t *testing.T) {
 	good := uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))
 	for name, words := range map[string]string{
@@ -69,16 +67,14 @@ func TestAsInWords(t *testing.T) {
 		"commented": "Here it is:\n{\"city\":\"Oslo\",\"degree\":7} // in Celsius",
 		"bare":      `{"city":"Oslo","degree":7}`,
 	} {
-		for _, dialect := range []convert.Dialect{convert.OpenAI, convert.Mistral} {
-			model := play(says(words), good)
-			got, _, err := agent.As[weatherReport](t.Context(), newAgent(t, model, &agent.Options{Dialect: dialect}), human("go"))
-			if err != nil || got.City != "Oslo" {
-				t.Fatalf("%s, %s: got %+v, %v", name, dialect, got, err)
-			}
-			told := lines(model.prompts()[1].messages)
-			want := `human: "Your last message was text, which is not read, also if it has JSON in it. Give your answer now, by calling the tool final_answer."`
-			diff(t, name, told[len(told)-1], want)
+		model := play(says(words), good)
+		got, _, err := agent.As[weatherReport](t.Context(), newAgent(t, model, nil), human("go"))
+		if err != nil || got.City != "Oslo" {
+			t.Fatalf("%s: got %+v, %v", name, got, err)
 		}
+		told := lines(model.prompts()[1].Request.Messages)
+		want := `human: "Your last message was text, which is not read, also if it has JSON in it. Give your answer now, by calling the tool final_answer."`
+		diff(t, name, told[len(told)-1], want)
 	}
 }
 
@@ -118,17 +114,17 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 			s.addTool("final_answer", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("theirs"), nil })
 			toolset := openAll(t, nil, adapter.Server{Name: label, Transport: s.connect(t)})
 			var ours string
-			model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-				for _, tool := range p.options.Tools {
-					if d := tool.Function; strings.Contains(d.Description, "final answer") {
+			model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+				for _, d := range p.Request.Tools {
+					if strings.Contains(d.Description, "final answer") {
 						ours = d.Name
 					} else if strings.HasSuffix(d.Name, "final_answer") {
 						theirs = d.Name
 					}
 				}
 				return uses(toolCall("1", theirs, `{"city":"Bergen","degree":1}`))(ctx, p)
-			}, says("7 degrees"), func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-				told := lines(p.messages)
+			}, says("7 degrees"), func(ctx context.Context, p prompt) (*model.Reply, error) {
+				told := lines(p.Request.Messages)
 				if last := told[len(told)-1]; !strings.Contains(last, "the tool "+ours+".") || ours == theirs {
 					t.Errorf("the model is told %s; the tools are %q and %q", last, ours, theirs)
 				}

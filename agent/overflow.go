@@ -3,14 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"regexp"
-	"strconv"
-	"strings"
-
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -29,7 +24,7 @@ func (e *overflow) stays() error {
 
 // overflowed marks the error of a call that is too long, unless something of a reply was shown.
 func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
-	if codeOf(err) != llms.ErrCodeTokenLimit || stream.shown() {
+	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.shown() {
 		return err
 	}
 	return &overflow{err, d.sizeOf(c)}
@@ -38,11 +33,8 @@ func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
 // refit learns the window of the model from its refusal, and makes the history fit it.
 func (d *dialog) refit(o *overflow) error {
 	var window, prompt int64
-	if told, ok := errors.AsType[interface {
-		error
-		ContextWindow() (window, request int64)
-	}](o.error); ok {
-		window, prompt = told.ContextWindow()
+	if told, ok := errors.AsType[*model.Error](o.error); ok {
+		window, prompt = told.Window, told.Prompt
 	}
 	history, sent := compact.Estimate(d.state.History), max(o.size/backBytes, 1)
 	fits := history // some of it: a compactor leaves less than the window
@@ -116,44 +108,8 @@ func (t *truncation) counted(history []run.Message, tools int, input int64) bool
 
 // checkCount warns of a host that has read only a part of the call.
 func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
-	if used.Input > 0 && d.truncation.counted(d.state.History, len(c.Tools), used.Input) {
+	if used.Input > 0 && d.truncation.counted(d.state.History, len(c.Request.Tools), used.Input) {
 		d.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
 			"Give the model a larger window (%s), or tell the agent the window: compact.Options.Window, context in models.json", used.Input, largerWindow)})
 	}
-}
-
-// codeOf is langchaingo's word for the failure of a model. Most of its providers have the status in
-// the text alone.
-func codeOf(err error) llms.ErrorCode {
-	if known, ok := errors.AsType[*llms.Error](err); ok {
-		return known.Code
-	}
-	text := strings.ToLower(err.Error())
-	for _, long := range []string{"context length", "context window", "context_length_exceeded", "prompt is too long", "input token count"} {
-		if strings.Contains(text, long) {
-			return llms.ErrCodeTokenLimit
-		}
-	}
-	return codeOfStatus(text)
-}
-
-// statusText is how the providers of langchaingo name a status.
-var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)
-
-func codeOfStatus(text string) llms.ErrorCode {
-	m := statusText.FindStringSubmatch(text)
-	if m == nil {
-		return llms.ErrCodeUnknown
-	}
-	switch status, _ := strconv.Atoi(m[1]); {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return llms.ErrCodeAuthentication
-	case status == http.StatusTooManyRequests:
-		return llms.ErrCodeRateLimit
-	case status == http.StatusRequestTimeout:
-		return llms.ErrCodeTimeout
-	case status >= 500:
-		return llms.ErrCodeProviderUnavailable
-	}
-	return llms.ErrCodeInvalidRequest
 }

@@ -10,16 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"github.com/tmc/langchaingo/llms"
-	"github.com/tmc/langchaingo/llms/anthropic"
-	"github.com/tmc/langchaingo/llms/ollama"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -98,7 +94,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 			processes := 2
 			for process := range processes {
 				a := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{
-					Store: store, Stream: agent.StreamNever, Tools: []adapter.Source{aLibrary()}, ModelRetries: -1,
+					Store: store, Tools: []adapter.Source{aLibrary()}, Model: agent.ModelSettings{Retries: -1},
 				})
 				for i := range 10 {
 					question := fmt.Sprintf("question %d of %d", i, process)
@@ -115,7 +111,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 					t.Errorf("a question that is too long: got %v, want a remedy", err)
 				}
 			}
-			if _, err := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Stream: agent.StreamNever, Tools: []adapter.Source{aLibrary()}}).
+			if _, err := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Tools: []adapter.Source{aLibrary()}}).
 				Run(t.Context(), human("last"), agent.In(theRun.ID)); err != nil {
 				t.Errorf("after all: got %v", err)
 			}
@@ -130,7 +126,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 func TestOverflowWithoutSummary(t *testing.T) {
 	w := &window{tokens: theWindow, refusal: refusals["llamacpp"]}
 	a := newAgent(t, at(t, "llamacpp", "m", w), &agent.Options{
-		Store: inFiles(t, filestore.Never), Stream: agent.StreamNever, Tools: []adapter.Source{aLibrary()},
+		Store: inFiles(t, filestore.Never), Tools: []adapter.Source{aLibrary()},
 		Compact: func(context.Context, []run.Message, compact.Budget) (*run.Compacted, error) {
 			return nil, errors.New("no model")
 		},
@@ -155,7 +151,7 @@ func TestSilentTruncation(t *testing.T) {
 	}{{"a small window", 1500, 1}, {"a large one", 100_000, 0}} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := newAgent(t, at(t, "ollama", "m", &window{tokens: tt.window}), &agent.Options{
-				Store: inFiles(t, filestore.Never), Stream: agent.StreamNever, Tools: []adapter.Source{aLibrary()},
+				Store: inFiles(t, filestore.Never), Tools: []adapter.Source{aLibrary()},
 			})
 			told := 0
 			for range 12 {
@@ -172,83 +168,21 @@ func TestSilentTruncation(t *testing.T) {
 	}
 }
 
-// Providers of langchaingo have the status in the text of a plain error.
-func TestPlainErrors(t *testing.T) {
-	for text, again := range map[string]bool{
-		"API returned unexpected status code: 429: slow down": true,
-		"anthropic: API returned unexpected status code: 529": true,
-		"googleapi: Error 503: overloaded":                    true,
-		"API returned unexpected status code: 401: key":       false,
-		"API returned unexpected status code: 400: bad":       false,
-		"no status": false,
-		"status code: 400: the maximum context length is 5 tokens": false,
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			calls := 0
-			m := modelFunc(func() (*llms.ContentResponse, error) {
-				if calls++; calls == 1 {
-					return nil, errors.New(text)
-				}
-				return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: "ok"}}}, nil
-			})
-			_, err := newAgent(t, m, nil).Run(t.Context(), human("go"))
-			if (err == nil) != again {
-				t.Errorf("%s: got %v after %d calls, want another call: %t", text, err, calls, again)
-			}
-		})
-	}
-}
-
-// modelFunc is a model.
-type modelFunc func() (*llms.ContentResponse, error)
-
-func (f modelFunc) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {
-	return f()
-}
-
-func (f modelFunc) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.ErrUnsupported
-}
-
-// A provider of langchaingo that drops tools is refused with some, and the temperature of a call for which
-// none is asked is that of the host.
-func TestProvidersOfLangchaingo(t *testing.T) {
-	w := &wire{replies: []string{anthropicAnswer}}
-	local, err := ollama.New(ollama.WithModel("m"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := agent.New(local, &agent.Options{Tools: []adapter.Source{aLibrary()}}); err == nil || !strings.Contains(err.Error(), "http://localhost:11434/v1") {
-		t.Errorf("got %v, want what to use instead", err)
-	}
-	if _, err := agent.New(local, nil); err != nil {
-		t.Errorf("without tools: %v", err)
-	}
-	claude, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, tt := range []struct {
-		options []llms.CallOption
-		want    float64
-	}{{nil, 1}, {[]llms.CallOption{llms.WithTemperature(0)}, 0}, {[]llms.CallOption{llms.WithTemperature(0.5)}, 0.5}} {
-		mustRun(t, newAgent(t, claude, &agent.Options{CallOptions: tt.options}), human("go"))
-		if got := w.requests[i]["temperature"]; got != tt.want {
-			t.Errorf("got the temperature %v, want %v", got, tt.want)
+// The person is told once what a model says of how it was asked.
+func TestWarningOfAModel(t *testing.T) {
+	warns := func(s step) step {
+		return func(ctx context.Context, p prompt) (*model.Reply, error) {
+			reply, err := s(ctx, p)
+			reply.Warning = "it does not reason with tools"
+			return reply, err
 		}
 	}
-}
-
-// The person is told once that a model does not reason, since it would take no tools otherwise.
-func TestModelThatMayNotReason(t *testing.T) {
-	calls := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"read","arguments":"{}"}}]}`)
-	w := &wire{replies: []string{calls, replying(`{"role":"assistant","content":"Read."}`)}}
-	a := newAgent(t, at(t, "openai", "gpt-6-sol", w), &agent.Options{Stream: agent.StreamNever, Tools: []adapter.Source{aLibrary()}})
-	r := mustRun(t, a, human("go"))
-	if got := warningsOf(r); len(got) != 1 || !strings.Contains(got[0], "gpt-6-sol") || w.requests[1]["reasoning_effort"] != "none" {
-		t.Errorf("got the warnings %q and the effort %v", got, w.requests[1]["reasoning_effort"])
+	m := play(warns(uses(toolCall("1", "read", "{}"))), warns(says("Read."))).called("m-1")
+	a := newAgent(t, m, &agent.Options{Tools: []adapter.Source{aLibrary()}})
+	if got := warningsOf(mustRun(t, a, human("go"))); len(got) != 1 || got[0] != "it does not reason with tools" {
+		t.Errorf("got the warnings %q", got)
 	}
-	if start := eventOf[*agent.ModelStart](t, a); start.Model != "gpt-6-sol" {
+	if start := eventOf[*agent.ModelStart](t, a); start.Model != "m-1" {
 		t.Errorf("got the model %q", start.Model)
 	}
 }

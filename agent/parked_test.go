@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -21,7 +20,7 @@ func TestParkedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, key := run.NewMemory(), theRun
 		calls := 0
-		deadly := func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+		deadly := func(ctx context.Context, _ prompt) (*model.Reply, error) {
 			calls++
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -85,7 +84,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 		begin := func(id string, deaths int) {
 			for n := range 1 + deaths {
 				ctx, kill := context.WithTimeout(t.Context(), time.Second)
-				a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+				a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Reply, error) {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}), agent.Options{})
@@ -101,7 +100,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 		begin("good", 0)
 		time.Sleep(time.Minute)
 		var together, most int
-		slow := func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		slow := func(ctx context.Context, p prompt) (*model.Reply, error) {
 			if together++; together > most {
 				most = together
 			}

@@ -7,32 +7,24 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	oai "github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 )
 
 // odd is a schema that each provider refuses, or drops a part of.
 const odd = `{"type":"object","properties":{"a b":{"type":["string","null"]},"t":{"items":[{"type":"integer"}],"type":"array"}},"anyOf":[{"required":["a b"]},{"required":["t"]}]}`
 
-// named is a model that names a profile.
-type named struct {
-	*script
-	profile string
-}
-
-func (n named) ToolProfile(...llms.CallOption) string { return n.profile }
-
-func hosted(t *testing.T, w *wire, host string) llms.Model {
+func hosted(t *testing.T, w *wire, host, name string) agent.Model {
 	t.Helper()
 	cfg := oai.DefaultConfig("x")
 	cfg.HTTPClient = w
-	model, err := openaimodel.New(cfg, "m", &openaimodel.Options{Host: host})
+	model, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: host})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,21 +44,18 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		model llms.Model
+		model agent.Model
 		wire  *wire
-		opts  agent.Options
 		want  adapter.Profile
 	}{
-		"langchaingo's openai":    {langchain, w, agent.Options{}, adapter.OpenAI},
-		"langchaingo's anthropic": {anthropics, claude, agent.Options{}, adapter.Anthropic},
-		"a host":                  {hosted(t, w, "groq"), w, agent.Options{}, adapter.OpenAI},
-		"Gemini as a host":        {hosted(t, w, "gemini"), w, agent.Options{}, adapter.Gemini},
-		"a vendor at a host": {hosted(t, w, "openrouter"), w,
-			agent.Options{CallOptions: []llms.CallOption{llms.WithModel("anthropic/claude-x")}}, adapter.Anthropic},
-		"as the options say":     {hosted(t, w, "gemini"), w, agent.Options{Profile: adapter.OpenAIStrict}, adapter.OpenAIStrict},
-		"as the server wrote it": {langchain, w, agent.Options{Profile: adapter.Plain}, adapter.Plain},
-		"by the dialect of a wrapped model": {named{script: play(says("x"))}, nil,
-			agent.Options{Dialect: convert.Google}, adapter.GoogleAI},
+		"langchaingo's openai":    {lc.Model(langchain, nil), w, adapter.OpenAI},
+		"langchaingo's anthropic": {lc.Model(anthropics, nil), claude, adapter.Anthropic},
+		"a host":                  {hosted(t, w, "groq", "m"), w, adapter.OpenAI},
+		"Gemini as a host":        {hosted(t, w, "gemini", "m"), w, adapter.Gemini},
+		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, adapter.Anthropic},
+		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.OpenAIStrict}), w, adapter.OpenAIStrict},
+		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.Plain}), w, adapter.Plain},
+		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: lc.DialectGoogle}), nil, adapter.GoogleAI},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)
@@ -74,14 +63,14 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 			if err := tools.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			a := withTools(t, tt.model, tools, &tt.opts)
+			a := withTools(t, tt.model, tools, nil)
 			if got := a.Profile(); got != tt.want {
 				t.Fatalf("got the profile %s, want %s", got, tt.want)
 			}
-			mustRun(t, a, human("go"))
 			if tt.wire == nil {
 				return
 			}
+			mustRun(t, a, human("go"))
 			want := map[string]any{}
 			definitions := tools.Catalog(tt.want).Definitions()
 			for _, d := range definitions {
@@ -116,15 +105,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestUnknownProfile(t *testing.T) {
-	for name, test := range map[string]struct {
-		model llms.Model
-		opts  agent.Options
-	}{
-		"of the options": {play(says("x")), agent.Options{Profile: "acme"}},
-		"of the model":   {named{play(says("x")), "acme"}, agent.Options{}},
-	} {
-		if _, err := agent.New(test.model, &test.opts); err == nil || !strings.Contains(err.Error(), `no profile "acme"`) {
-			t.Errorf("%s: got %v, want an error that names it", name, err)
-		}
+	if _, err := agent.New(play(says("x")).as(model.Info{Profile: "acme"}), nil); err == nil || !strings.Contains(err.Error(), `the profile "acme"`) {
+		t.Errorf("got %v, want an error that names it", err)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
@@ -36,7 +34,7 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 			store := inFiles(t, filestore.Never)
 			process := func(host string, w *wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-				opts := &agent.Options{Store: store, Approve: agent.AskPerson, Stream: agent.StreamNever, Tools: []adapter.Source{pay}}
+				opts := &agent.Options{Store: store, Approve: agent.AskPerson, Tools: []adapter.Source{pay}}
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
 			got, err := process(tt.first, &wire{replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -92,7 +90,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			store := inFiles(t, filestore.Never)
 			process := func(w *wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Stream: agent.StreamNever, Tools: []adapter.Source{pay}})
+				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Tools: []adapter.Source{pay}})
 			}
 			first := replies()
 			if _, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
@@ -163,8 +161,8 @@ func TestWhatGoesBackCounts(t *testing.T) {
 			w := &wire{replies: []string{reply(counted), replying(`{"role":"assistant","content":"done"}`)}}
 			pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 			a := newAgent(t, at(t, tt.host, "m", w), &agent.Options{
-				Stream: agent.StreamNever, Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
-				CallOptions: []llms.CallOption{llms.WithMaxTokens(limit)},
+				Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
+				Model: agent.ModelSettings{MaxTokens: limit},
 				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*run.Compacted, error) {
 					told = append(told, b)
 					return nil, nil

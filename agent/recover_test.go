@@ -17,11 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -141,8 +140,8 @@ func TestRecoverShares(t *testing.T) {
 			mu.Unlock()
 			return "waited", nil
 		}, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
-		model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			if len(p.messages) > 1 {
+		model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+			if len(p.Request.Messages) > 1 {
 				return says("done")(ctx, p)
 			}
 			return uses(toolCall("1", "wait", "{}"))(ctx, p)
@@ -196,7 +195,7 @@ func (s *passes) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, erro
 func TestRecoverListsForRunsThatWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tenants, each, share, most int
-		model                      func(context.Context, prompt) (*llms.ContentResponse, error)
+		model                      func(context.Context, prompt) (*model.Reply, error)
 	}{
 		"none waits":     {100, 1, 1, 1, says("done")},
 		"they wait":      {2, 20, 5, 4, says("done")},
@@ -206,7 +205,7 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &passes{Store: run.NewMemory()}
-				model := play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+				model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
 					time.Sleep(time.Second)
 					return tc.model(ctx, p)
 				})
@@ -288,7 +287,7 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 // A worker is told what came of each run.
 func TestRecoverTellsTheEnd(t *testing.T) {
 	store := run.NewMemory()
-	broken := func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }
+	broken := func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{})
 	if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)

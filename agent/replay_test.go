@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -77,8 +76,8 @@ func resumes(t *testing.T, a *agent.Agent, live []written) {
 
 // What is replayed is what happened, from each number on.
 func TestReplay(t *testing.T) {
-	asks := func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if p.messages[len(p.messages)-1].Role == llms.ChatMessageTypeHuman {
+	asks := func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.User {
 			return uses(toolCall("1", "ask", `{}`))(ctx, p)
 		}
 		return says("helped")(ctx, p)
@@ -105,9 +104,9 @@ func TestReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := run.NewMemory()
 			toolset, _ := open(t, nil)
-			helper := withTools(t, play(asks), toolset, &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("small")}})
-			tt.opts.Store, tt.opts.Tools, tt.opts.Stream = store, []adapter.Source{toolset}, agent.StreamAlways
-			a := boss(t, play(tt.model...), sub(t, helper, tt.make), tt.opts)
+			helper := withTools(t, play(asks).as(model.Info{Name: "small"}), toolset, nil)
+			tt.opts.Store, tt.opts.Tools = store, []adapter.Source{toolset}
+			a := boss(t, play(tt.model...).streaming(), sub(t, helper, tt.make), tt.opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
 			if q == nil {
 				t.Fatal("the run asks nothing")
@@ -133,14 +132,14 @@ func TestReplay(t *testing.T) {
 // Sub-agents that work side by side do not mix up the positions of each other's events.
 func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
-	works := func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if p.messages[len(p.messages)-1].Role == llms.ChatMessageTypeHuman {
+	works := func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.User {
 			return uses(toolCall("1", "echo", `{}`))(ctx, p)
 		}
 		return says("helped")(ctx, p)
 	}
 	helper := withTools(t, play(works), toolset, nil)
-	var calls []llms.ToolCall
+	var calls []run.Part
 	for i := range 8 {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "helper", `{"task":"help"}`))
 	}
@@ -204,7 +203,7 @@ func TestReplayOfStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
-			a := newAgent(t, play(tt.says), &agent.Options{Store: run.NewMemory(), Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}, Stream: agent.StreamNever})
+			a := newAgent(t, play(tt.says), &agent.Options{Store: run.NewMemory(), Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}})
 			var live []written
 			for range 2 {
 				events, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))

@@ -1,16 +1,16 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
@@ -34,19 +34,78 @@ type reply struct {
 // maxWord bounds what is kept of names that the model's host gives, in bytes.
 const maxWord = 256
 
-// reply reads a response. A model that it does not name is the one asked for.
-func (d *dialog) reply(response *llms.ContentResponse) *reply {
-	m, model := d.encoder.Reply(response), d.agent.modelName()
-	if m.Model == "" {
-		m.Model = model
-	}
-	m.Model = excerpt.CutAt(m.Model, maxWord)
+// reply reads what a model has replied. A model that it does not name is the one asked for.
+func (d *dialog) reply(got *model.Reply) *reply {
+	m := got.Message
+	m.Role = run.Assistant
+	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	r := &reply{message: m, id: excerpt.CutAt(convert.ID(response), maxWord), text: m.Text(), finish: excerpt.CutAt(convert.Finish(response), maxWord), usage: convert.Usage(response)}
+	m.Parts = d.ids.name(m.Parts, d.state.History)
+	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
 	r.usage.Turns = 1
 	r.usage.Cost = d.cost(m.Model, r.usage)
 	r.calls = callsOf(m.Parts)
 	return r
+}
+
+// maxCount bounds a count of tokens, so that sums do not overflow.
+const maxCount = 1 << 40
+
+// counted is the tokens of a reply, as far as they can be true.
+func counted(u run.Spent) run.Spent {
+	count := func(n, most int64) int64 { return max(0, min(n, most)) }
+	s := run.Spent{Input: count(u.Input, maxCount), Output: count(u.Output, maxCount)}
+	s.Total = max(count(u.Total, 2*maxCount), s.Input+s.Output)
+	s.Cached = count(u.Cached, s.Input)
+	s.CacheWrite = count(u.CacheWrite, s.Input-s.Cached)
+	s.Reasoning = count(u.Reasoning, s.Output)
+	return s
+}
+
+// callIDs are the ids of the calls in a history that only grows.
+type callIDs struct {
+	known    map[string]bool
+	messages int // of the history that are in known
+	number   int // of the last id that was made here
+}
+
+// name gives an id to each call of a reply that has none, or one that another call has.
+func (c *callIDs) name(parts []run.Part, history []run.Message) []run.Part {
+	if c.known == nil {
+		c.known = make(map[string]bool, 8)
+	}
+	for ; c.messages < len(history); c.messages++ {
+		for i := range history[c.messages].Parts {
+			if p := &history[c.messages].Parts[i]; p.Type == run.CallPart {
+				c.known[p.ID] = true
+			}
+		}
+	}
+	copied := false
+	for i := range parts {
+		if parts[i].Type != run.CallPart {
+			continue
+		}
+		if id := parts[i].ID; id == "" || c.known[id] {
+			if !copied {
+				parts, copied = slices.Clone(parts), true
+			}
+			parts[i].ID = c.fresh(parts)
+		}
+		c.known[parts[i].ID] = true
+	}
+	return parts
+}
+
+// fresh is an id that no call has.
+func (c *callIDs) fresh(parts []run.Part) string {
+	for c.number = max(c.number, len(c.known)); ; {
+		c.number++
+		id := "call_" + strconv.Itoa(c.number)
+		if !c.known[id] && !slices.ContainsFunc(parts, func(p run.Part) bool { return p.ID == id }) {
+			return id
+		}
+	}
 }
 
 // callsOf is the calls among the parts of a reply. Calls that stand together are shared with

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -304,7 +304,7 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 // A run that is over without an answer gives its error each time, from any process.
 func TestResumeWithoutAnAnswer(t *testing.T) {
 	store := run.NewMemory()
-	broken := func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("no key") }
+	broken := func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{Approve: agent.AskPerson})
 	_, live := a.Run(t.Context(), human("go"), agent.In("failed"))
 	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Approve: agent.AskPerson})

@@ -3,14 +3,14 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -18,71 +18,89 @@ import (
 // again, and keeps what it was given.
 type script struct{ *agenttest.Model }
 
-type step func(ctx context.Context, p prompt) (*llms.ContentResponse, error)
+type (
+	step   = agenttest.Step
+	prompt = agenttest.Prompt
+)
 
-// prompt is what the model was given.
-type prompt struct {
-	messages []llms.MessageContent
-	options  llms.CallOptions
+func play(steps ...step) *script { return &script{agenttest.PlayOn(steps...)} }
+
+func (s *script) prompts() []prompt { return s.Prompts() }
+
+// as is the script with another description.
+func (s *script) as(info model.Info) *script {
+	s.As(info)
+	return s
 }
 
-func play(steps ...step) *script {
-	played := make([]agenttest.Step, len(steps))
-	for i, s := range steps {
-		played[i] = func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
-			return s(ctx, prompt{p.Messages, p.Options})
+// called is the script as a model of that name.
+func (s *script) called(name string) *script { return s.as(model.Info{Name: name, Whole: true}) }
+
+// streaming is the script as a model that streams.
+func (s *script) streaming() *script { return s.as(model.Info{}) }
+
+// replied is a reply of parts.
+func replied(parts ...run.Part) *model.Reply {
+	return &model.Reply{Message: run.Message{Role: run.Assistant, Parts: parts}}
+}
+
+// using has a step report tokens, of the model m-1.
+func using(s step, input, output int64) step {
+	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		reply, err := s(ctx, p)
+		if err == nil {
+			reply.Usage, reply.Message.Model = run.Spent{Input: input, Output: output}, "m-1"
 		}
+		return reply, err
 	}
-	return &script{agenttest.PlayOn(played...)}
 }
 
-func (s *script) prompts() []prompt {
-	var all []prompt
-	for _, p := range s.Prompts() {
-		all = append(all, prompt{p.Messages, p.Options})
+// results are the texts of all results.
+func results(messages []run.Message) (all []string) {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Type == run.ResultPart {
+				all = append(all, p.Text)
+			}
+		}
 	}
 	return all
 }
 
-// streaming is a script that declares that it streams tool calls.
-type streaming struct{ *script }
-
-func (streaming) StreamsToolCalls() bool { return true }
-
-func choice(c *llms.ContentChoice) *llms.ContentResponse {
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{c}}
-}
+func textPart(text string) run.Part { return run.Part{Type: run.TextPart, Text: text} }
 
 // says answers with text.
 func says(text string) step {
-	return func(context.Context, prompt) (*llms.ContentResponse, error) {
-		return choice(&llms.ContentChoice{Content: text, StopReason: "stop"}), nil
+	return func(context.Context, prompt) (*model.Reply, error) {
+		return &model.Reply{Message: run.Text(run.Assistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
 // uses asks for tools.
-func uses(calls ...llms.ToolCall) step {
-	return func(context.Context, prompt) (*llms.ContentResponse, error) {
-		return choice(&llms.ContentChoice{ToolCalls: calls, StopReason: "tool_calls"}), nil
+func uses(calls ...run.Part) step {
+	return func(context.Context, prompt) (*model.Reply, error) {
+		reply := replied(slices.Clone(calls)...)
+		reply.Finish = model.FinishCalls
+		return reply, nil
 	}
 }
 
 // hangs waits for the end of the context.
 func hangs(started chan<- struct{}) step {
-	return func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+	return func(ctx context.Context, _ prompt) (*model.Reply, error) {
 		close(started)
 		<-ctx.Done()
 		return nil, fmt.Errorf("request: %w", ctx.Err())
 	}
 }
 
-func toolCall(id, name, arguments string) llms.ToolCall {
-	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
+func toolCall(id, name, arguments string) run.Part {
+	return run.Part{Type: run.CallPart, ID: id, Name: name, Arguments: arguments}
 }
 
 func human(text string) agent.Input { return agent.Text(text) }
 
-func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent {
+func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, opts)
 	if err != nil {
@@ -100,35 +118,43 @@ func mustRun(t testing.TB, a *agent.Agent, in agent.Input) *agent.Result {
 	return result
 }
 
-// history is the history of a result as a provider gets it.
-func history(r *agent.Result) []llms.MessageContent { return asLLMS(r.Messages) }
+// history is the history of a result.
+func history(r *agent.Result) []run.Message { return r.Messages }
 
-func asLLMS(messages []run.Message) []llms.MessageContent {
-	images := func(mime string) bool { return mime == "image/png" }
-	return convert.ToLLMS(messages, convert.Options{Dialect: convert.OpenAI, Media: images})
+// asked are the instructions and the messages of a request, see lines.
+func asked(p prompt) []string {
+	out := lines(p.Request.Messages)
+	if p.Request.System != "" {
+		out = append([]string{fmt.Sprintf("system: %q", p.Request.System)}, out...)
+	}
+	return out
 }
 
 // lines are the messages in a form that is easy to compare: the role and the
-// parts of each.
-func lines(messages []llms.MessageContent) []string {
+// parts of each. Each result is a line.
+func lines(messages []run.Message) []string {
 	var out []string
 	for _, m := range messages {
-		line := string(m.Role) + ":"
-		for _, part := range m.Parts {
-			switch p := part.(type) {
-			case llms.TextContent:
+		line := map[run.Role]string{run.User: "human", run.Assistant: "ai"}[m.Role] + ":"
+		if m.Role == run.System || m.Role == run.Tool {
+			line = string(m.Role) + ":"
+		}
+		for _, p := range m.Parts {
+			switch p.Type {
+			case run.TextPart, run.SummaryPart:
 				line += fmt.Sprintf(" %q", p.Text)
-			case llms.ToolCall:
-				line += fmt.Sprintf(" %s=%s(%s)", p.ID, p.FunctionCall.Name, p.FunctionCall.Arguments)
-			case llms.ToolCallResponse:
-				line += fmt.Sprintf(" %s/%s→%q", p.ToolCallID, p.Name, p.Content)
-			case llms.BinaryContent:
-				line += fmt.Sprintf(" %s[%d]", p.MIMEType, len(p.Data))
+			case run.CallPart:
+				line += fmt.Sprintf(" %s=%s(%s)", p.ID, p.Name, p.Arguments)
+			case run.ResultPart:
+				out = append(out, fmt.Sprintf("%s %s/%s→%q", line, p.ID, p.Name, p.Text))
+			case run.ReasoningPart:
 			default:
-				line += fmt.Sprintf(" %T", p)
+				line += fmt.Sprintf(" %s[%d]", p.MIMEType, len(p.Data))
 			}
 		}
-		out = append(out, line)
+		if m.Role != run.Tool {
+			out = append(out, line)
+		}
 	}
 	return out
 }

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -170,7 +170,7 @@ func openAll(t testing.TB, opts *adapter.Options, servers ...adapter.Server) *ad
 	return toolset
 }
 
-func withTools(t testing.TB, model llms.Model, toolset *adapter.Toolset, opts *agent.Options) *agent.Agent {
+func withTools(t testing.TB, model agent.Model, toolset *adapter.Toolset, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	var set agent.Options
 	if opts != nil {
@@ -207,7 +207,7 @@ func TestLogLevelInARun(t *testing.T) {
 	})
 	ts := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asks := func(level mcp.LogLevel) step {
-		return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		return func(ctx context.Context, p prompt) (*model.Reply, error) {
 			if err := ts.SetLogLevel(ctx, level); err != nil {
 				return nil, err
 			}
@@ -217,7 +217,7 @@ func TestLogLevelInARun(t *testing.T) {
 	model := play(asks(mcp.LogDebug), asks(""), says("done"))
 	mustRun(t, withTools(t, model, ts, nil), human("go"))
 	want := []string{`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`}
-	if diff := cmp.Diff(want, lines(model.prompts()[2].messages)); diff != "" {
+	if diff := cmp.Diff(want, lines(model.prompts()[2].Request.Messages)); diff != "" {
 		t.Errorf("got +, want -:\n%s", diff)
 	}
 }

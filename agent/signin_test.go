@@ -13,10 +13,10 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -248,15 +248,15 @@ func TestSignInIsPutOnce(t *testing.T) {
 // elsewhere is enough.
 func TestSignInIsForTheTree(t *testing.T) {
 	tree := func(t *testing.T, g *gate, opts agent.Options) *agent.Agent {
-		helper := g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			if len(p.messages) == 1 {
+		helper := g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+			if len(p.Request.Messages) == 1 {
 				return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
 			}
 			return says("helped")(ctx, p)
 		}), agent.Options{})
 		opts.Tools = []adapter.Source{sub(t, helper, agent.Sub)}
-		return g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			if len(p.messages) == 1 {
+		return g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+			if len(p.Request.Messages) == 1 {
 				return uses(toolCall("a", "helper", `{"task":"x"}`), toolCall("b", "echo", `{"x":2}`), toolCall("c", "helper", `{"task":"y"}`))(ctx, p)
 			}
 			return says("done")(ctx, p)

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -35,8 +34,8 @@ func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (
 
 func TestSubAgent(t *testing.T) {
 	toolset, _ := open(t, nil)
-	helper := withTools(t, play(func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-		if len(p.messages) == 1 {
+	helper := withTools(t, play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if len(p.Request.Messages) == 1 {
 			return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
 		}
 		return says("helped")(ctx, p)
@@ -111,7 +110,7 @@ func TestHandoff(t *testing.T) {
 	if got.Answer != "expert's answer" || len(model.prompts()) != 1 {
 		t.Errorf("got %q after %d calls of the first model", got.Answer, len(model.prompts()))
 	}
-	diff(t, "the expert's prompt", lines(expert.prompts()[0].messages), []string{`human: "go"`, `human: "take it"`})
+	diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), []string{`human: "go"`, `human: "take it"`})
 	diff(t, "history", lines(history(got)), []string{
 		`human: "go"`, `ai: a=helper({"task":"take it"})`, `tool: a/helper→"expert's answer"`, `ai: "expert's answer"`,
 	})
@@ -124,12 +123,12 @@ func TestHandoffWithoutATask(t *testing.T) {
 	if got := mustRun(t, a, human("go")); got.Answer != "expert's answer" {
 		t.Fatalf("got %q, want the answer of the expert", got.Answer)
 	}
-	diff(t, "the expert's prompt", lines(expert.prompts()[0].messages), []string{`human: "go"`})
+	diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), []string{`human: "go"`})
 }
 
 // A sub-agent that fails is a failed call, and its limits are the limits of the run.
 func TestSubAgentFails(t *testing.T) {
-	broken := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New("secret") }), nil)
+	broken := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("secret") }), nil)
 	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.Sub), agent.Options{}), human("go"))
 	if text := lines(history(got))[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
 		t.Errorf("the model is told %s", text)
@@ -184,8 +183,8 @@ func TestApprovalPanicsBelow(t *testing.T) {
 // A caller of Run alone gets the warnings, of sub-agents as well: so many, and of bounded length.
 func TestWarningsOfARun(t *testing.T) {
 	long := strings.Repeat("é", 4<<10)
-	broken := newAgent(t, play(func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, errors.New(long) }), nil)
-	var calls []llms.ToolCall
+	broken := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New(long) }), nil)
+	var calls []run.Part
 	for i := range 150 {
 		calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
 	}

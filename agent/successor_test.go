@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -99,16 +98,8 @@ func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 }
 
 // tellsResults answers with all results.
-func tellsResults(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-	var results []string
-	for _, m := range p.messages {
-		for _, part := range m.Parts {
-			if r, ok := part.(llms.ToolCallResponse); ok {
-				results = append(results, r.Content)
-			}
-		}
-	}
-	return says(fmt.Sprintf("%q", results))(ctx, p)
+func tellsResults(ctx context.Context, p prompt) (*model.Reply, error) {
+	return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
 }
 
 func openFiles(_ context.Context, dir string) (run.Store, func() error, error) {

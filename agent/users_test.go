@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -90,31 +90,29 @@ func (c *crowd) change() {
 // answer is the model: it calls every tool that it is offered, for the server that
 // the tool says it is of, with the same ids in every turn. Lists change while it
 // thinks.
-func (c *crowd) answer(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+func (c *crowd) answer(ctx context.Context, p prompt) (*model.Reply, error) {
 	user := userOf(ctx)
-	for _, m := range p.messages[1:] {
-		for _, part := range m.Parts {
-			if r, ok := part.(llms.ToolCallResponse); ok && strings.Contains(r.Content, `"user"`) && !strings.Contains(r.Content, `"user":"`+user+`"`) {
-				c.t.Errorf("the model was told for %s: %s", user, r.Content)
-			}
+	for _, told := range results(p.Request.Messages) {
+		if strings.Contains(told, `"user"`) && !strings.Contains(told, `"user":"`+user+`"`) {
+			c.t.Errorf("the model was told for %s: %s", user, told)
 		}
 	}
-	if p.options.ToolChoice == "none" {
-		return choice(&llms.ContentChoice{Content: user}), nil
+	if p.Request.Choice.Mode == model.ChoiceNone {
+		return replied(textPart(user)), nil
 	}
-	var calls []llms.ToolCall
-	for i, tool := range p.options.Tools {
-		arguments := fmt.Sprintf(`{"for":%q,"turn":%d,"user":%q}`, tool.Function.Description, len(p.messages), user)
-		calls = append(calls, toolCall(fmt.Sprint("call_", i), tool.Function.Name, arguments))
+	var calls []run.Part
+	for i, tool := range p.Request.Tools {
+		arguments := fmt.Sprintf(`{"for":%q,"turn":%d,"user":%q}`, tool.Description, len(p.Request.Messages), user)
+		calls = append(calls, toolCall(fmt.Sprint("call_", i), tool.Name, arguments))
 	}
 	if len(calls) == 0 { // both servers are changing
-		calls = []llms.ToolCall{toolCall("call_0", "save", `{"for":"nobody"}`)}
+		calls = []run.Part{toolCall("call_0", "save", `{"for":"nobody"}`)}
 	}
-	if len(p.messages)%5 < 2 {
+	if len(p.Request.Messages)%5 < 2 {
 		c.change()
 	}
 	// A last turn without tools has no tool choice, and this text is its answer.
-	return choice(&llms.ContentChoice{Content: user, ToolCalls: calls}), nil
+	return replied(append([]run.Part{textPart(user)}, calls...)...), nil
 }
 
 // approve approves what the agent is about to run, except bob's calls at vault, which

@@ -8,15 +8,13 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // numbered are n calls of the function meet, each with its number.
-func numbered(n int) (calls []llms.ToolCall) {
+func numbered(n int) (calls []run.Part) {
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint(i), "meet", fmt.Sprintf(`{"n":%d}`, i)))
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // Calls that may change something at one server are sent one after the other. What other
@@ -39,7 +39,7 @@ func TestWritesAreInOrder(t *testing.T) {
 					}, s.sleep)
 					return adapter.Server{Name: label, Transport: s.connect(t), Trust: tt.trust}
 				}
-				var asked []llms.ToolCall
+				var asked []run.Part
 				for i, c := range calls {
 					asked = append(asked, toolCall(fmt.Sprint(i+1), c.tool, fmt.Sprintf(`{"seconds":%d}`, c.seconds)))
 				}

@@ -8,16 +8,15 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func runAgent(t *testing.T, model llms.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
+func runAgent(t *testing.T, model agent.Model, server *agenttest.Server, client *mcpclient.Options) (*agent.Result, error) {
 	t.Helper()
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{Client: client})
 	if err != nil {
@@ -134,21 +133,22 @@ func TestServerEnds(t *testing.T) {
 func TestHang(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	if _, err := agenttest.Play(agenttest.Hang()).GenerateContent(ctx, nil); err == nil || err.Error() != "enough" {
-		t.Errorf("got %v, want the cause of the end", err)
+	for _, err := range agenttest.Play(agenttest.Hang()).Generate(ctx, new(model.Request)) {
+		if err == nil || err.Error() != "enough" {
+			t.Errorf("got %v, want the cause of the end", err)
+		}
 	}
 }
 
 func TestSayStreams(t *testing.T) {
 	var pieces []string
-	stream := llms.WithStreamingFunc(func(_ context.Context, piece []byte) error {
-		pieces = append(pieces, string(piece))
-		return nil
-	})
-	if _, err := agenttest.Play(agenttest.Say("one two")).GenerateContent(t.Context(), nil, stream); err != nil {
-		t.Fatal(err)
+	for d, err := range agenttest.Play(agenttest.Say("one two")).Generate(t.Context(), &model.Request{Stream: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces = append(pieces, d.Text)
 	}
-	if want := []string{"one ", "two"}; !slices.Equal(pieces, want) {
+	if want := []string{"one ", "two", ""}; !slices.Equal(pieces, want) {
 		t.Errorf("got %q, want %q", pieces, want)
 	}
 }

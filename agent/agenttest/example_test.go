@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -44,7 +43,7 @@ func Example() {
 // A step of your own decides by what the model was told. A script that counts calls begins again in
 // the next process; this one goes on.
 func ExampleStep() {
-	clerk := func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+	clerk := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 		if len(p.Results()) == 0 {
 			return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
 		}
@@ -62,10 +61,10 @@ func ExampleStep() {
 	// Output: It is Sunday.
 }
 
-// At a limit the model is called without a choice of tools.
+// At a limit the model may call no more tools.
 func ExamplePrompt() {
-	eager := func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
-		if p.Options.ToolChoice == "none" {
+	eager := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		if p.Request.Choice.Mode == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
 		return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
@@ -82,13 +81,12 @@ func ExampleStep_Using() {
 	model := agenttest.PlayOn(
 		agenttest.Use(agenttest.Wanted{Tool: "today"}).Using(400, 20),
 		agenttest.Say("It is Sunday.").Using(450, 10),
-	)
+	).As(model.Info{Name: "scripted"})
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(model, &agent.Options{
-		Tools:       []adapter.Source{today},
-		CallOptions: []llms.CallOption{llms.WithModel("scripted")},
-		Prices:      &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}},
-		Limits:      run.Limits{Cost: map[string]int64{"USD": 100_000}}, // 10 cents
+		Tools:  []adapter.Source{today},
+		Prices: &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}},
+		Limits: run.Limits{Cost: map[string]int64{"USD": 100_000}}, // 10 cents
 	}))
 
 	result := must(a.Run(context.Background(), agent.Text("Which day is it?")))

@@ -2,25 +2,19 @@ package agenttest_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// formatted is a model whose host holds text to a schema.
-type formatted struct{ *agenttest.Model }
-
-func (formatted) AnswerFormat(string, json.RawMessage, ...llms.CallOption) llms.CallOption {
-	return func(*llms.CallOptions) {}
-}
+// formatted describes a model whose host holds text to a schema.
+var formatted = model.Info{Whole: true, Formats: func(bool) bool { return true }}
 
 type day struct {
 	Name string `json:"name"`
@@ -34,28 +28,24 @@ func TestResultsBehindReminders(t *testing.T) {
 		name   string
 		limits run.Limits
 		say    string
-		model  func(*agenttest.Model) llms.Model
+		info   model.Info
 		calls  int // of the model
 		fails  error
 	}{
-		{"final_answer", run.Limits{}, "Sunday", nil, 4, agent.ErrNoOutput},
-		{"a text that does not fit", run.Limits{}, `{"nome":"Sunday"}`, func(m *agenttest.Model) llms.Model { return formatted{m} }, 4, agent.ErrNoOutput},
-		{"a limit", run.Limits{Turns: 1}, `{"name":"Sunday"}`, func(m *agenttest.Model) llms.Model { return formatted{m} }, 2, nil},
+		{"final_answer", run.Limits{}, "Sunday", model.Info{Whole: true}, 4, agent.ErrNoOutput},
+		{"a text that does not fit", run.Limits{}, `{"nome":"Sunday"}`, formatted, 4, agent.ErrNoOutput},
+		{"a limit", run.Limits{Turns: 1}, `{"name":"Sunday"}`, formatted, 2, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			model := agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+			model := agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 				if len(p.Results()) == 0 {
 					return agenttest.Use(today)(ctx, p)
 				}
 				return agenttest.Say(test.say)(ctx, p)
-			})
-			var asked llms.Model = model
-			if test.model != nil {
-				asked = test.model(model)
-			}
+			}).As(test.info)
 			ran := 0
 			tool := adapter.Func("today", "", func(context.Context, struct{}) (string, error) { ran++; return "Sunday", nil }, nil)
-			a, err := agent.New(asked, &agent.Options{Tools: []adapter.Source{tool}, Limits: test.limits})
+			a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tool}, Limits: test.limits})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,23 +69,23 @@ func TestResultsBehindReminders(t *testing.T) {
 	}
 }
 
-// What the user says after an answer asks for new calls, and what the tools showed does not.
+// What the user says after an answer asks for new calls.
 func TestResultsBehindOthers(t *testing.T) {
-	call := llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.ToolCall{ID: "1"}}}
-	told := llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{llms.ToolCallResponse{ToolCallID: "1", Content: "one"}}}
-	said := llms.TextParts(llms.ChatMessageTypeAI, "Done.")
-	again := llms.TextParts(llms.ChatMessageTypeHuman, "And tomorrow?")
-	picture := llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png"}}}
+	call := run.Message{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "1"}}}
+	told := run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "1", Text: "one"}}}
+	said := run.Text(run.Assistant, "Done.")
+	again := run.Text(run.User, "And tomorrow?")
+	picture := run.Message{Role: run.User, Parts: []run.Part{{Type: run.ImagePart, MIMEType: "image/png"}}}
 	for _, test := range []struct {
 		name     string
-		messages []llms.MessageContent
+		messages []run.Message
 		want     []string
 	}{
-		{"the next question", []llms.MessageContent{call, told, said, again}, nil},
-		{"a picture of the user", []llms.MessageContent{call, told, said, picture}, nil},
-		{"a picture of a tool", []llms.MessageContent{call, told, call, told, told, picture}, []string{"one", "one"}},
+		{"the next question", []run.Message{call, told, said, again}, nil},
+		{"a picture of the user", []run.Message{call, told, said, picture}, nil},
+		{"two results", []run.Message{call, told, call, told, told}, []string{"one", "one"}},
 	} {
-		if got := (&agenttest.Prompt{Messages: test.messages}).Results(); !slices.Equal(got, test.want) {
+		if got := (&agenttest.Prompt{Request: model.Request{Messages: test.messages}}).Results(); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -42,7 +43,7 @@ func ExampleSummarize() {
 		history = append(history, run.Text(run.Assistant, fmt.Sprintf("Step %d: %s", i, strings.Repeat("I look at the next part. ", 20))))
 	}
 	// This model always gives the same answer.
-	summarizer := compact.ByModel(&model{answer: "All parts up to here are sound."}, nil)
+	summarizer := compact.ByModel(agenttest.PlayOn(agenttest.Say("All parts up to here are sound.")), nil)
 	c, err := compact.Summarize(summarizer, &compact.Options{Window: 8000})(context.Background(), history, compact.Budget{})
 	if err != nil {
 		panic(err)

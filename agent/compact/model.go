@@ -1,13 +1,13 @@
 package compact
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/tmc/langchaingo/llms"
-
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
@@ -22,12 +22,10 @@ type ModelOptions struct {
 	// 200,000, about 50,000 tokens.
 	MaxBytes int
 
-	// CallOptions are for each call of the model. Default: none.
-	CallOptions []llms.CallOption
+	// MaxTokens bounds the summary. Default: as the model does.
+	MaxTokens int
 
-	// Prices, an agent.Prices, tell the cost of the call. Name is the name of the model in
-	// them. Default: the name in its reply.
-	Name   string
+	// Prices, an agent.Prices, tell the cost of the call. Default: unknown.
 	Prices *price.Table
 }
 
@@ -38,7 +36,7 @@ const summaryPrompt = "You shorten the older part of a conversation between a us
 
 // ByModel is a summarizer that asks a model, in one call without tools. The model gets the
 // conversation as one text, with long results cut, and without media and reasoning.
-func ByModel(model llms.Model, o *ModelOptions) Summarizer {
+func ByModel(m model.Model, o *ModelOptions) Summarizer {
 	var opts ModelOptions
 	if o != nil {
 		opts = *o
@@ -51,25 +49,25 @@ func ByModel(model llms.Model, o *ModelOptions) Summarizer {
 	}
 	opts.MaxBytes = max(opts.MaxBytes, minResult)
 	return func(ctx context.Context, messages []run.Message) (string, run.Spent, error) {
-		response, err := model.GenerateContent(ctx, []llms.MessageContent{
-			llms.TextParts(llms.ChatMessageTypeSystem, opts.Prompt),
-			llms.TextParts(llms.ChatMessageTypeHuman, shorten(transcript(messages), opts.MaxBytes)),
-		}, opts.CallOptions...)
-		if err != nil {
-			return "", run.Spent{}, fmt.Errorf("call model: %w", err)
+		text := run.Text(run.User, shorten(transcript(messages), opts.MaxBytes))
+		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}, MaxTokens: opts.MaxTokens}
+		for delta, err := range m.Generate(ctx, q) {
+			if err != nil {
+				return "", run.Spent{}, fmt.Errorf("call model: %w", err)
+			}
+			if reply := delta.Reply; reply != nil {
+				used := reply.Usage
+				used.Turns = 1
+				opts.charge(&used, cmp.Or(m.Info().Name, reply.Message.Model))
+				return reply.Message.Text(), used, nil
+			}
 		}
-		reply, used := convert.FromResponse(response), convert.Usage(response)
-		used.Turns = 1
-		opts.charge(&used, reply.Model)
-		return reply.Text(), used, nil
+		return "", run.Spent{}, errors.New("call model: it ended without a reply")
 	}
 }
 
 // charge adds the cost to what a call has used, if its price is known.
 func (o *ModelOptions) charge(used *run.Spent, model string) {
-	if o.Name != "" {
-		model = o.Name
-	}
 	cost, ok := o.Prices.Cost(model, price.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	})

@@ -7,33 +7,25 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
 
-// model answers with one text or error, and keeps what it was asked.
-type model struct {
-	answer string
-	err    error
-	asked  []llms.MessageContent
-}
-
-func (m *model) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
-	m.asked = messages
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{
-		Content: m.answer, GenerationInfo: map[string]any{"Model": "mini-1", "PromptTokens": 100, "CompletionTokens": 20},
-	}}}, m.err
-}
-
-func (m *model) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
+// plays makes a model that gives one answer, or fails.
+func plays(answer string, err error) *agenttest.Model {
+	return agenttest.PlayOn(func(context.Context, agenttest.Prompt) (*model.Reply, error) {
+		m := run.Text(run.Assistant, answer)
+		m.Model = "mini-1"
+		return &model.Reply{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
+	})
 }
 
 func TestByModel(t *testing.T) {
-	m := &model{answer: "They compared logs."}
+	m := plays("They compared logs.", nil)
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "mini*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
 	old := []run.Message{
 		run.Text(run.User, "Compare."),
@@ -49,7 +41,7 @@ func TestByModel(t *testing.T) {
 	if diff := cmp.Diff(run.Spent{Turns: 1, Input: 100, Output: 20, Total: 120, Cost: map[string]int64{"USD": 140}}, used); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)
 	}
-	got := m.asked[1].Parts[0].(llms.TextContent).Text
+	got := m.Prompts()[0].Request.Messages[0].Text()
 	head, _, _ := strings.Cut(got, "xxx")
 	if want := "user: Compare.\n\nassistant: I look.\n\nassistant calls read: {\"n\":1}\n\nresult of read: "; head != want {
 		t.Errorf("the model got %q, want %q", head, want)
@@ -60,19 +52,20 @@ func TestByModel(t *testing.T) {
 }
 
 func TestByModelOptions(t *testing.T) {
-	m := &model{answer: "ok"}
-	_, used, err := compact.ByModel(m, &compact.ModelOptions{Prompt: "Be brief.", MaxBytes: 1000})(t.Context(), []run.Message{run.Text(run.User, strings.Repeat("é", 10_000))})
+	m := plays("ok", nil)
+	_, used, err := compact.ByModel(m, &compact.ModelOptions{Prompt: "Be brief.", MaxBytes: 1000, MaxTokens: 50})(t.Context(), []run.Message{run.Text(run.User, strings.Repeat("é", 10_000))})
 	if err != nil || used.Cost != nil {
 		t.Errorf("got %+v, %v, want no cost without prices", used, err)
 	}
-	if got := m.asked[0].Parts[0].(llms.TextContent).Text; got != "Be brief." {
-		t.Errorf("got the prompt %q", got)
+	asked := m.Prompts()[0].Request
+	if asked.System != "Be brief." || asked.MaxTokens != 50 {
+		t.Errorf("got the prompt %q and %d tokens", asked.System, asked.MaxTokens)
 	}
-	if got := m.asked[1].Parts[0].(llms.TextContent).Text; len(got) > 1000 || strings.ToValidUTF8(got, "") != got {
+	if got := asked.Messages[0].Text(); len(got) > 1000 || strings.ToValidUTF8(got, "") != got {
 		t.Errorf("the model got %d bytes, want at most 1000 in whole characters", len(got))
 	}
-	down := &model{err: errors.New("down")}
-	if _, _, err := compact.ByModel(down, nil)(t.Context(), nil); !errors.Is(err, down.err) {
-		t.Errorf("got %v, want %v", err, down.err)
+	down := errors.New("down")
+	if _, _, err := compact.ByModel(plays("", down), nil)(t.Context(), nil); !errors.Is(err, down) {
+		t.Errorf("got %v, want %v", err, down)
 	}
 }

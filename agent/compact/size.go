@@ -1,9 +1,6 @@
 package compact
 
-import (
-	"github.com/mcpchain/mcpchain/agent/convert"
-	"github.com/mcpchain/mcpchain/agent/run"
-)
+import "github.com/mcpchain/mcpchain/agent/run"
 
 // Tokens, as an estimate: hosts count 85 to some thousand for an image, and about ten for a
 // second of sound (8 to 192 KiB).
@@ -17,7 +14,7 @@ const (
 // tokensOf estimates the tokens of a message. Reasoning counts only as data that goes back to the
 // host: the history that goes to the model does not have it otherwise.
 func tokensOf(m *run.Message) int64 {
-	tokens, bytes := int64(messageTokens), convert.HostSize(m)
+	tokens, bytes := int64(messageTokens), m.ReturnedSize()
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		tokens += mediaTokens(p)

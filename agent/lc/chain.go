@@ -38,7 +38,7 @@ type ChainOptions struct {
 //
 // [chains.WithStreamingFunc] gets the text of the agent's model, if the model streams, and
 // not the text of sub-agents. Options for the model are refused: they belong to
-// [agent.Options.CallOptions]. If the run waits for a person, the error is a [*WaitingError].
+// [agent.Options.Model]. If the run waits for a person, the error is a [*WaitingError].
 func Chain(a *agent.Agent, opts *ChainOptions) chains.Chain {
 	if opts == nil {
 		opts = &ChainOptions{}
@@ -133,7 +133,7 @@ func streaming(options []chains.ChainCallOption) (streamFunc, error) {
 	stream := o.StreamingFunc
 	o.StreamingFunc = nil
 	if !reflect.ValueOf(o).IsZero() {
-		return nil, errors.New("a chain of an agent takes no options for the model; set agent.Options.CallOptions")
+		return nil, errors.New("a chain of an agent takes no options for the model; set agent.Options.Model")
 	}
 	return stream, nil
 }

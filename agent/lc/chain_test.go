@@ -19,7 +19,7 @@ import (
 func TestChain(t *testing.T) {
 	log := &handler{}
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
-	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Stream: agent.StreamAlways})
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}})
 	var streamed strings.Builder
 	answer, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Handler: log}), "What do I need in Oslo?",
 		chains.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
@@ -78,7 +78,7 @@ func TestChainRefuses(t *testing.T) {
 		want   string
 	}{
 		{"an input that is no text", 7, nil, "give a string"},
-		{"options of the model", "Hi", chains.WithTemperature(1), "agent.Options.CallOptions"},
+		{"options of the model", "Hi", chains.WithTemperature(1), "agent.Options.Model"},
 		{"a stream that fails", "Hi", chains.WithStreamingFunc(func(context.Context, []byte) error { return stop }), "stop"},
 		{"a model that fails", "Hi", nil, "overloaded"},
 	} {
@@ -88,7 +88,7 @@ func TestChainRefuses(t *testing.T) {
 				model.replies = []*llms.ContentChoice{says("Hello.")}
 			}
 			model.err = errors.New("overloaded")
-			a := newAgent(t, model, &agent.Options{Stream: agent.StreamAlways})
+			a := newAgent(t, model, nil)
 			var options []chains.ChainCallOption
 			if test.option != nil {
 				options = append(options, test.option)

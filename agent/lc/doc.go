@@ -1,4 +1,8 @@
-// Package lc lets programs of langchaingo use agents.
+// Package lc joins agents and langchaingo.
+//
+// [Model] makes a model for agents of any model of langchaingo:
+//
+//	a, err := agent.New(lc.Model(llm, nil), nil)
 //
 // [Chain] is an agent as a chain, [History] is a run as the history of a chat, and
 // [Callbacks] tells a handler what happens in a run.

@@ -3,9 +3,13 @@ package lc
 import (
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
+
+// FromLLMS is a history in langchaingo's form as the input of an agent.
+func FromLLMS(messages ...llms.MessageContent) agent.Input { return convert.FromLLMS(messages) }
 
 // toChat writes messages as langchaingo's chats have them.
 func toChat(messages []run.Message) []llms.ChatMessage {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc"
 )
 
 // script is a model that gives one reply for every call, the last one again and again.
@@ -17,6 +18,7 @@ type script struct {
 	replies []*llms.ContentChoice
 	err     error // after the replies
 	seen    [][]llms.MessageContent
+	options llms.CallOptions // of the last call
 }
 
 func (s *script) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -24,7 +26,7 @@ func (s *script) GenerateContent(ctx context.Context, messages []llms.MessageCon
 	for _, set := range options {
 		set(&o)
 	}
-	s.seen = append(s.seen, messages)
+	s.seen, s.options = append(s.seen, messages), o
 	if len(s.seen) > len(s.replies) {
 		return nil, s.err
 	}
@@ -69,9 +71,15 @@ func forecast() adapter.Source {
 	}, nil)
 }
 
+// newAgent makes an agent with a model that streams.
 func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(model, opts)
+	return wrapping(t, model, &lc.ModelOptions{Stream: true}, opts)
+}
+
+func wrapping(t testing.TB, model llms.Model, o *lc.ModelOptions, opts *agent.Options) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(lc.Model(model, o), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

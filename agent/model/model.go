@@ -52,6 +52,18 @@ type Info struct {
 	NoTools error // why the model cannot be offered tools; nil: it can
 }
 
+// Takes reports whether the model takes data of a MIME type, see [Info.Media].
+func (i *Info) Takes(mimeType string) bool {
+	if i.Media != nil {
+		return i.Media(mimeType)
+	}
+	switch mimeType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
 // Request is a conversation, and how its next message is made. Zero fields are the model's defaults.
 type Request struct {
 	System   string        // instructions; they come before all messages

@@ -1,12 +1,14 @@
 package openaimodel
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
@@ -36,45 +38,65 @@ func (e *Error) Unwrap() []error {
 	return out
 }
 
-// Repeated reports whether the model repeats calls that fail like this, as often as Options.Retries
-// says. Package agent does not repeat them once more.
-func (e *Error) Repeated() bool { return e.Retryable }
-
-// ContextWindow is the model's window in tokens and the length of the request, as far as the host told them
-// when it refused a request that is too long; 0 if unknown. Package agent calls it.
-func (e *Error) ContextWindow() (window, request int64) { return e.cause.Window, e.cause.Prompt }
+// codes are langchaingo's words for the kinds of failures.
+var codes = map[model.ErrorKind]llms.ErrorCode{
+	model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable,
+	model.ErrorTimeout: llms.ErrCodeTimeout, model.ErrorAuth: llms.ErrCodeAuthentication,
+	model.ErrorNotFound: llms.ErrCodeResourceNotFound, model.ErrorTooLong: llms.ErrCodeTokenLimit,
+	model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
+}
 
 // code is langchaingo's word for the failure.
 func (e *Error) code() llms.ErrorCode {
+	if e.Code == noQuota {
+		return llms.ErrCodeQuotaExceeded
+	}
+	return cmp.Or(codes[e.kind()], llms.ErrCodeUnknown)
+}
+
+// noQuota is the code of a host whose user has paid for no more.
+const noQuota = "insufficient_quota"
+
+// kind is the kind of the failure.
+func (e *Error) kind() model.ErrorKind {
 	switch e.Code {
 	case chat.CodeContentFilter:
-		return llms.ErrCodeContentFilter
+		return model.ErrorRefused
 	case chat.CodeTimeout, chat.CodeIdle:
-		return llms.ErrCodeTimeout
+		return model.ErrorTimeout
 	case chat.CodeUnreachable:
-		return llms.ErrCodeProviderUnavailable
+		return model.ErrorUnavailable
 	case chat.CodeRequest:
-		return llms.ErrCodeInvalidRequest
-	case "insufficient_quota":
-		return llms.ErrCodeQuotaExceeded
+		return model.ErrorInvalid
+	case noQuota:
+		return model.ErrorAuth
 	case chat.CodeContextLength:
-		return llms.ErrCodeTokenLimit
+		return model.ErrorTooLong
 	}
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return llms.ErrCodeAuthentication
+		return model.ErrorAuth
 	case http.StatusNotFound:
-		return llms.ErrCodeResourceNotFound
+		return model.ErrorNotFound
 	case http.StatusTooManyRequests:
-		return llms.ErrCodeRateLimit
+		return model.ErrorRateLimit
 	}
 	switch {
 	case e.Status >= 500:
-		return llms.ErrCodeProviderUnavailable
+		return model.ErrorUnavailable
 	case e.Status >= 400:
-		return llms.ErrCodeInvalidRequest
+		return model.ErrorInvalid
 	}
-	return llms.ErrCodeUnknown
+	return model.ErrorOther
+}
+
+// modelError is the failure of a request of an agent: a [*model.Error] with an [*Error], or what it was.
+func modelError(err error) error {
+	e, ok := errors.AsType[*Error](failure(err))
+	if !ok {
+		return err
+	}
+	return &model.Error{Kind: e.kind(), RetryAfter: e.RetryAfter, Repeated: e.Retryable, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
 }
 
 // failure is the error of a call: an [*Error] for a failure of the host. The

@@ -1,4 +1,4 @@
-// Package openaimodel is a langchaingo model over the Chat Completions API of
+// Package openaimodel is a model for agents, and for langchaingo, over the Chat Completions API of
 // OpenAI, or of a host that imitates it.
 //
 //	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
@@ -15,7 +15,6 @@
 package openaimodel
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +24,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
@@ -87,29 +87,33 @@ type Options struct {
 	MaxReply int64
 }
 
-// Model is an [llms.Model]. It may be used concurrently, and serve many users.
+// Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used concurrently, and serve
+// many users.
 //
 // Some hosts send data with a message and want it back with it: Gemini the thought
-// signature of a call, DeepSeek, OpenRouter and local servers the model's thoughts.
-// langchaingo has no field for that, so the model remembers the data of the latest 512
+// signature of a call, DeepSeek, OpenRouter and local servers the model's thoughts. Agents keep it
+// with the run. langchaingo has no field for that, so [Model.GenerateContent] remembers the data of the latest 512
 // calls and texts, up to 4 MiB. The key is the whole conversation before; if a
-// caller cuts or rewrites earlier messages, the data is lost. Package agent keeps it with the run.
+// caller cuts or rewrites earlier messages, the data is lost.
 type Model struct {
 	chat    *chat.Client
 	model   string
 	options Options
 }
 
-var _ llms.Model = (*Model)(nil)
+var (
+	_ model.Model = (*Model)(nil)
+	_ llms.Model  = (*Model)(nil)
+)
 
 // New makes a model. It does no I/O. The error is for an empty name of the model, a base URL that is none, an
 // unknown Host, and Extra.
-func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
+func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	if model == "" {
+	if name == "" {
 		return nil, errors.New("new model: the name of the model is empty")
 	}
 	switch o.Format {
@@ -124,7 +128,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
-	return &Model{chat: client, model: model, options: o}, nil
+	return &Model{chat: client, model: name, options: o}, nil
 }
 
 // telling has failures come as an [*Error].
@@ -139,7 +143,7 @@ func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
 // and all tool calls. Their ids are never empty.
 //
 // Options without a counterpart in the API are ignored: TopK, MinLength,
-// MaxLength, RepetitionPenalty, and Metadata but for [Model.AnswerFormat]. More than one candidate is an
+// MaxLength, RepetitionPenalty, and Metadata. More than one candidate is an
 // error. A streaming function gets only the text, as it arrives; its error ends
 // the call and is returned.
 //
@@ -206,9 +210,6 @@ func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 	if r.ID != "" {
 		choice.GenerationInfo["ID"] = r.ID
 	}
-	if data := m.hostData(r); len(data) > 0 {
-		choice.GenerationInfo[hostDataKey] = data
-	}
 	if r.Refusal != "" {
 		choice.GenerationInfo["Refusal"] = r.Refusal
 		if choice.Content == "" {
@@ -235,42 +236,9 @@ func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 }
 
 // StreamsToolCalls reports that streaming with tools is safe: parallel calls
-// stay apart and the streaming function gets only text. Package agent calls it.
+// stay apart and the streaming function gets only text. lc.Model calls it.
 func (m *Model) StreamsToolCalls() bool { return true }
 
-// MaxTokens is the bound of a reply if no option names another, 0 for none.
-func (m *Model) MaxTokens() int { return m.options.MaxTokens }
-
-// ModelName is the model that is asked for if no option names another.
-func (m *Model) ModelName() string { return m.model }
-
-// ProviderName names the host in the words of OpenTelemetry's conventions for generative AI.
-// A host that they do not know has its own name, and one that is not known at all is
-// "openai", whose API it imitates. Package agent calls it.
-func (m *Model) ProviderName() string {
-	switch host := m.chat.Host(); host {
-	case "azure":
-		return "azure.ai.openai"
-	case "gemini":
-		return "gcp.gemini"
-	case "mistral":
-		return "mistral_ai"
-	case "moonshot":
-		return "moonshot_ai"
-	case "compatible":
-		return "openai"
-	default:
-		return host
-	}
-}
-
-// ToolProfile names the profile of package adapter for the tools of the model
-// in these options: the profile of the host, or at a host for models of many
-// vendors, of the model's vendor, by its name. Package agent calls it.
-func (m *Model) ToolProfile(options ...llms.CallOption) string {
-	o := llms.CallOptions{Model: m.model}
-	for _, option := range options {
-		option(&o)
-	}
-	return string(m.chat.Schemas(cmp.Or(o.Model, m.model)))
-}
+// ToolProfile names the profile of package adapter for the tools of the model: the profile of the host, or at a
+// host for models of many vendors, of the model's vendor, by its name.
+func (m *Model) ToolProfile() string { return string(m.chat.Schemas(m.model)) }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -22,7 +21,7 @@ func (m *Model) request(messages []llms.MessageContent, o *llms.CallOptions) (*c
 		TopP: unlessZero(o.TopP), PresencePenalty: unlessZero(o.PresencePenalty),
 		FrequencyPenalty: unlessZero(o.FrequencyPenalty),
 		Stop:             o.StopWords, JSON: o.JSONMode || o.ResponseMIMEType == "application/json",
-		ReasoningEffort: m.options.ReasoningEffort, Format: formatOf(o),
+		ReasoningEffort: m.options.ReasoningEffort,
 	}
 	if o.Model != "" {
 		r.Model = o.Model
@@ -47,7 +46,7 @@ func (m *Model) request(messages []llms.MessageContent, o *llms.CallOptions) (*c
 		r.ToolChoice = chat.ToolChoice{}
 	}
 	for i, msg := range messages {
-		if r.Messages, err = m.appendMessage(r.Messages, msg); err != nil {
+		if r.Messages, err = appendMessage(r.Messages, msg); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -140,7 +139,7 @@ func namedChoice(c *llms.ToolChoice) (chat.ToolChoice, error) {
 // appendMessage adds a message. A message with answers of tools becomes
 // several, as the API has one message for each answer; they come first, since
 // they must follow the calls.
-func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent) ([]chat.Message, error) {
+func appendMessage(out []chat.Message, in llms.MessageContent) ([]chat.Message, error) {
 	msg := chat.Message{}
 	switch in.Role {
 	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
@@ -154,7 +153,7 @@ func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent) ([]cha
 	default:
 		return nil, fmt.Errorf("role %q is unknown", in.Role)
 	}
-	answers, extras := 0, map[string]json.RawMessage{} // by the calls after them
+	answers := 0
 	for i, p := range in.Parts {
 		switch p := bare(p).(type) {
 		case llms.ToolCallResponse:
@@ -164,11 +163,7 @@ func (m *Model) appendMessage(out []chat.Message, in llms.MessageContent) ([]cha
 			if p.FunctionCall == nil {
 				return nil, fmt.Errorf("part %d: tool call %q without a function", i, p.ID)
 			}
-			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
-				ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments, Extra: extras[p.ID],
-			})
-		case hostPart:
-			m.recall(&msg, extras, p)
+			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments})
 		default:
 			part, err := contentPart(p)
 			if err != nil {
@@ -208,17 +203,7 @@ func contentPart(p llms.ContentPart) (chat.Part, error) {
 	case llms.ImageURLContent:
 		return chat.Part{Image: &chat.Image{URL: p.URL, Detail: p.Detail}}, nil
 	case llms.BinaryContent:
-		clean, image := chat.ImageType(p.MIMEType)
-		format, audio := chat.AudioFormat(p.MIMEType)
-		switch {
-		case image:
-			return chat.Part{Image: &chat.Image{MIMEType: clean, Data: p.Data}}, nil
-		case audio:
-			return chat.Part{Audio: &chat.Audio{Format: format, Data: p.Data}}, nil
-		case strings.HasPrefix(p.MIMEType, "text/"):
-			return chat.Part{Text: string(p.Data)}, nil
-		}
-		return chat.Part{}, fmt.Errorf("binary content of type %q: the API takes png, jpeg, gif, webp, wav, mp3 and text", p.MIMEType)
+		return binary(p.MIMEType, p.Data)
 	}
 	return chat.Part{}, fmt.Errorf("content of type %T is not supported", p)
 }

@@ -1,14 +1,15 @@
 package otelagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 
-	"github.com/tmc/langchaingo/llms"
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 )
 
 // The attributes of the conventions.
@@ -68,7 +69,7 @@ func invocationEnd(v *agent.Invocation, i *invocation) []attribute.KeyValue {
 
 func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyProvider.String(v.Provider)}
-	if v.Stream {
+	if v.Request.Stream {
 		out = append(out, keyRequestStream.Bool(true))
 	}
 	return slices.Concat(out, text(keyConversation, i.run), text(keyRequestModel, v.Model))
@@ -96,24 +97,24 @@ func execution(v *agent.Execution, i *invocation) []attribute.KeyValue {
 const other = "_OTHER"
 
 // modelErrors are the failures of models with a name of their own.
-var modelErrors = []llms.ErrorCode{
-	llms.ErrCodeAuthentication, llms.ErrCodeRateLimit, llms.ErrCodeInvalidRequest, llms.ErrCodeResourceNotFound,
-	llms.ErrCodeQuotaExceeded, llms.ErrCodeContentFilter, llms.ErrCodeTokenLimit,
-	llms.ErrCodeProviderUnavailable, llms.ErrCodeNotImplemented,
+var modelErrors = map[model.ErrorKind]string{
+	model.ErrorRateLimit: "rate_limit", model.ErrorUnavailable: "provider_unavailable", model.ErrorTimeout: "timeout",
+	model.ErrorAuth: "authentication", model.ErrorNotFound: "resource_not_found", model.ErrorTooLong: "token_limit",
+	model.ErrorRefused: "content_filter", model.ErrorInvalid: "invalid_request",
 }
 
 // errorType classifies an error, "" is none.
 func errorType(err error) string {
-	model, failed := errors.AsType[*llms.Error](err)
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, context.Canceled), failed && model.Code == llms.ErrCodeCanceled:
+	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded), failed && model.Code == llms.ErrCodeTimeout:
+	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
-	case failed && slices.Contains(modelErrors, model.Code):
-		return string(model.Code)
+	}
+	if failed, ok := errors.AsType[*model.Error](err); ok {
+		return cmp.Or(modelErrors[failed.Kind], other)
 	}
 	return other
 }

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tmc/langchaingo/llms"
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -60,11 +59,8 @@ func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 }
 
 func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
-	history, system := convert.FromLLMS(v.Messages), ""
-	if len(history) > 0 && history[0].Role == run.System {
-		history, system = history[1:], history[0].Text()
-	}
-	out := slices.Concat(w.instructions(system), w.messages(keyInputMessages, history), w.tools(v.Tools))
+	q := v.Request
+	out := slices.Concat(w.instructions(q.System), w.messages(keyInputMessages, q.Messages), w.tools(q.Tools))
 	if v.Reply != nil {
 		out = append(out, w.output(*v.Reply, v.Finish)...)
 	}
@@ -123,19 +119,16 @@ func (w *writer) messages(key attribute.Key, all []run.Message) []attribute.KeyV
 }
 
 // tools leaves out the last tools that do not fit.
-func (w *writer) tools(all []llms.Tool) []attribute.KeyValue {
+func (w *writer) tools(all []model.Tool) []attribute.KeyValue {
 	var items [][]byte
 	size := len("[]")
 	for _, t := range all {
-		if t.Function == nil {
-			continue
-		}
 		item := encode(struct {
-			Type        string `json:"type"`
-			Name        string `json:"name"`
-			Description string `json:"description,omitempty"`
-			Parameters  any    `json:"parameters,omitempty"`
-		}{"function", t.Function.Name, w.cut(t.Function.Description), t.Function.Parameters})
+			Type        string          `json:"type"`
+			Name        string          `json:"name"`
+			Description string          `json:"description,omitempty"`
+			Parameters  json.RawMessage `json:"parameters,omitempty"`
+		}{"function", t.Name, w.cut(t.Description), t.Schema})
 		if string(item) == "null" {
 			continue // parameters that are no JSON
 		}

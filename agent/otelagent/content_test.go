@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tmc/langchaingo/llms"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/schema"
@@ -142,8 +143,11 @@ func valid(t *testing.T, r *recorder) map[string]int {
 // The content of a run has the form of the conventions.
 func TestContent(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{Content: true})
-	thinks := uses("1", "lookup", `{"day":"today"}`)
-	thinks.Content, thinks.ReasoningContent = "Let me see.", "hm <b>"
+	thinks := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		reply, err := uses("1", "lookup", `{"day":"today"}`)(ctx, p)
+		reply.Message.Parts = append([]runs.Part{{Type: runs.ReasoningPart, Text: "hm <b>"}, {Type: runs.TextPart, Text: "Let me see."}}, reply.Message.Parts...)
+		return reply, err
+	}
 	lookup := adapter.Func("lookup", "Looks up.", func(_ context.Context, in struct {
 		Day string `json:"day"`
 	}) (string, error) {
@@ -170,7 +174,7 @@ func TestContent(t *testing.T) {
 	last := attributes(chats[1].Attributes)
 	for key, want := range map[string]string{
 		"gen_ai.system_instructions": `[{"type":"text","content":"Be brief."}]`,
-		"gen_ai.input.messages": "[" + asked + `,{"role":"assistant","parts":[{"type":"text","content":"Let me see."},{"type":"tool_call","id":"1","name":"lookup","arguments":{"day":"today"}}]},` +
+		"gen_ai.input.messages": "[" + asked + `,{"role":"assistant","parts":[{"type":"reasoning","content":"hm <b>"},{"type":"text","content":"Let me see."},{"type":"tool_call","id":"1","name":"lookup","arguments":{"day":"today"}}]},` +
 			`{"role":"tool","parts":[{"type":"tool_call_response","id":"1","response":"Sunny today"}]}]`,
 		"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"Sunny."}],"finish_reason":"stop"}]`,
 	} {
@@ -228,20 +232,16 @@ func TestContentIsBounded(t *testing.T) {
 	const limit = 2048
 	r := newRecorder(t, otelagent.Options{Content: true, MaxContent: limit})
 	long := strings.Repeat("é", limit)
-	var history []llms.MessageContent
-	history = append(history, llms.TextParts(llms.ChatMessageTypeSystem, long))
+	q := &model.Request{System: long}
 	for range 100 {
-		history = append(history, llms.TextParts(llms.ChatMessageTypeHuman, long), llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
-			llms.BinaryContent{MIMEType: "image/png", Data: []byte(long)}, llms.ImageURLContent{URL: "data:image/png;base64,AQID"},
-			llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: `"` + long + `"`}},
+		q.Messages = append(q.Messages, runs.Text(runs.User, long), runs.Message{Role: runs.User, Parts: []runs.Part{
+			{Type: runs.ImagePart, MIMEType: "image/png", Data: []byte(long)}, {Type: runs.ImagePart, URL: "data:image/png;base64,AQID"},
+			{Type: runs.CallPart, ID: "1", Name: "f", Arguments: `"` + long + `"`},
 		}})
+		q.Tools = append(q.Tools, model.Tool{Name: "f", Description: long, Schema: json.RawMessage(`{}`)}, model.Tool{Name: "g", Schema: json.RawMessage(`{`)})
 	}
-	history = append(history, llms.TextParts(llms.ChatMessageTypeHuman, "\xff last"))
-	v := &agent.Inference{Messages: history}
-	for range 100 {
-		v.Tools = append(v.Tools, llms.Tool{}, llms.Tool{Function: &llms.FunctionDefinition{Name: "f", Description: long, Parameters: map[string]any{}}},
-			llms.Tool{Function: &llms.FunctionDefinition{Name: "g", Parameters: func() {}}})
-	}
+	q.Messages = append(q.Messages, runs.Text(runs.User, "\xff last"))
+	v := &agent.Inference{Request: q}
 	_, end := r.telemetry.Infer(t.Context(), v)
 	end(nil)
 	call := &agent.Execution{Call: agent.Call{Name: "f", Arguments: `{"a":"` + long + `"}`}, Description: long, Result: &runs.Part{Text: long}}

@@ -13,11 +13,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 )
 
-// model is testdata/conventions.yaml.
-type model struct {
+// conventions is testdata/conventions.yaml.
+type conventions struct {
 	Spans map[string]struct { // by operation
 		Kind, Name string
 		Attributes map[string]string // their levels
@@ -29,7 +30,7 @@ type model struct {
 	}
 }
 
-func readModel(t *testing.T) (m model) {
+func readModel(t *testing.T) (m conventions) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/conventions.yaml")
 	if err != nil {
@@ -69,14 +70,15 @@ func check(t *testing.T, about string, got map[string]string, levels map[string]
 }
 
 // Spans and metrics of a run with everything have the names, kinds, units, buckets and
-// attributes of the conventions' model.
+// attributes of the conventions.
 func TestConventions(t *testing.T) {
 	m := readModel(t)
 	r := newRecorder(t, otelagent.Options{Content: true})
-	options := agent.Options{Name: "boss", Version: "v7", System: "Be brief.", Stream: agent.StreamAlways}
-	helper := r.agent(t, play(uses("1", "lookup", "{}"), says("Sunny.")), options, fails())
+	options := agent.Options{Name: "boss", Version: "v7", System: "Be brief."}
+	streaming := model.Info{Name: "m", Provider: "acme"}
+	helper := r.agent(t, play(uses("1", "lookup", "{}"), says("Sunny.")).As(streaming), options, fails())
 	run(t, r.agent(t, play(uses("2", "helper", `{"task":"Weather?"}`), says("Sunny.")), options, sub(t, helper, "helper")))
-	run(t, r.agent(t, &script{err: os.ErrClosed}, agent.Options{}))
+	run(t, r.agent(t, failing(os.ErrClosed), agent.Options{}))
 
 	seen := map[string]bool{}
 	for _, s := range r.GetSpans() {

@@ -42,8 +42,8 @@ func ExampleNew() {
 		fmt.Printf("%s (%s), child of a span: %t\n", s.Name, s.SpanKind, s.Parent.IsValid())
 	}
 	// Output:
-	// chat (client), child of a span: true
+	// chat m (client), child of a span: true
 	// execute_tool add (internal), child of a span: true
-	// chat (client), child of a span: true
+	// chat m (client), child of a span: true
 	// invoke_agent calculator (internal), child of a span: false
 }

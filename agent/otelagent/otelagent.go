@@ -28,9 +28,8 @@
 //
 //   - tool_error: the tool ran and failed, or could not be called
 //   - canceled, timeout: the context of the run ended, or a limit of time
-//   - authentication, rate_limit, invalid_request, resource_not_found, quota_exceeded,
-//     content_filter, token_limit, provider_unavailable, not_implemented: the model
-//     failed, in langchaingo's words
+//   - authentication, rate_limit, invalid_request, resource_not_found, content_filter, token_limit,
+//     provider_unavailable: the model failed
 //   - _OTHER
 package otelagent
 

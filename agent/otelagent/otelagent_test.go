@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
@@ -97,13 +98,14 @@ func sums(t *testing.T, m metricdata.Metrics) map[string]float64 {
 // Each error of a model has its type, in the spans and in the durations.
 func TestErrorTypes(t *testing.T) {
 	for kind, err := range map[string]error{
-		"_OTHER":     errors.New("secret"),
-		"canceled":   context.Canceled,
-		"timeout":    fmt.Errorf("ask: %w", context.DeadlineExceeded),
-		"rate_limit": llms.NewError(llms.ErrCodeRateLimit, "acme", "secret"),
+		"_OTHER":      errors.New("secret"),
+		"canceled":    context.Canceled,
+		"timeout":     fmt.Errorf("ask: %w", context.DeadlineExceeded),
+		"rate_limit":  &model.Error{Kind: model.ErrorRateLimit, Err: errors.New("secret")},
+		"token_limit": fmt.Errorf("ask: %w", &model.Error{Kind: model.ErrorTooLong, Err: errors.New("secret")}),
 	} {
 		r := newRecorder(t, otelagent.Options{})
-		run(t, r.agent(t, &script{err: err}, agent.Options{ModelRetries: -1}))
+		run(t, r.agent(t, failing(err), agent.Options{Model: agent.ModelSettings{Retries: -1}}))
 		want := []string{
 			"invoke_agent → chat m (client, Error): error.type=" + kind + " operation.name=chat provider.name=acme request.model=m",
 			"invoke_agent (internal, Error): error.type=" + kind + " operation.name=invoke_agent request.model=m",
@@ -119,14 +121,6 @@ func TestErrorTypes(t *testing.T) {
 			if got, _ := h.DataPoints[0].Attributes.Value("error.type"); got.AsString() != kind {
 				t.Errorf("%v: %s has the type %q", err, name, got.AsString())
 			}
-		}
-	}
-	llmsTypes := map[llms.ErrorCode]string{llms.ErrCodeTimeout: "timeout", llms.ErrCodeCanceled: "canceled", "made up": "_OTHER"}
-	for code, want := range llmsTypes {
-		r := newRecorder(t, otelagent.Options{})
-		run(t, r.agent(t, &script{err: llms.NewError(code, "acme", "secret")}, agent.Options{ModelRetries: -1}))
-		if got := attributes(r.span(t, "chat m").Attributes)["error.type"]; got != want {
-			t.Errorf("%q: got the type %q, want %q", code, got, want)
 		}
 	}
 }
@@ -186,7 +180,7 @@ func TestNesting(t *testing.T) {
 	}
 	defer toolset.Close()
 	name := toolset.Catalog(adapter.OpenAI).Definitions()[0].Function.Name
-	run(t, r.agent(t, &asking{script: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))
+	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))
 	lines := r.lines(t)
 	for _, want := range []string{"invoke_agent → execute_tool " + name + " → tools/call greet ", "invoke_agent → chat m → POST "} {
 		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }) {
@@ -197,14 +191,16 @@ func TestNesting(t *testing.T) {
 
 // asking is a model with a span of its own.
 type asking struct {
-	*script
+	agent.Model
 	tracer trace.Tracer
 }
 
-func (a *asking) GenerateContent(ctx context.Context, m []llms.MessageContent, o ...llms.CallOption) (*llms.ContentResponse, error) {
-	ctx, span := a.tracer.Start(ctx, "POST")
-	defer span.End()
-	return a.script.GenerateContent(ctx, m, o...)
+func (a *asking) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		ctx, span := a.tracer.Start(ctx, "POST")
+		defer span.End()
+		a.Model.Generate(ctx, r)(yield)
+	}
 }
 
 // Leaving the events ends all spans.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tmc/langchaingo/llms"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -17,53 +16,38 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 )
 
-// script is a model that gives one reply for every call, and fails after the last.
-type script struct {
-	replies []*llms.ContentChoice
-	err     error
-}
+// described is how the scripted models describe themselves.
+var described = model.Info{Name: "m", Provider: "acme", Whole: true}
 
-func (s *script) GenerateContent(ctx context.Context, _ []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
-	if len(s.replies) == 0 {
-		return nil, s.err
+// play makes a model that gives one reply for every call, and fails after the last.
+func play(steps ...agenttest.Step) *agenttest.Model { return agenttest.Play(steps...).As(described) }
+
+// failing makes a model whose calls fail.
+func failing(err error) *agenttest.Model { return play(agenttest.Fail(err)) }
+
+// says answers with a text.
+func says(text string) agenttest.Step {
+	return func(_ context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		m := runs.Text(runs.Assistant, text)
+		m.Model = "m-1"
+		usage := runs.Spent{Input: 7, Output: 3, Cached: 4, Reasoning: 2}
+		return &model.Reply{Message: m, ID: "reply-1", Finish: model.FinishStop, Usage: usage}, p.Show(model.Delta{Text: text})
 	}
-	reply := s.replies[0]
-	s.replies = s.replies[1:]
-	var o llms.CallOptions
-	for _, set := range options {
-		set(&o)
+}
+
+// uses asks for a tool.
+func uses(id, name, arguments string) agenttest.Step {
+	return func(context.Context, agenttest.Prompt) (*model.Reply, error) {
+		call := runs.Part{Type: runs.CallPart, ID: id, Name: name, Arguments: arguments}
+		return &model.Reply{Message: runs.Message{Role: runs.Assistant, Parts: []runs.Part{call}}, Finish: model.FinishCalls}, nil
 	}
-	if o.StreamingFunc != nil {
-		if err := o.StreamingFunc(ctx, []byte(reply.Content)); err != nil {
-			return nil, err
-		}
-	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{reply}}, nil
 }
-
-func (s *script) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
-}
-
-func (s *script) ProviderName() string { return "acme" }
-
-func says(text string) *llms.ContentChoice {
-	return &llms.ContentChoice{Content: text, StopReason: "stop", GenerationInfo: map[string]any{
-		"PromptTokens": 7, "CompletionTokens": 3, "PromptCachedTokens": 4, "ReasoningTokens": 2, "ID": "reply-1", "Model": "m-1",
-	}}
-}
-
-func uses(id, name, arguments string) *llms.ContentChoice {
-	return &llms.ContentChoice{StopReason: "tool_calls", ToolCalls: []llms.ToolCall{
-		{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}},
-	}}
-}
-
-func play(replies ...*llms.ContentChoice) *script { return &script{replies: replies} }
 
 // recorder has the spans and metrics of a test.
 type recorder struct {
@@ -86,9 +70,9 @@ func newRecorder(t *testing.T, o otelagent.Options) *recorder {
 }
 
 // agent makes an agent that the recorder observes.
-func (r *recorder) agent(t *testing.T, model llms.Model, o agent.Options, tools ...adapter.Source) *agent.Agent {
+func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools ...adapter.Source) *agent.Agent {
 	t.Helper()
-	o.Tools, o.CallOptions = tools, []llms.CallOption{llms.WithModel("m")}
+	o.Tools = tools
 	if o.Store == nil {
 		o.Store = runs.NewMemory()
 	}

@@ -87,3 +87,18 @@ func (m Message) Text() string {
 	}
 	return b.String()
 }
+
+// ReturnedSize is how many bytes of a message only its provider gets back: what is in [Part.Provider], with
+// the reasoning that it belongs to.
+func (m *Message) ReturnedSize() (size int) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		for _, data := range p.Provider {
+			size += len(data)
+		}
+		if p.Type == ReasoningPart && len(p.Provider) > 0 {
+			size += len(p.Text)
+		}
+	}
+	return size
+}

@@ -3,19 +3,19 @@ package temporal_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
@@ -30,25 +30,31 @@ type reply struct {
 // script is a model that says what comes next in the history.
 type script []reply
 
-func (script) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
+func (script) Info() model.Info { return model.Info{Whole: true} }
+
+func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) { yield(s.next(r.Messages)) }
 }
 
-func (s script) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+func (s script) next(messages []run.Message) (model.Delta, error) {
 	turn := 0
 	for _, m := range messages {
-		if m.Role == llms.ChatMessageTypeAI {
+		if m.Role == run.Assistant {
 			turn++
 		}
 	}
 	r := s[min(turn, len(s)-1)]
-	choice := &llms.ContentChoice{Content: r.text, StopReason: "stop"}
-	for i, arguments := range r.calls {
-		choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
-			ID: fmt.Sprintf("c%d_%d", turn, i), Type: "function", FunctionCall: &llms.FunctionCall{Name: "note", Arguments: arguments},
-		})
+	if r.err != nil {
+		return model.Delta{}, r.err
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, r.err
+	m := run.Message{Role: run.Assistant}
+	if r.text != "" {
+		m = run.Text(run.Assistant, r.text)
+	}
+	for i, arguments := range r.calls {
+		m.Parts = append(m.Parts, run.Part{Type: run.CallPart, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "note", Arguments: arguments})
+	}
+	return model.Delta{Reply: &model.Reply{Message: m, Finish: model.FinishStop}}, nil
 }
 
 // note is the tool's arguments.
@@ -105,7 +111,7 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 	if opts.LeaseTTL == 0 {
 		opts.LeaseTTL = 10 * time.Second
 	}
-	opts.ModelRetries = -1
+	opts.Model.Retries = -1
 	a, err := agent.New(model, &opts)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -195,7 +196,7 @@ func TestOurAgent(t *testing.T) {
 		{[]string{"Error: no such city: Oslo"}, calls("north__temperature", `{"city":"Oslo","days":1}`)},
 		{[]string{"10"}, says(answer)},
 	}}
-	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{ts}})
+	a, err := agent.New(lc.Model(model, nil), &agent.Options{Tools: []adapter.Source{ts}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"log"
 	"log/slog"
 	"path/filepath"
@@ -12,12 +13,12 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
-	"github.com/tmc/langchaingo/llms"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -40,31 +41,35 @@ func keyOf(i int) run.Key { return run.Key{ID: runID(i)} }
 // script is a model that asks for the calls of the next turn, by the history that it gets.
 type script struct{}
 
-func (script) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
+func (script) Info() model.Info { return model.Info{Whole: true} }
+
+func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		yield(model.Delta{Reply: &model.Reply{Message: s.next(r.Messages)}}, nil)
+	}
 }
 
-func (script) GenerateContent(_ context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+func (script) next(messages []run.Message) run.Message {
 	turn, id := 0, ""
 	for _, m := range messages {
 		switch m.Role {
-		case llms.ChatMessageTypeAI:
+		case run.Assistant:
 			turn++
-		case llms.ChatMessageTypeHuman:
-			id = m.Parts[0].(llms.TextContent).Text
+		case run.User:
+			id = m.Text()
 		}
 	}
-	choice := &llms.ContentChoice{Content: "done", StopReason: "stop"}
-	if turn < turns {
-		choice = &llms.ContentChoice{StopReason: "tool_calls"}
-		for i := range fan {
-			choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
-				ID: fmt.Sprintf("c%d_%d", turn, i), Type: "function",
-				FunctionCall: &llms.FunctionCall{Name: "effect", Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i))},
-			})
-		}
+	if turn == turns {
+		return run.Text(run.Assistant, "done")
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
+	m := run.Message{Role: run.Assistant}
+	for i := range fan {
+		m.Parts = append(m.Parts, run.Part{
+			Type: run.CallPart, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "effect",
+			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
+		})
+	}
+	return m
 }
 
 // openStore opens the store of a name.

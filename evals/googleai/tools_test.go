@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -168,7 +169,7 @@ func TestToolsOfServers(t *testing.T) {
 	for list, tools := range recorded(t) {
 		t.Run(list, func(t *testing.T) {
 			set, g := serve(t, tools), new(gemini)
-			a, err := agent.New(g.model(t), &agent.Options{Tools: []adapter.Source{set}})
+			a, err := agent.New(lc.Model(g.model(t), nil), &agent.Options{Tools: []adapter.Source{set}})
 			if err != nil {
 				t.Fatal(err)
 			}

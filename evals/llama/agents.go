@@ -14,8 +14,8 @@ import (
 )
 
 // run runs an agent with tools.
-func (t *trial) run(ctx context.Context, tools *toolbox, stream agent.StreamPolicy, in agent.Input) (*agent.Result, error) {
-	a, err := agent.New(t.llm, &agent.Options{Tools: tools.all, Stream: stream})
+func (t *trial) run(ctx context.Context, tools *toolbox, whole bool, in agent.Input) (*agent.Result, error) {
+	a, err := agent.New(t.llm, &agent.Options{Tools: tools.all, Model: agent.ModelSettings{Whole: whole}})
 	if err != nil {
 		return nil, err
 	}
@@ -24,9 +24,9 @@ func (t *trial) run(ctx context.Context, tools *toolbox, stream agent.StreamPoli
 
 // twoTurns has an agent call both tools, and answer.
 func twoTurns(ctx context.Context, t *trial) (err error) {
-	for _, stream := range []agent.StreamPolicy{agent.StreamNever, agent.StreamAuto} {
+	for _, whole := range []bool{true, false} {
 		tools := twoTools(nil)
-		r, wrong := t.run(ctx, tools, stream, agent.Text("Hi"))
+		r, wrong := t.run(ctx, tools, whole, agent.Text("Hi"))
 		if wrong != nil {
 			return wrong
 		}
@@ -72,14 +72,14 @@ func echo(ctx context.Context, t *trial) error {
 		}
 		return "rain"
 	})
-	r, err := t.run(ctx, tools, agent.StreamAuto, agent.Text(tiny.Think))
+	r, err := t.run(ctx, tools, false, agent.Text(tiny.Think))
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(want("answer", r.Answer, tiny.Answer), want("turns", r.Spent.Turns, 3), t.echoed(ctx), t.open()); err != nil {
 		return err
 	}
-	if _, err = t.run(ctx, tools, agent.StreamAuto, append(agent.Messages(r.Messages...), agent.Text("Hi")...)); err != nil {
+	if _, err = t.run(ctx, tools, false, append(agent.Messages(r.Messages...), agent.Text("Hi")...)); err != nil {
 		return err
 	}
 	if err := t.echoed(ctx); err != nil {

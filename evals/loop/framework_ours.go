@@ -32,7 +32,7 @@ type ours struct {
 }
 
 func openOurs(ctx context.Context, p *place, history int, store run.Store) (_ *ours, err error) {
-	o := &ours{store: store, says: append(agent.FromLLMS(lcHistory(history)...), agent.Text(question)...)}
+	o := &ours{store: store, says: agent.Messages(append(ourHistory(history), run.Text(run.User, question))...)}
 	defer func() {
 		if err != nil {
 			_ = o.close()
@@ -42,7 +42,7 @@ func openOurs(ctx context.Context, p *place, history int, store run.Store) (_ *o
 	if err != nil {
 		return nil, err
 	}
-	o.agent, err = agent.New(lcModel{newScript(p.turns, p.calls)}, &agent.Options{
+	o.agent, err = agent.New(ourModel{newScript(p.turns, p.calls)}, &agent.Options{
 		Tools: []adapter.Source{tool}, Store: store,
 		Limits: run.Limits{Calls: -1, Parallel: p.calls},
 	})

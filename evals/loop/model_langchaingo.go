@@ -6,7 +6,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// lcModel is the model in langchaingo's type: for our agent and langchaingo's.
+// lcModel is the model in langchaingo's type.
 type lcModel struct{ *script }
 
 func (m lcModel) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -29,24 +29,4 @@ func (m lcModel) Call(ctx context.Context, prompt string, options ...llms.CallOp
 
 func lcCall(id string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: toolName, Arguments: arguments}}
-}
-
-// lcHistory is the history in langchaingo's type.
-func lcHistory(n int) (messages []llms.MessageContent) {
-	for i := range n {
-		id := historyID(i)
-		switch i % 4 {
-		case 0:
-			messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, historyText))
-		case 1:
-			messages = append(messages, llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{lcCall(id)}})
-		case 2:
-			messages = append(messages, llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
-				llms.ToolCallResponse{ToolCallID: id, Name: toolName, Content: toolResult},
-			}})
-		case 3:
-			messages = append(messages, llms.TextParts(llms.ChatMessageTypeAI, historyText))
-		}
-	}
-	return messages
 }

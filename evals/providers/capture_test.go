@@ -16,7 +16,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -212,7 +211,10 @@ func offer(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map
 	for name, tools := range toolsets {
 		a, err := agent.New(model, &agent.Options{
 			System: "Be brief.", Tools: []adapter.Source{tools}, Limits: run.Limits{Turns: 1},
-			CallOptions: []llms.CallOption{llms.WithSeed(7), llms.WithStopWords([]string{"STOP"})},
+			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *run.State, c *agent.ModelCall) error {
+				c.Request.Stop = []string{"STOP"}
+				return nil
+			}}},
 		})
 		if err != nil {
 			t.Fatal(err)

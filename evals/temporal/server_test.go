@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -23,6 +23,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
@@ -88,28 +89,29 @@ type note struct {
 // play is a model that asks for one turn of calls after the other, and then says that it is done.
 type play [][]string
 
-func (play) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
+func (play) Info() model.Info { return model.Info{Whole: true} }
+
+func (p play) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		yield(model.Delta{Reply: &model.Reply{Message: p.next(r.Messages)}}, nil)
+	}
 }
 
-func (p play) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+func (p play) next(messages []run.Message) run.Message {
 	turn := 0
 	for _, m := range messages {
-		if m.Role == llms.ChatMessageTypeAI {
+		if m.Role == run.Assistant {
 			turn++
 		}
 	}
-	choice := &llms.ContentChoice{Content: "done", StopReason: "stop"}
-	if turn < len(p) {
-		choice = &llms.ContentChoice{StopReason: "tool_calls"}
-		for i, arguments := range p[turn] {
-			choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
-				ID: string(rune('a'+turn)) + string(rune('0'+i)), Type: "function",
-				FunctionCall: &llms.FunctionCall{Name: "note", Arguments: arguments},
-			})
-		}
+	if turn >= len(p) {
+		return run.Text(run.Assistant, "done")
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
+	m := run.Message{Role: run.Assistant}
+	for i, arguments := range p[turn] {
+		m.Parts = append(m.Parts, run.Part{Type: run.CallPart, ID: string(rune('a'+turn)) + string(rune('0'+i)), Name: "note", Arguments: arguments})
+	}
+	return m
 }
 
 // agent is an agent with a prompt.

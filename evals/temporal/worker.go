@@ -3,20 +3,20 @@ package main
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"sync"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
-	"github.com/tmc/langchaingo/llms"
 	"go.temporal.io/sdk/client"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
@@ -47,32 +47,35 @@ func callOf(id string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", id, 
 // script is a model that asks for the calls of the next turn, by the history that it gets.
 type script struct{}
 
-func (script) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
+func (script) Info() model.Info { return model.Info{Whole: true} }
+
+func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		yield(model.Delta{Reply: &model.Reply{Message: s.next(r.Messages)}}, nil)
+	}
 }
 
-func (script) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+func (script) next(messages []run.Message) run.Message {
 	turn, id := 0, ""
 	for _, m := range messages {
 		switch m.Role {
-		case llms.ChatMessageTypeAI:
+		case run.Assistant:
 			turn++
-		case llms.ChatMessageTypeHuman:
-			id = m.Parts[0].(llms.TextContent).Text
+		case run.User:
+			id = m.Text()
 		}
 	}
-	choice := &llms.ContentChoice{Content: "done", StopReason: "stop"}
+	if turn == turns {
+		return run.Text(run.Assistant, "done")
+	}
+	m := run.Message{Role: run.Assistant}
 	for i := range 2 {
-		if turn == turns {
-			break
-		}
-		choice.StopReason = "tool_calls"
-		choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
-			ID: fmt.Sprintf("c%d_%d", turn, i), Type: "function",
-			FunctionCall: &llms.FunctionCall{Name: toolOf(turn, i), Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i))},
+		m.Parts = append(m.Parts, run.Part{
+			Type: run.CallPart, ID: fmt.Sprintf("c%d_%d", turn, i), Name: toolOf(turn, i),
+			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
 		})
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
+	return m
 }
 
 // open opens the store of runs.

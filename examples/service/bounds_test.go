@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -24,7 +22,7 @@ import (
 
 // withTool serves an agent whose model calls a tool, which a person approves. The tokens of the users
 // are their names.
-func withTool(t testing.TB, o *options, model llms.Model, tool adapter.Source, users ...string) (url string, made *service) {
+func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, users ...string) (url string, made *service) {
 	t.Helper()
 	own := map[string]string{}
 	for _, user := range users {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -13,37 +13,38 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // script is a model that calls whoami, or book, and then says what the tools said.
 type script struct{ thinks time.Duration }
 
-func (script) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("not used")
-}
+func (script) Info() model.Info { return model.Info{Whole: true} }
 
-func (s script) GenerateContent(ctx context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
-	select {
-	case <-time.After(s.thinks/2 + rand.N(s.thinks)):
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	last := messages[len(messages)-1]
-	var said []string
-	for _, part := range last.Parts {
-		switch part := part.(type) {
-		case llms.ToolCallResponse:
-			said = append(said, part.Content)
-		case llms.TextContent:
-			call := llms.ToolCall{ID: "c" + fmt.Sprint(len(messages)), Type: "function", FunctionCall: &llms.FunctionCall{Name: "note", Arguments: fmt.Sprintf(`{"text":%q}`, part.Text)}}
-			return &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{call}, StopReason: "tool_calls"}}}, nil
+func (s script) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		select {
+		case <-time.After(s.thinks/2 + rand.N(s.thinks)):
+			yield(model.Delta{Reply: &model.Reply{Message: s.next(r.Messages)}}, nil)
+		case <-ctx.Done():
+			yield(model.Delta{}, ctx.Err())
 		}
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: strings.Join(said, " "), StopReason: "stop"}}}, nil
+}
+
+func (script) next(messages []run.Message) run.Message {
+	last := messages[len(messages)-1]
+	if last.Role == run.User {
+		call := run.Part{Type: run.CallPart, ID: fmt.Sprint("c", len(messages)), Name: "note", Arguments: fmt.Sprintf(`{"text":%q}`, last.Text())}
+		return run.Message{Role: run.Assistant, Parts: []run.Part{call}}
+	}
+	var said []string
+	for _, p := range last.Parts {
+		said = append(said, p.Text)
+	}
+	return run.Text(run.Assistant, strings.Join(said, " "))
 }
 
 // load is many users at a service: each begins runs whose tool asks for an approval, follows the events,

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
-	"github.com/tmc/langchaingo/llms"
 	"go.temporal.io/sdk/client"
 	_ "modernc.org/sqlite"
 
@@ -95,14 +94,14 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 const askTTL = 7 * 24 * time.Hour
 
 // equip makes the agent and what drives its runs.
-func (s *service) equip(ctx context.Context, o *options, model llms.Model, tools []adapter.Source) (err error) {
+func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	decide := agent.AskPerson
 	if o.servers == "" {
 		decide = approveDemo
 	}
 	s.agent, err = agent.New(model, &agent.Options{
 		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, AskTTL: askTTL, Approve: decide,
-		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour, ModelRetries: -1, // the model tries again itself
+		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
 	})
 	if err != nil {
 		return err

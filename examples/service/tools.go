@@ -13,7 +13,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -162,7 +161,7 @@ func approveDemo(ctx context.Context, a *adapter.Approval) (adapter.Decision, er
 }
 
 // openModel returns the model of the environment, or the demo model. It is asked again after failures that pass.
-func openModel(logger *slog.Logger) (llms.Model, func(), error) {
+func openModel(logger *slog.Logger) (agent.Model, func(), error) {
 	name, base, key := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_API_KEY")
 	end := func() {}
 	if name == "" && (base != "" || key != "") {

@@ -7,8 +7,6 @@ package concierge
 import (
 	"context"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 )
@@ -18,7 +16,7 @@ type Guest func(tool, arguments string) bool
 
 // New is an agent that books tables with the tools of a server. The guest is asked before
 // a tool books.
-func New(model llms.Model, tools adapter.Source, guest Guest) (*agent.Agent, error) {
+func New(model agent.Model, tools adapter.Source, guest Guest) (*agent.Agent, error) {
 	return agent.New(model, &agent.Options{
 		System: "Book what the guest wants. Be brief.",
 		Tools:  []adapter.Source{tools},

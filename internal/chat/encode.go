@@ -26,7 +26,7 @@ type draft struct {
 	sent    int    // bytes of text in the messages
 	note    string // for the person, with the reply
 
-	memory       *Memory // nil if the host wants no data back
+	memory       *Memory // nil if the host wants no data back, or the messages have it
 	conversation conversationHash
 }
 
@@ -37,7 +37,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.WantsDataBack() || endpoint == Responses {
+	if !r.Recorded && (c.WantsDataBack() || endpoint == Responses) {
 		d.conversation = newConversationHash()
 		if d.memory = r.Memory; d.memory == nil {
 			d.memory = c.memory

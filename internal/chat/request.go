@@ -52,6 +52,9 @@ type Request struct {
 	// Memory keeps the host's extra data of tool calls. Parties that must not
 	// learn of each other need a memory each. Default: the client's own memory.
 	Memory *Memory
+
+	// Recorded says that the messages have all that the host wants back: no memory is used.
+	Recorded bool
 }
 
 // Format is the form of a reply's text. The host enforces it, see [Client.TakesFormats].

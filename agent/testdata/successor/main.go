@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -54,7 +55,7 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 	stamp := adapter.Func("stamp", "Puts a stamp on a name, in a new way.", func(_ context.Context, n name) (string, error) {
 		return fmt.Sprintf("%s, stamped", n.Name), nil
 	}, nil)
-	a, err := agent.New(model{}, &agent.Options{
+	a, err := agent.New(lc.Model(model{}, nil), &agent.Options{
 		Name: "clerk", Version: "2", System: "Be thorough.", Tools: []adapter.Source{stamp, toolset}, Store: store,
 	})
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
@@ -45,7 +47,15 @@ func (s *Session) fail(err error) {
 }
 
 // Model is the model of the task's agent, or of one that works for it.
-func (s *Session) Model(a *suite.Agent) (llms.Model, error) {
+func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
+	m, err := s.model(a)
+	if native, ok := m.(agent.Model); ok || err != nil {
+		return native, err
+	}
+	return lc.Model(m, nil), nil
+}
+
+func (s *Session) model(a *suite.Agent) (llms.Model, error) {
 	c := &cassette{tape: s.Tape, name: s.Spec.Name}
 	if a != nil {
 		c.agent = a.Name

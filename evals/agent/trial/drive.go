@@ -129,7 +129,7 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 		return nil, &harnessError{err}
 	}
 	opts := &agent.Options{
-		System: system, Tools: sources, Store: d.store, Prices: d.Prices, ModelRetries: -1, // a live model tries again itself
+		System: system, Tools: sources, Store: d.store, Prices: d.Prices, Model: agent.ModelSettings{Retries: -1}, // a live model tries again itself
 		Limits: run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
 	}
 	if of != nil {

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -33,10 +32,10 @@ func painting() adapter.Source {
 
 // sameID has the model call a tool by an id that it uses in each turn, as some do.
 func sameID(tool, arguments string) agenttest.Step {
-	return func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+	return func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 		res, err := agenttest.Use(agenttest.Wanted{Tool: tool, Arguments: arguments})(ctx, p)
 		if err == nil {
-			res.Choices[0].ToolCalls[0].ID = "call"
+			res.Message.Parts[0].ID = "call"
 		}
 		return res, err
 	}
@@ -144,16 +143,7 @@ func TestEditKeepsCalls(t *testing.T) {
 
 // TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read anew.
 func TestSpentBySubAgents(t *testing.T) {
-	counted := func(step agenttest.Step, input, output int) agenttest.Step {
-		return func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
-			res, err := step(ctx, p)
-			if err == nil {
-				res.Choices[0].GenerationInfo = map[string]any{"PromptTokens": input, "CompletionTokens": output}
-			}
-			return res, err
-		}
-	}
-	helping, err := agent.New(agenttest.Play(counted(agenttest.Say("helped"), 1000, 200)), nil)
+	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").Using(1000, 200)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,13 +152,13 @@ func TestSpentBySubAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	goOn := make(chan struct{})
-	model := agenttest.Play(counted(agenttest.Use(agenttest.Wanted{Tool: "helper", Arguments: `{"task":"help"}`}), 10, 1),
-		func(ctx context.Context, p agenttest.Prompt) (*llms.ContentResponse, error) {
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "helper", Arguments: `{"task":"help"}`}).Using(10, 1),
+		func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 			select {
 			case <-goOn:
 			case <-ctx.Done():
 			}
-			return counted(agenttest.Say("done"), 30, 3)(ctx, p)
+			return agenttest.Say("done").Using(30, 3)(ctx, p)
 		})
 	w := serve(t, site.Limits{}, run.NewMemory(), model, helper)
 	id := w.begin(t, "Ada", "Help.")

@@ -75,7 +75,7 @@ func TestStop(t *testing.T) {
 	if events = w.watch(t, "Ada", other, "").until(t, "ended"); kinds(events) != "said reply ended" || other == id {
 		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
 	}
-	if n := len(model.Prompts()[2].Messages); n != 1 {
+	if n := len(model.Prompts()[2].Request.Messages); n != 1 {
 		t.Errorf("the model got %d messages for the new conversation, want the question alone", n)
 	}
 	if status, _, _ := w.do(t, "Ada", "DELETE", "/api/conversations/"+id, ""); status != http.StatusAccepted {

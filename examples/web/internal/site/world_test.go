@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
@@ -44,12 +43,12 @@ type world struct {
 	stop func() // ends the process, so to speak
 }
 
-func serve(t testing.TB, limits site.Limits, store run.Store, model llms.Model, tools ...adapter.Source) *world {
+func serve(t testing.TB, limits site.Limits, store run.Store, model agent.Model, tools ...adapter.Source) *world {
 	t.Helper()
 	return serveFor(t, headerSignIn{}, limits, store, model, tools...)
 }
 
-func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store run.Store, model llms.Model, tools ...adapter.Source) *world {
+func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store run.Store, model agent.Model, tools ...adapter.Source) *world {
 	t.Helper()
 	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
 	if err != nil {

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -41,7 +39,7 @@ const (
 
 // Options configure a Service. Model and Store must be set.
 type Options struct {
-	Model  llms.Model
+	Model  agent.Model
 	Store  run.Store
 	Tools  []adapter.Source
 	System string
@@ -86,7 +84,7 @@ type Service struct {
 	view     func(server, tool string) string
 	tools    adapter.Source // for views
 	opts     agent.Options
-	model    llms.Model
+	model    agent.Model
 	personal Personal
 	rules    Rules
 	store    run.Store

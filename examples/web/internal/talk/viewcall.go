@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -97,31 +96,35 @@ func newViewAgent(o Options, answer func(context.Context, *run.Ask) (*run.Answer
 // oneCall is a model without an endpoint: it makes the call that its input describes, and ends.
 type oneCall struct{ tools adapter.Source }
 
-// GenerateContent implements [llms.Model].
-func (m oneCall) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
-	for _, message := range messages {
-		if message.Role != llms.ChatMessageTypeHuman || len(messages) > 1 {
-			continue
-		}
-		text, ok := message.Parts[0].(llms.TextContent)
-		var c ViewCall
-		if !ok || json.Unmarshal([]byte(text.Text), &c) != nil {
-			return nil, errors.New("the input is no call of a view")
-		}
-		tool, err := m.tools.Catalog(adapter.Plain).Find(c.Server, c.Tool, "")
+// Info implements [agent.Model].
+func (oneCall) Info() model.Info { return model.Info{Whole: true} }
+
+// Generate implements [agent.Model].
+func (m oneCall) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		message, err := m.next(r.Messages)
 		if err != nil {
-			return nil, err
+			yield(model.Delta{}, err)
+			return
 		}
-		return &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{{
-			ID: "call", Type: "function", FunctionCall: &llms.FunctionCall{Name: tool.Name(), Arguments: string(c.Arguments)},
-		}}}}}, nil
+		yield(model.Delta{Reply: &model.Reply{Message: message}}, nil)
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: "The call has ended."}}}, nil
 }
 
-// Call implements [llms.Model].
-func (m oneCall) Call(context.Context, string, ...llms.CallOption) (string, error) {
-	return "", errors.New("a call of a view has no prompt")
+func (m oneCall) next(messages []run.Message) (run.Message, error) {
+	if len(messages) != 1 || messages[0].Role != run.User {
+		return run.Text(run.Assistant, "The call has ended."), nil
+	}
+	var c ViewCall
+	if json.Unmarshal([]byte(messages[0].Text()), &c) != nil {
+		return run.Message{}, errors.New("the input is not a call of a view")
+	}
+	tool, err := m.tools.Catalog(adapter.Plain).Find(c.Server, c.Tool, "")
+	if err != nil {
+		return run.Message{}, err
+	}
+	call := run.Part{Type: run.CallPart, ID: "call", Name: tool.Name(), Arguments: string(c.Arguments)}
+	return run.Message{Role: run.Assistant, Parts: []run.Part{call}}, nil
 }
 
 func (s *Service) agentOf(key run.Key) *agent.Agent {

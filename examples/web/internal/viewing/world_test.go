@@ -14,7 +14,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -156,11 +155,9 @@ func (w *world) say(user, id, text string) {
 // saidToModel is what users have said in the last request to the model.
 func (w *world) saidToModel() (out []string) {
 	all := w.model.Prompts()
-	for _, m := range all[len(all)-1].Messages {
-		for _, p := range m.Parts {
-			if text, ok := p.(llms.TextContent); ok && m.Role == llms.ChatMessageTypeHuman {
-				out = append(out, text.Text)
-			}
+	for _, m := range all[len(all)-1].Request.Messages {
+		if m.Role == run.User {
+			out = append(out, m.Text())
 		}
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 // FromResponse reads a model's reply as one message of the assistant. langchaingo's
 // Anthropic provider gives a choice for every block of a message, so the choices are
 // parts of one reply; ask for one candidate. The calls have the ids that the provider gave:
-// with Google's models none, see [Encoder.Reply].
+// with Google's models none.
 func FromResponse(response *llms.ContentResponse) run.Message {
 	m := run.Message{Role: run.Assistant}
 	for _, c := range choices(response) {
@@ -77,16 +77,7 @@ func reasoning(c *llms.ContentChoice) (run.Part, bool) {
 	if signature != "" {
 		p = withProvider(p, signatureKey, quote(signature))
 	}
-	if data := hostData(c)[""]; len(data) > 0 {
-		p = withProvider(p, hostKey, data)
-	}
 	return p, p.Text != "" || len(p.Provider) > 0
-}
-
-// hostData is what the host of the model wants back, by the ids of the calls, and "" for the message.
-func hostData(c *llms.ContentChoice) map[string]json.RawMessage {
-	data, _ := c.GenerationInfo["HostData"].(map[string]json.RawMessage)
-	return data
 }
 
 // appendCalls adds the calls of a choice. An only call may be in the older field
@@ -97,59 +88,14 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 		calls = []llms.ToolCall{{FunctionCall: c.FuncCall}}
 	}
 	parts = slices.Grow(parts, len(calls))
-	data := hostData(c)
 	for _, call := range calls {
 		p, _ := fromPart(call)
-		if raw := data[call.ID]; len(raw) > 0 {
-			p = withProvider(p, hostKey, raw)
-		}
 		if strings.TrimSpace(p.Arguments) == "" {
 			p.Arguments = "{}"
 		}
 		parts = append(parts, p)
 	}
 	return parts
-}
-
-// hostPart is a part of a message for the host of the model alone, see Options.HostData.
-type hostPart struct {
-	llms.TextContent // of no text
-	call             string
-	data             json.RawMessage
-}
-
-// HostData is the data with the call that it belongs to, "" for the message.
-func (p hostPart) HostData() (call string, data json.RawMessage) { return p.call, p.data }
-
-// hostPartOf is what the host wants back with a part, nil for nothing. The text of reasoning, which a
-// run keeps once, is put into the data.
-func hostPartOf(p *run.Part) llms.ContentPart {
-	if len(p.Provider) == 0 || len(p.Provider[hostKey]) == 0 {
-		return nil
-	}
-	out := hostPart{call: p.ID, data: p.Provider[hostKey]}
-	if p.Type == run.ReasoningPart && p.Text != "" {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(out.data, &fields) != nil || fields == nil {
-			return nil
-		}
-		fields["reasoning"] = quote(p.Text)
-		out.call, out.data = "", quote(fields)
-	}
-	return out
-}
-
-// HostSize is how many bytes of a message only its host gets. They go to the model as well.
-func HostSize(m *run.Message) (size int) {
-	for i := range m.Parts {
-		if p := &m.Parts[i]; len(p.Provider) > 0 && len(p.Provider[hostKey]) > 0 {
-			size += len(p.Provider[hostKey])
-			if p.Type == run.ReasoningPart {
-				size += len(p.Text)
-			}
-		}
-	}
-	return size
 }
 
 func modelName(info map[string]any) string {
@@ -170,4 +116,14 @@ func withProvider(p run.Part, name string, value json.RawMessage) run.Part {
 	values[name] = value
 	p.Provider = values
 	return p
+}
+
+// Warning is what a model says of how it was asked.
+func Warning(response *llms.ContentResponse) string {
+	for _, c := range choices(response) {
+		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" {
+			return text
+		}
+	}
+	return ""
 }

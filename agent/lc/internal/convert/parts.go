@@ -16,7 +16,6 @@ const (
 	signatureKey = "signature"
 	cacheKey     = "cache_control"
 	detailKey    = "detail"
-	hostKey      = "host"
 )
 
 // part writes a part of a message of that role, nil if it has no form.

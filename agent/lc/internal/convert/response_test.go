@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -44,36 +44,6 @@ func TestFromResponse(t *testing.T) {
 	}
 	if diff := cmp.Diff(run.Message{Role: run.Assistant}, convert.FromResponse(nil)); diff != "" {
 		t.Errorf("no response (-want +got):\n%s", diff)
-	}
-}
-
-// TestReplyNamesCalls has ids that are missing, repeat in the reply, and repeat one of
-// the history, among them ids that the encoder itself might give.
-func TestReplyNamesCalls(t *testing.T) {
-	e := convert.NewEncoder(convert.Options{})
-	taken := map[string]bool{"": true}
-	var history []run.Message
-	for _, id := range []string{"call_2", "old", "call_5"} {
-		history, taken[id] = append(history, message(run.Assistant, call(id, ""))), true
-	}
-	for turn := range 3 {
-		e.Encode("", history)
-		response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: "t"}}}
-		good := []string{fmt.Sprintf("a%d", turn), fmt.Sprintf("call_%d", 4+10*turn)}
-		for _, id := range []string{"", good[0], good[0], "old", good[1], ""} {
-			response.Choices[0].ToolCalls = append(response.Choices[0].ToolCalls, llms.ToolCall{ID: id})
-		}
-		got := e.Reply(response)
-		for i, p := range got.Parts[1:] {
-			if taken[p.ID] {
-				t.Errorf("turn %d, call %d: id %q is empty or taken", turn, i, p.ID)
-			}
-			taken[p.ID] = true
-		}
-		if got.Parts[2].ID != good[0] || got.Parts[5].ID != good[1] {
-			t.Errorf("turn %d: good ids were changed: %+v", turn, got.Parts)
-		}
-		history = append(history, got)
 	}
 }
 

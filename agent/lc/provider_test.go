@@ -1,4 +1,4 @@
-package agent_test
+package lc_test
 
 import (
 	"bytes"
@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // wire answers a provider's HTTP requests with prepared bodies, the last one
@@ -54,14 +57,7 @@ func TestAnthropic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := mustRun(t, newAgent(t, model, nil), human("go"))
-	diff(t, "history", lines(history(got)), []string{
-		`human: "go"`,
-		`ai: "Let me look." t1=a({"x":1}) t2=b({})`,
-		`tool: t1/a→"Error: there is no tool named \"a\". There are no tools."`,
-		`tool: t2/b→"Error: there is no tool named \"b\". There are no tools."`,
-		`ai: "Done."`,
-	})
+	got := mustRun(t, wrapping(t, model, nil, nil))
 	// Every block repeats the usage of its message; it counts once.
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
 	if got.FinishReason != "end_turn" {
@@ -92,7 +88,7 @@ func TestOpenAI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := mustRun(t, newAgent(t, model, nil), human("go"))
+	got := mustRun(t, wrapping(t, model, nil, nil))
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
 	messages := w.requests[1]["messages"].([]any)
 	diff(t, "replayed calls", messages[1].(map[string]any)["tool_calls"], decode(t, `[
@@ -108,6 +104,22 @@ func TestOpenAI(t *testing.T) {
 	// The history keeps what the model wrote.
 	if call := got.Messages[1].Parts[2]; call.Arguments != "{oops" {
 		t.Errorf("arguments in the history %q, want what the model wrote", call.Arguments)
+	}
+}
+
+func mustRun(t *testing.T, a *agent.Agent) *agent.Result {
+	t.Helper()
+	result, err := a.Run(t.Context(), agent.Text("go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func diff(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -20,15 +19,6 @@ type Options struct {
 	// none.
 	Media func(mimeType string) bool
 
-	// HostData has the messages of the assistant carry what the host of the model wants back, as parts
-	// with a method
-	//
-	//	HostData() (call string, data json.RawMessage)
-	//
-	// for a call, or for the message if call is "". Only a model that reads them takes these parts.
-	// Default false: it stays out.
-	HostData bool
-
 	// AppendOnly promises that the caller only appends to a history. To replace a message, to
 	// branch or to shorten it, copy it first, as [slices.Clone] does. Encode then skips the
 	// messages that it has written. Default false: Encode compares all messages.
@@ -41,21 +31,17 @@ func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
 	return NewEncoder(o).Encode("", messages)
 }
 
-// Encoder writes a history that grows, and reads the replies to it. It writes a message
+// Encoder writes a history that grows. It writes a message
 // once, however often the history is encoded. Use one encoder for each run; it is not for
 // concurrent use.
 type Encoder struct {
 	rules  rules
 	media  func(string) bool
-	host   bool // see Options.HostData
 	grows  bool // see Options.AppendOnly
 	system string
 	first  *run.Message // of the history that was encoded
 	seen   []seen
 	out    []llms.MessageContent
-
-	calls  map[string]bool // ids of the calls in all that was encoded
-	number int             // of the last id that was made here
 	free   []llms.ContentPart
 }
 
@@ -76,7 +62,7 @@ func NewEncoder(o Options) *Encoder {
 	if media == nil {
 		media = func(string) bool { return false }
 	}
-	return &Encoder{rules: o.Dialect.rules(), media: media, host: o.HostData, grows: o.AppendOnly, calls: map[string]bool{}}
+	return &Encoder{rules: o.Dialect.rules(), media: media, grows: o.AppendOnly}
 }
 
 // Encode writes the messages. A system prompt comes first, in one message with the
@@ -119,9 +105,6 @@ func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageCo
 func (e *Encoder) grow(n int) {
 	e.seen, e.out = slices.Grow(e.seen, n), slices.Grow(e.out, n)
 	e.free = make([]llms.ContentPart, n)
-	if len(e.calls) == 0 {
-		e.calls = make(map[string]bool, n/4)
-	}
 }
 
 // parts returns room for n parts. Messages of one part share an array.
@@ -131,41 +114,6 @@ func (e *Encoder) parts(n int) (parts []llms.ContentPart) {
 	}
 	parts, e.free = e.free[:0:1], e.free[1:]
 	return parts
-}
-
-// Reply reads the reply to what was encoded: [FromResponse], with an id for each call that
-// has none, as with Google's models, or that repeats an id of the reply or of a message
-// that was encoded.
-func (e *Encoder) Reply(response *llms.ContentResponse) run.Message {
-	m := FromResponse(response)
-	given := make(map[string]bool, len(m.Parts)) // ids of the reply; true: not to be given again
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == run.CallPart && p.ID != "" {
-			given[p.ID] = e.calls[p.ID]
-		}
-	}
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Type != run.CallPart {
-			continue
-		}
-		if p.ID == "" || given[p.ID] {
-			p.ID = e.freshID(given)
-		}
-		given[p.ID] = true
-	}
-	return m
-}
-
-// freshID returns an id that no call has.
-func (e *Encoder) freshID(given map[string]bool) string {
-	for e.number = max(e.number, len(e.calls)); ; {
-		e.number++
-		id := "call_" + strconv.Itoa(e.number)
-		if _, ok := given[id]; !ok && !e.calls[id] {
-			return id
-		}
-	}
 }
 
 // same returns how many of the messages are written and stay as they are. The results of
@@ -256,14 +204,8 @@ func (e *Encoder) message(m *run.Message) {
 	}
 	parts := e.parts(len(m.Parts))
 	var functions []llms.FunctionCall // of the calls from here on
-	forHost := 0                      // parts
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if e.host && m.Role == run.Assistant {
-			if data := hostPartOf(p); data != nil {
-				parts, forHost = append(parts, data), forHost+1
-			}
-		}
 		if p.Type != run.CallPart {
 			if part := e.rules.part(p, m.Role); part != nil {
 				parts = append(parts, part)
@@ -273,12 +215,11 @@ func (e *Encoder) message(m *run.Message) {
 		if len(functions) == 0 {
 			functions = make([]llms.FunctionCall, len(m.Parts)-i)
 		}
-		e.calls[p.ID] = true
 		parts, functions = append(parts, e.rules.call(p, &functions[0])), functions[1:]
 	}
 	if m.Role == run.Assistant && e.rules.singleParts {
 		e.single(role, parts)
-	} else if len(parts) > forHost { // the providers index the first part
+	} else if len(parts) > 0 { // the providers index the first part
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
 	}
 }

@@ -1,0 +1,72 @@
+package lc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+)
+
+// failure is the error of a call as agents understand it.
+func failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if own, ok := errors.AsType[*model.Error](err); ok {
+		return own
+	}
+	return &model.Error{Kind: kindOf(err), Err: err}
+}
+
+// kinds are langchaingo's codes of failures.
+var kinds = map[llms.ErrorCode]model.ErrorKind{
+	llms.ErrCodeAuthentication: model.ErrorAuth, llms.ErrCodeQuotaExceeded: model.ErrorAuth,
+	llms.ErrCodeRateLimit: model.ErrorRateLimit, llms.ErrCodeProviderUnavailable: model.ErrorUnavailable,
+	llms.ErrCodeTimeout: model.ErrorTimeout, llms.ErrCodeResourceNotFound: model.ErrorNotFound,
+	llms.ErrCodeTokenLimit: model.ErrorTooLong, llms.ErrCodeContentFilter: model.ErrorRefused,
+	llms.ErrCodeInvalidRequest: model.ErrorInvalid, llms.ErrCodeNotImplemented: model.ErrorInvalid,
+}
+
+// kindOf is what kind of failure an error is. Most of langchaingo's providers have the status in the text
+// alone.
+func kindOf(err error) model.ErrorKind {
+	if known, ok := errors.AsType[*llms.Error](err); ok {
+		return kinds[known.Code]
+	}
+	text := strings.ToLower(err.Error())
+	for _, long := range []string{"context length", "context window", "context_length_exceeded", "prompt is too long", "input token count"} {
+		if strings.Contains(text, long) {
+			return model.ErrorTooLong
+		}
+	}
+	return kindOfStatus(text)
+}
+
+// statusText is how the providers of langchaingo name a status.
+var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)
+
+func kindOfStatus(text string) model.ErrorKind {
+	m := statusText.FindStringSubmatch(text)
+	if m == nil {
+		return model.ErrorOther
+	}
+	switch status, _ := strconv.Atoi(m[1]); {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return model.ErrorAuth
+	case status == http.StatusNotFound:
+		return model.ErrorNotFound
+	case status == http.StatusTooManyRequests:
+		return model.ErrorRateLimit
+	case status == http.StatusRequestTimeout:
+		return model.ErrorTimeout
+	case status >= 500:
+		return model.ErrorUnavailable
+	}
+	return model.ErrorInvalid
+}

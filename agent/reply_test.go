@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Ids may be missing, repeat in the reply, or repeat one of the history, among them ids that might be made here.
+func TestCallIDs(t *testing.T) {
+	call := func(id string) run.Part { return run.Part{Type: run.CallPart, ID: id} }
+	var ids callIDs
+	taken := map[string]bool{"": true}
+	var history []run.Message
+	for _, id := range []string{"call_2", "old", "call_5"} {
+		history, taken[id] = append(history, run.Message{Role: run.Assistant, Parts: []run.Part{call(id)}}), true
+	}
+	for turn := range 3 {
+		good := []string{fmt.Sprintf("a%d", turn), fmt.Sprintf("call_%d", 4+10*turn)}
+		given := []run.Part{{Type: run.TextPart}}
+		for _, id := range []string{"", good[0], good[0], "old", good[1], ""} {
+			given = append(given, call(id))
+		}
+		got := ids.name(given, history)
+		for i, p := range got[1:] {
+			if taken[p.ID] {
+				t.Errorf("turn %d, call %d: id %q is empty or taken", turn, i, p.ID)
+			}
+			taken[p.ID] = true
+		}
+		if got[2].ID != good[0] || got[5].ID != good[1] || given[1].ID != "" {
+			t.Errorf("turn %d: good ids were changed, or those of the caller: %+v, %+v", turn, got, given)
+		}
+		history = append(history, run.Message{Role: run.Assistant, Parts: got})
+	}
+}
+
+// What a model counts may be anything.
+func TestCounted(t *testing.T) {
+	for _, tt := range []struct{ told, want run.Spent }{
+		{run.Spent{Input: 10, Output: 5, Cached: 4, CacheWrite: 3, Reasoning: 2}, run.Spent{Input: 10, Output: 5, Total: 15, Cached: 4, CacheWrite: 3, Reasoning: 2}},
+		{run.Spent{Input: -1, Output: 5, Cached: 7, Reasoning: 9, Turns: 7, Calls: 3, Lost: 2}, run.Spent{Output: 5, Total: 5, Reasoning: 5}},
+		{run.Spent{Input: 10, Cached: 8, CacheWrite: 8, Total: 100}, run.Spent{Input: 10, Total: 100, Cached: 8, CacheWrite: 2}},
+		{run.Spent{Input: 1 << 60, Output: 1 << 62}, run.Spent{Input: maxCount, Output: maxCount, Total: 2 * maxCount}},
+	} {
+		if got := counted(tt.told); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%+v: got %+v, want %+v", tt.told, got, tt.want)
+		}
+	}
+}

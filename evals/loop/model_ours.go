@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// ourModel is the model in our agent's type.
+type ourModel struct{ *script }
+
+func (ourModel) Info() model.Info { return model.Info{Whole: true} }
+
+func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		ids := m.next()
+		reply := &model.Reply{Message: run.Text(run.Assistant, answer), Finish: model.FinishStop}
+		if ids != nil {
+			reply.Finish, reply.Message.Parts = model.FinishCalls, make([]run.Part, len(ids))
+		}
+		for i, id := range ids {
+			reply.Message.Parts[i] = ourCall(id)
+		}
+		yield(model.Delta{Reply: reply}, nil)
+	}
+}
+
+func ourCall(id string) run.Part {
+	return run.Part{Type: run.CallPart, ID: id, Name: toolName, Arguments: arguments}
+}
+
+// ourHistory is the history in our agent's type.
+func ourHistory(n int) (messages []run.Message) {
+	for i := range n {
+		id := historyID(i)
+		switch i % 4 {
+		case 0:
+			messages = append(messages, run.Text(run.User, historyText))
+		case 1:
+			messages = append(messages, run.Message{Role: run.Assistant, Parts: []run.Part{ourCall(id)}})
+		case 2:
+			messages = append(messages, run.Message{Role: run.Tool, Parts: []run.Part{
+				{Type: run.ResultPart, ID: id, Name: toolName, Text: toolResult},
+			}})
+		case 3:
+			messages = append(messages, run.Text(run.Assistant, historyText))
+		}
+	}
+	return messages
+}
