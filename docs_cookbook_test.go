@@ -110,7 +110,7 @@ func TestCookbookDurable(t *testing.T) {
 func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 	prices := &agent.Prices{
 		Date:   "2026-11-22", // when they were looked up
-		Models: []agent.Price{{Model: "gpt-5*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}},
+		Models: []agent.Price{{Model: "gpt-6-sol*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}},
 	}
 	a := must(agent.New(model, &agent.Options{
 		Tools:  tools,
@@ -130,7 +130,7 @@ func TestCookbookBudget(t *testing.T) {
 		return step.Using(1000, min(p.Request.MaxTokens, 4000))(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
-	got, err := budget(agenttest.PlayOn(spends).As(model.Info{Name: "gpt-5"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
+	got, err := budget(agenttest.PlayOn(spends).As(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
 	if err != nil || got.Answer != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -194,7 +194,7 @@ func TestCookbookOwnTools(t *testing.T) {
 }
 
 func lends(ctx context.Context, host openai.ClientConfig, servers []adapter.Server) *adapter.Toolset {
-	sampler := must(sampling.New(host, "gpt-5-mini", &sampling.Options{Limits: sampling.Limits{Requests: 20, Tokens: 100_000}}))
+	sampler := must(sampling.New(host, "gpt-6-luna", &sampling.Options{Limits: sampling.Limits{Requests: 20, Tokens: 100_000}}))
 	tools := must(adapter.Open(ctx, servers, &adapter.Options{Client: &mcpclient.Options{Sampling: sampler}}))
 	return tools
 }
@@ -203,7 +203,7 @@ func lends(ctx context.Context, host openai.ClientConfig, servers []adapter.Serv
 func TestCookbookSampling(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"model":"gpt-5-mini","choices":[{"message":{"role":"assistant","content":"In short."},"finish_reason":"stop"}],` +
+		_, _ = w.Write([]byte(`{"model":"gpt-6-luna","choices":[{"message":{"role":"assistant","content":"In short."},"finish_reason":"stop"}],` +
 			`"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`))
 	}))
 	defer web.Close()

@@ -194,7 +194,7 @@ var _ = func(url string, tokenFrom func(context.Context) string) error {
 // docs/sampling.md
 var _ = func(ctx context.Context, transport mcpclient.Transport) error {
 	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
-	sampler, err := sampling.New(host, "gpt-5-mini", nil)
+	sampler, err := sampling.New(host, "gpt-6-luna", nil)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ var _ = func() error {
 	opts := &sampling.Options{
 		Policy: sampling.Policy{Outside: sampling.Deny}, // out of the blue: never
 		Servers: map[string]sampling.Policy{
-			"notes": {During: sampling.Allow, Outside: sampling.Deny, Models: []string{"gpt-5-nano"}},
+			"notes": {During: sampling.Allow, Outside: sampling.Deny, Models: []string{"gpt-5.4-nano"}},
 		},
 	}
 	_ = opts
@@ -248,14 +248,14 @@ var _ = func(ctx context.Context, sampler *sampling.Sampler, account sampling.Ac
 // docs/sampling.md, choosing a model
 var _ = sampling.Options{
 	Models: []sampling.Model{
-		{ID: "gpt-5-mini", StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true, Context: 400_000,
+		{ID: "gpt-6-luna", StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true, Context: 400_000,
 			Speed: 120, Intelligence: 5},
-		{ID: "gpt-5", StandsFor: []string{"sonnet"}, Tools: true, Images: true, Context: 400_000,
+		{ID: "gpt-6-sol", StandsFor: []string{"sonnet"}, Tools: true, Images: true, Context: 400_000,
 			Speed: 60, Intelligence: 9},
 	},
 	Prices: &sampling.Prices{Date: "2026-11-22", Models: []sampling.Price{
-		{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000},
-		{Model: "gpt-5", Currency: "USD", Input: 1_250_000, Cached: 125_000, Output: 10_000_000},
+		{Model: "gpt-6-luna*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000},
+		{Model: "gpt-6-sol", Currency: "USD", Input: 1_250_000, Cached: 125_000, Output: 10_000_000},
 	}},
 }
 

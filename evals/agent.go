@@ -64,6 +64,13 @@ func parseAgent(args []string, notes io.Writer) (*agentSettings, error) {
 	flags.StringVar(&s.Model.Name, "name", "", "name of a live model")
 	flags.StringVar(&s.Model.BaseURL, "base-url", "", "OpenAI-compatible endpoint of a live model, as in http://localhost:11434/v1")
 	flags.StringVar(&s.Model.KeyEnv, "key-env", "OPENAI_API_KEY", "environment `variable` that has the key of a live model")
+	flags.StringVar(&s.Model.API, "api", "", "API of a live model: chat or responses; empty is by its endpoint and its name")
+	flags.StringVar(&s.Model.Host, "host", "", "kind of the host of a live model, such as vllm; empty is by its endpoint")
+	flags.StringVar(&s.Model.Effort, "effort", "", "effort of reasoning of a live model: none, minimal, low, medium, high, xhigh or max")
+	flags.IntVar(&s.Model.MaxTokens, "max-tokens", 0, "tokens of a reply of a live model; 0 is its own bound")
+	flags.Func("extra", "JSON `object` of fields that each request to a live model has", func(text string) error {
+		return json.Unmarshal([]byte(text), &s.Model.Extra)
+	})
 	flags.StringVar(&s.Model.Cassette, "cassettes", "", "`directory` of the replies of a recorded model")
 	flags.BoolVar(&s.Model.Record, "record", false, "record what a live model and the servers say into -cassettes")
 	flags.BoolVar(&s.Model.Servers, "recorded-servers", false, "play the servers from -cassettes, too; servers in process are as ever")

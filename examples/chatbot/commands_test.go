@@ -103,9 +103,9 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-// models is an endpoint with several models, which say who they are. It also returns what it
+// severalModels is an endpoint with several models, which say who they are. It also returns what it
 // was asked for.
-func models(t *testing.T, list string) (url string, asked func() []string) {
+func severalModels(t *testing.T, list string) (url string, asked func() []string) {
 	var mu sync.Mutex // guards names
 	var names []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,22 +132,22 @@ func models(t *testing.T, list string) (url string, asked func() []string) {
 
 func TestModelCommand(t *testing.T) {
 	t.Parallel()
-	url, asked := models(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
+	url, asked := severalModels(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
 	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
 	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
 		"model: large, from the next question on\n", "error: the endpoint has no model medium; /model lists its models\n")
 	if got := fmt.Sprint(asked()); got != "[small large large]" {
 		t.Errorf("asked for %s", got)
 	}
-	url, _ = models(t, "no list")
+	url, _ = severalModels(t, "no list")
 	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
 }
 
 // A model of the file is asked at its own endpoint, with its own key.
 func TestModelOfAnotherEndpoint(t *testing.T) {
 	t.Parallel()
-	here, _ := models(t, `{"data":[{"id":"small"}]}`)
-	there, asked := models(t, "{}")
+	here, _ := severalModels(t, `{"data":[{"id":"small"}]}`)
+	there, asked := severalModels(t, "{}")
 	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","context":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"},"secret":{"baseUrl":"http://me:secret@127.0.0.1:1/v1","model":"y"}}}`)
 	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
 	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n  secret (y at http://127.0.0.1:1/v1)\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
@@ -159,7 +159,7 @@ func TestModelOfAnotherEndpoint(t *testing.T) {
 func TestUsageCommand(t *testing.T) {
 	t.Parallel()
 	prices := write(t, "prices.json", `{"date":"2026-11-22","models":[{"model":"small*","currency":"USD","input":2000000,"output":10000000}]}`)
-	url, _ := models(t, "{}")
+	url, _ := severalModels(t, "{}")
 	converse(t, "hello\nhello\n/usage\n/clear\n/usage\n", "-base-url", url, "-model", "small", "-prices", prices, "-config", configure(t, nil)).check(t,
 		`I am small.
 I am small.
@@ -203,7 +203,7 @@ func TestSaveCommand(t *testing.T) {
 // The last question goes with all that followed: the model sees neither.
 func TestUndoCommand(t *testing.T) {
 	t.Parallel()
-	url, _ := models(t, "{}")
+	url, _ := severalModels(t, "{}")
 	o := converse(t, "/undo\nhello there\nWhat is 1 plus 2?\n/undo\nWhat did I ask before?\n/undo\n/undo\n/undo\n", "-yes")
 	o.check(t, o.stdout, 1, "error: there is no question to forget\n",
 		"forgotten: What is 1 plus 2?\n", "forgotten: What did I ask before?\nforgotten: hello there\nerror: there is no question to forget\n")

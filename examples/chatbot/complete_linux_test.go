@@ -66,7 +66,7 @@ func TestCompletion(t *testing.T) {
 // complete the commands that take them.
 func TestCompletionOfCommands(t *testing.T) {
 	t.Parallel()
-	url, _ := models(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
+	url, _ := severalModels(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
 	file := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+url+`","model":"distant"}}}`)
 	cmd := command(t, "-yes", "-config", configure(t, map[string]string{"one": "good", "two": "good"}), "-base-url", url, "-model", "small", "-models", file)
 	cmd.Dir = t.TempDir()

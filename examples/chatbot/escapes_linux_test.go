@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/terminal"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 )
 
 // marks are what no program writes: sequences with a rare parameter, and characters that are not seen.
@@ -49,7 +50,7 @@ func openStrange(t *testing.T, ofServer, ofModel string) (m *emulator, talked ch
 }
 
 func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Interrupts, endpoint, ofServer string) error {
-	model, err := talk.OpenModel(talk.Endpoint{BaseURL: endpoint, Name: "m"}, "", s)
+	model, err := talk.OpenModel(models.Model{BaseURL: endpoint, Name: "m"}, "", s)
 	if err != nil {
 		return err
 	}

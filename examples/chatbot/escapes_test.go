@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/typist"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -192,7 +193,7 @@ func FuzzEscapes(f *testing.F) {
 			"/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/prompt p a=1", "/servers", "/skills", "/model", "/show", "/reasoning", "/usage", "/conversations", "/permissions")
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
-		model, err := talk.OpenModel(talk.Endpoint{BaseURL: endpoint.URL, Name: "m"}, "", s)
+		model, err := talk.OpenModel(models.Model{BaseURL: endpoint.URL, Name: "m"}, "", s)
 		if err != nil {
 			t.Fatal(err)
 		}

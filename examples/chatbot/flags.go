@@ -1,20 +1,16 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/internal/answers"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
@@ -61,8 +57,10 @@ question to the person does not count.
 Models of several endpoints stand in a file, and -model takes a name of it:
 
 	{"default": "small", "models": {
-	  "small": {"baseUrl": "http://localhost:11434/v1", "model": "qwen3", "context": 32768},
-	  "big": {"baseUrl": "https://example.com/v1", "model": "m", "apiKey": "${KEY}"}}}
+	  "small": {"baseUrl": "http://localhost:11434/v1", "model": "qwen3", "window": 32768},
+	  "big": {"baseUrl": "https://api.openai.com/v1", "model": "gpt-6-astra", "apiKey": "${KEY}", "effort": "high"}}}
+
+A model there may also have api, host, maxTokens, extra and price, as the flags say.
 
 Environment: OPENAI_BASE_URL and OPENAI_MODEL replace the flags, and
 OPENAI_API_KEY is the key of the endpoint. NO_COLOR turns colours off.
@@ -88,32 +86,24 @@ reason; 130 after Ctrl-C ended the program. On a pipe and with -prompt also 1 if
 Otherwise 0.
 `
 
-// openAI is the endpoint for a model without another endpoint.
-const openAI = "https://api.openai.com/v1"
-
 // options are the settings of the flags and the environment.
 type options struct {
-	baseURL, model, apiKey string  // model is empty for the demo model
-	models                 string  // a file
-	window                 int64   // tokens that the model takes; 0: unknown
-	catalog                catalog // the file
-	modelHint              string  // why the demo model is used in spite of some settings
-	config                 string  // noConfig for no servers, "" to look for a file
-	demo                   bool
-	prompt                 string
-	oneShot                bool
-	json                   bool
-	yes                    bool
-	resume                 bool
-	answers                answers.Answers
-	trace                  string
-	connectTimeout         time.Duration
-	idleTimeout            time.Duration
-	callTimeout            time.Duration
-	revisions              revisions.Flag
-	noInstructions         bool
-	prices                 *agent.Prices // nil: unknown
-	demoModel, demoServer  bool          // run only the demo
+	model                 *models.Flags
+	config                string // noConfig for no servers, "" to look for a file
+	demo                  bool
+	prompt                string
+	oneShot               bool
+	json                  bool
+	yes                   bool
+	resume                bool
+	answers               answers.Answers
+	trace                 string
+	connectTimeout        time.Duration
+	idleTimeout           time.Duration
+	callTimeout           time.Duration
+	revisions             revisions.Flag
+	noInstructions        bool
+	demoModel, demoServer bool // run only the demo
 }
 
 // noConfig is the -config for no servers.
@@ -128,9 +118,7 @@ func (e *usageError) Error() string { return e.reason + "; -help lists the flags
 func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags := flag.NewFlagSet("chatbot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.baseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint, such as http://localhost:11434/v1")
-	flags.StringVar(&o.model, "model", getenv("OPENAI_MODEL"), "`name` of the model")
-	flags.StringVar(&o.models, "models", "", "`file` with models and their endpoints, by names for -model; default mcpchain/models.json in your configuration folder")
+	o.model = models.Declare(flags, getenv)
 	flags.StringVar(&o.config, "config", "", "`file` with the servers, an mcp.json of any program; none: no servers")
 	flags.BoolVar(&o.demo, "demo", false, "use the demo server, also with a real model")
 	flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
@@ -144,23 +132,9 @@ func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags.DurationVar(&o.callTimeout, "call-timeout", time.Hour, "`duration` that ends a call of a server in any case, default 1h")
 	flags.Var(o.revisions, "revision", revisions.Usage)
 	flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not give the servers' instructions to the model")
-	flags.Func("prices", "`file` with what models cost, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of it for a million tokens, \"output\": …}]}", o.readPrices)
 	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs: it knows the tools of the demo server, calls others by 'call TOOL {…}', and gives no structured answers")
 	flags.BoolVar(&o.demoServer, talk.DemoServerFlag, false, "only be the demo server, on standard input and output")
 	return flags
-}
-
-// readPrices reads a table of prices.
-func (o *options) readPrices(path string) error {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	o.prices = &agent.Prices{}
-	if err := json.Unmarshal(raw, o.prices); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return o.prices.Check()
 }
 
 // parseFlags reads the command line. Its error is flag.ErrHelp, with the help
@@ -199,105 +173,32 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		return o, nil
 	}
 	o.oneShot = given["prompt"]
-	o.apiKey = getenv("OPENAI_API_KEY")
-	if err := o.findModel(given["base-url"], getenv); err != nil {
-		return nil, err
-	}
-	if err := o.checkModel(given["base-url"]); err != nil {
-		return nil, err
+	if err := o.model.Complete(); err != nil {
+		return nil, &usageError{err.Error()}
 	}
 	return o, nil
 }
 
-// findModel takes a model of the file of models by its name there. Without any name it takes
-// the file's default. An endpoint that is given is not replaced by that of the file.
-func (o *options) findModel(baseURLGiven bool, getenv func(string) string) error {
-	path := o.models
-	if path == "" {
-		path = userPlace("models.json")
-	}
-	if path == "" {
-		return nil
-	}
-	models, err := setup.ReadModels(path)
-	if err != nil {
-		return &usageError{err.Error()}
-	}
-	if o.models != "" && len(models.Models) == 0 {
-		return &usageError{fmt.Sprintf("-models: there are no models in %s", safetext.Line(path, 400))}
-	}
-	o.catalog = catalog{models, getenv}
-	if baseURLGiven || o.model == "" && o.baseURL != "" {
-		return nil
-	}
-	model, found, err := models.Find(o.model, getenv)
-	switch {
-	case err != nil:
-		return &usageError{err.Error()}
-	case found && o.baseURL != "" && strings.TrimRight(o.baseURL, "/") != strings.TrimRight(model.BaseURL, "/"):
-		return &usageError{fmt.Sprintf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
-			safetext.Line(o.model, 80), safetext.Line(path, 400))}
-	case found:
-		o.baseURL, o.model, o.apiKey, o.window = model.BaseURL, model.Model, model.APIKey, model.Context
-	}
-	return nil
-}
-
 // catalog is the file of models, for a conversation.
 type catalog struct {
-	models *setup.Models
+	file   *models.File
 	getenv func(string) string
 }
 
 // Names implements [talk.Catalog].
 func (c catalog) Names() []string {
-	if c.models == nil {
+	if c.file == nil {
 		return nil
 	}
-	return c.models.Names()
+	return c.file.Names()
 }
 
-// Endpoint implements [talk.Catalog].
-func (c catalog) Endpoint(name string) (e talk.Endpoint, found bool, err error) {
-	if c.models == nil {
-		return e, false, nil
+// Find implements [talk.Catalog].
+func (c catalog) Find(name string) (m models.Model, found bool, err error) {
+	if c.file == nil {
+		return m, false, nil
 	}
-	m, found, err := c.models.Find(name, c.getenv)
-	return talk.Endpoint{BaseURL: strings.TrimRight(m.BaseURL, "/"), Name: m.Model, Key: m.APIKey, Window: m.Context}, found, err
-}
-
-// checkModel completes the settings of the model. An incomplete environment
-// means the demo model, an incomplete command line is a mistake.
-func (o *options) checkModel(baseURLGiven bool) error {
-	switch {
-	case o.model == "" && baseURLGiven:
-		return &usageError{"-base-url needs the name of a model, in -model or OPENAI_MODEL"}
-	case o.model == "" && o.baseURL != "":
-		o.modelHint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
-	case o.model == "" && o.apiKey != "":
-		o.modelHint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
-	case o.model == "":
-	case o.baseURL == "" && o.apiKey == "":
-		return &usageError{"a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + openAI}
-	case o.baseURL == "":
-		o.baseURL = openAI
-	}
-	if o.model == "" {
-		return nil
-	}
-	u, err := url.Parse(o.baseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return &usageError{fmt.Sprintf("the base URL %q is not a complete http or https URL%s", talk.PublicURL(o.baseURL), missingScheme(o.baseURL))}
-	}
-	o.baseURL = strings.TrimRight(o.baseURL, "/")
-	return nil
-}
-
-func missingScheme(base string) string {
-	if strings.Contains(base, "://") {
-		return ""
-	}
-	return "; is http:// or https:// missing before it?"
+	return c.file.Find(name, c.getenv)
 }
 
 func flagList(flags *flag.FlagSet) string {

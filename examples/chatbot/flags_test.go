@@ -14,8 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/internal/answers"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 )
 
@@ -36,35 +36,38 @@ func TestFlags(t *testing.T) {
 		args []string
 		env  func(string) string
 		want options
+		at   models.Model
+		hint string
 	}{
-		"nothing": {nil, env(), options{}},
+		"nothing": {nil, env(), options{}, models.Model{}, ""},
 		"all": {
 			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m", "-idle-timeout", "2m", "-call-timeout", "3m",
 				"-revision", "a=2025-11-25", "-no-instructions"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
-			options{baseURL: "http://h/v1", model: "m", apiKey: "k", config: "c", prompt: "p", oneShot: true, yes: true,
+			options{config: "c", prompt: "p", oneShot: true, yes: true,
 				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute, idleTimeout: 2 * time.Minute, callTimeout: 3 * time.Minute,
 				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
+			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
 		},
 		"environment": {
 			nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"),
-			options{baseURL: "https://h/v1", model: "m"},
+			options{}, models.Model{BaseURL: "https://h/v1", Name: "m"}, "",
 		},
 		"openai": {
 			[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"),
-			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k"},
+			options{}, models.Model{BaseURL: "https://api.openai.com/v1", Name: "m", Key: "k"}, "",
 		},
 		"key alone": {
 			nil, env("OPENAI_API_KEY", "k"),
-			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"},
+			options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL",
 		},
 		"demo server": {
 			[]string{"-demo-server"}, env("OPENAI_MODEL", "m"),
-			options{model: "m", demoServer: true},
+			options{demoServer: true}, models.Model{Name: "m"}, "",
 		},
 		"endpoint alone": {
 			nil, env("OPENAI_BASE_URL", "http://h"),
-			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"},
+			options{}, models.Model{BaseURL: "http://h"}, "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +78,14 @@ func TestFlags(t *testing.T) {
 			tt.want.connectTimeout = cmp.Or(tt.want.connectTimeout, 30*time.Second)
 			tt.want.idleTimeout = cmp.Or(tt.want.idleTimeout, 5*time.Minute)
 			tt.want.callTimeout = cmp.Or(tt.want.callTimeout, time.Hour)
-			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.IgnoreTypes(catalog{}), cmpopts.EquateEmpty()); diff != "" {
+			if got.model.Hint != tt.hint {
+				t.Errorf("got the hint %q, want %q", got.model.Hint, tt.hint)
+			}
+			if diff := gocmp.Diff(tt.at, got.model.Model, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("model (-want +got)\n%s", diff)
+			}
+			got.model = nil
+			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -120,19 +130,6 @@ func TestHelp(t *testing.T) {
 	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout duration", "-idle-timeout without an answer", "Exit status", "/tools "} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)
-		}
-	}
-}
-
-func TestPublicURL(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"https://user:pass@host/v1?key=secret#x": "https://host/v1",
-		"user:pass@host:1/v1":                    "host:1/v1",
-		"http://host?key=secret":                 "http://host",
-	} {
-		if got := talk.PublicURL(in); got != want {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }
@@ -184,7 +181,7 @@ func TestModelOfTheFile(t *testing.T) {
 		o, err := parseFlags(append([]string{"-models", path}, tt.args...), tt.env, io.Discard)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if got := o.baseURL + " " + o.model + " " + o.apiKey; got != tt.want {
+		} else if got := o.model.Model.BaseURL + " " + o.model.Model.Name + " " + o.model.Model.Key; got != tt.want {
 			t.Errorf("%s: got %s, want %s", name, got, tt.want)
 		}
 	}

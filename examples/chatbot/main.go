@@ -103,14 +103,14 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 			err = cmp.Or(err, talk.ErrReported)
 		}
 	}()
-	model, err := talk.OpenModel(talk.Endpoint{BaseURL: o.baseURL, Name: o.model, Key: o.apiKey, Window: o.window}, o.modelHint, ui)
+	model, err := talk.OpenModel(o.model.Model, o.model.Hint, ui)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
 	lacks := &person.Lacks{}
 	who := person.New(ui, o.yes, answers, lacks)
-	lent, err := model.Sampler(who, o.prices)
+	lent, err := model.Sampler(who, o.model.Prices)
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 		return err
 	}
 	session, err := talk.Open(ctx, talk.Config{
-		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: o.catalog, Servers: servers,
-		NoInstructions: o.noInstructions, Prices: o.prices, Store: store, Continue: o.resume,
+		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: catalog{o.model.File, os.Getenv}, Servers: servers,
+		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
 		Folder: folder(), Media: mediaFolder(ui),
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 	switch {
 	case o.config == noConfig:
 		servers = &talk.Servers{}
-	case o.demo || o.config == "" && o.model == "":
+	case o.demo || o.config == "" && o.model.Model.Name == "":
 		if path := places.Present(); path != "" && !o.demo {
 			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. The file %s is not used: -base-url and -model name a model that uses it", safetext.Line(path, 400))
 		}

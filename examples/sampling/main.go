@@ -6,11 +6,10 @@
 //	go run ./examples/sampling README.md docs/architecture.md
 //
 // OPENAI_API_KEY and OPENAI_MODEL choose the model; OPENAI_BASE_URL names
-// another host than OpenAI.
+// another host than OpenAI. -help lists the flags that do so, and more.
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -18,8 +17,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/sashabaranov/go-openai"
-
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -27,10 +25,11 @@ import (
 
 func main() {
 	server := flag.Bool("serve", false, "be the server, over standard input and output")
+	model := models.Declare(flag.CommandLine, os.Getenv)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	run := func() error { return summarize(ctx, flag.Args(), os.Stdin, os.Stdout) }
+	run := func() error { return summarize(ctx, model, flag.Args(), os.Stdin, os.Stdout) }
 	if *server {
 		run = func() error { return serve(ctx) }
 	}
@@ -41,8 +40,8 @@ func main() {
 }
 
 // summarize asks the server to summarise files and prints the result.
-func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
-	sampler, err := newSampler(&person{in: lines(in), out: out})
+func summarize(ctx context.Context, model *models.Flags, files []string, in io.Reader, out io.Writer) error {
+	sampler, err := newSampler(model, &person{in: lines(in), out: out})
 	if err != nil {
 		return err
 	}
@@ -72,10 +71,11 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 	return nil
 }
 
-func newSampler(p *person) (*sampling.Sampler, error) {
-	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
-	host.BaseURL = cmp.Or(os.Getenv("OPENAI_BASE_URL"), host.BaseURL)
-	return sampling.New(host, os.Getenv("OPENAI_MODEL"), &sampling.Options{
+func newSampler(model *models.Flags, p *person) (*sampling.Sampler, error) {
+	if err := model.Complete(); err != nil {
+		return nil, err
+	}
+	return model.Model.Sampler(sampling.Options{
 		Review: p,
 		Policy: sampling.Policy{Outside: sampling.Deny},                  // no call is under way then
 		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000, Share: 1}, // there is one server

@@ -39,6 +39,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/examples/internal/bounded"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 )
 
@@ -69,9 +70,10 @@ Flags:
 `
 	further = `
 Environment:
-  OPENAI_MODEL      name of the model (default a demo model)
-  OPENAI_API_KEY    key for its host
-  OPENAI_BASE_URL   its host, if it is not OpenAI
+  OPENAI_MODEL, OPENAI_BASE_URL
+        -model and -base-url, if these are not given
+  OPENAI_API_KEY, ANTHROPIC_API_KEY
+        key of the model's host; the latter with -api messages
   PGPASSWORD, PGPASSFILE
         password of -postgres
 
@@ -87,6 +89,7 @@ type options struct {
 	attributes                  bool
 	role                        string
 	users, servers              string
+	model                       *models.Flags
 	proxies                     bounded.Addresses
 	parallel, processes         int
 	lease, kept, grace          time.Duration
@@ -129,6 +132,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		return err
 	})
 	f.StringVar(&o.servers, "servers", "", "`file` of MCP servers, such as mcp.json (default a demo server)")
+	o.model = models.Declare(f, os.Getenv)
 	f.IntVar(&o.processes, "processes", 10, "processes of each server over standard input and output, each for one user at a time; 0: one for all users")
 	f.IntVar(&o.parallel, "parallel", 128, "runs that this process drives at the same time")
 	f.DurationVar(&o.lease, "lease", 15*time.Second, "how long a killed process keeps others from its runs")
@@ -152,6 +156,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	}
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if err := o.model.Complete(); err != nil {
+		return nil, err
 	}
 	return o, o.check()
 }

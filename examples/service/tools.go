@@ -8,17 +8,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -160,42 +158,37 @@ func approveDemo(ctx context.Context, a *adapter.Approval) (adapter.Decision, er
 	return agent.AskPerson(ctx, a)
 }
 
-// openModel returns the model of the environment, or the demo model. It is asked again after failures that pass.
-func openModel(logger *slog.Logger) (agent.Model, func(), error) {
-	name, base, key := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_API_KEY")
-	end := func() {}
-	if name == "" && (base != "" || key != "") {
-		return nil, nil, errors.New("OPENAI_MODEL is not set: it names the model")
-	}
-	if name == "" {
-		logger.Warn("the model is a demo: set OPENAI_MODEL")
+// openModel opens the model, or the demo model. It is asked again after failures that pass.
+func openModel(f *models.Flags, logger *slog.Logger) (agent.Model, func(), error) {
+	model, end := f.Model, func() {}
+	switch {
+	case model.Name == "" && f.Hint != "":
+		return nil, nil, errors.New(f.Hint)
+	case model.Name == "":
+		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL")
 		demo, err := demomodel.Start()
 		if err != nil {
 			return nil, nil, err
 		}
-		name, base, key = demomodel.Name, demo.BaseURL, "none"
+		model = models.Model{Name: demomodel.Name, BaseURL: demo.BaseURL}
 		end = func() { _ = demo.Close() }
-	} else {
-		logger.Info("the model", "name", name, "host", hostOf(base))
+	default:
+		logger.Info("the model", "name", model.Name, "host", hostOf(model.BaseURL))
 	}
-	host := openai.DefaultConfig(key)
-	if base != "" {
-		host.BaseURL = base
-	}
-	model, err := openaimodel.New(host, name, &openaimodel.Options{Retrying: func(err error, wait time.Duration) {
+	llm, err := model.Open(func(err error, wait time.Duration) {
 		logger.Warn("the model is asked again", "after", wait, "error", err)
-	}})
+	})
 	if err != nil {
 		end()
 		return nil, nil, err
 	}
-	return model, end, nil
+	return llm, end, nil
 }
 
 // hostOf is the host of a base URL, without what may be secret.
 func hostOf(base string) string {
 	if base == "" {
-		base = openai.DefaultConfig("").BaseURL
+		return "the API's own"
 	}
 	u, err := url.Parse(base)
 	if err != nil {

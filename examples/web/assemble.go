@@ -14,14 +14,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sashabaranov/go-openai"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/access"
 	"github.com/mcpchain/mcpchain/examples/web/internal/demo"
@@ -73,11 +72,11 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	endpoint, name, prices, err := a.model(o)
+	model, prices, err := a.model(o)
 	if err != nil {
 		return nil, err
 	}
-	llm, err := openaimodel.New(endpoint, name, nil)
+	llm, err := model.Open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	opts, err := toolOptions(o, endpoint, name, prices)
+	opts, err := toolOptions(o, model, prices)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +122,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal, Rules: kept,
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: name, Servers: names(tools), Troubles: troubles(tools, refused),
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: model.Name, Servers: names(tools), Troubles: troubles(tools, refused),
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil
@@ -181,26 +180,29 @@ func (a *app) database(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// model is the endpoint of the model and its name: the demo model if there is none.
-func (a *app) model(o *options) (openai.ClientConfig, string, *agent.Prices, error) {
-	endpoint := openai.DefaultConfig(o.apiKey)
-	endpoint.BaseURL = o.baseURL
-	if o.model != "" {
-		return endpoint, o.model, nil, nil
+// model is the model with its prices: the demo model if none is named.
+func (a *app) model(o *options) (models.Model, *agent.Prices, error) {
+	if o.model.Model.Name != "" {
+		return o.model.Model, o.model.Prices, nil
+	}
+	if o.model.Hint != "" {
+		o.logger.Warn(o.model.Hint + ": the demo model is used")
 	}
 	server, err := demomodel.Start()
 	if err != nil {
-		return endpoint, "", nil, err
+		return models.Model{}, nil, err
 	}
 	a.later(server.Close)
-	endpoint = openai.DefaultConfig("")
-	endpoint.BaseURL = server.BaseURL
-	return endpoint, demomodel.Name, demoPrices, nil
+	return models.Model{Name: demomodel.Name, BaseURL: server.BaseURL}, demoPrices, nil
 }
 
 // toolOptions are for the connections of all users, and of each.
-func toolOptions(o *options, endpoint openai.ClientConfig, model string, prices *agent.Prices) (*adapter.Options, error) {
-	sampler, err := sampling.New(endpoint, model, &sampling.Options{
+func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter.Options, error) {
+	opts := &adapter.Options{Client: &mcpclient.Options{Logger: o.logger}, User: talk.User, Logger: o.logger}
+	if model.API == models.Messages {
+		return opts, nil // servers cannot borrow it
+	}
+	sampler, err := model.Sampler(sampling.Options{
 		Review: sampling.AskLater{}, Prices: prices,
 		Source: func(ctx context.Context) sampling.Source {
 			from, _ := adapter.SourceFrom(ctx)
@@ -210,10 +212,8 @@ func toolOptions(o *options, endpoint openai.ClientConfig, model string, prices 
 	if err != nil {
 		return nil, err
 	}
-	return &adapter.Options{
-		Client: &mcpclient.Options{Sampling: sampler, Logger: o.logger},
-		User:   talk.User, Logger: o.logger,
-	}, nil
+	opts.Client.Sampling = sampler
+	return opts, nil
 }
 
 // tools connects to the servers, once for all users. Servers that ask for a sign-in are for each

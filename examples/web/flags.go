@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/internal/bounded"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 )
 
 // options are what the command line says.
@@ -27,9 +27,7 @@ type options struct {
 	usersFile  string // users and their tokens; "": users, without proof
 	userFrom   string // header of the proxies that names the user
 	proxies    bounded.Addresses
-	baseURL    string
-	model      string // "": the demo model
-	apiKey     string
+	model      *models.Flags
 	views      string // address of the sandbox of views; "": next to listen; "none"
 	viewsFrom  string // its origin for browsers; "": by its address
 	viewsLocal bool   // views may reach this machine
@@ -41,11 +39,9 @@ type options struct {
 	logger *slog.Logger
 }
 
-const openAI = "https://api.openai.com/v1"
-
 // parseFlags reads the command line.
 func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
-	o := &options{apiKey: getenv("OPENAI_API_KEY")}
+	o := &options{}
 	flags := flag.NewFlagSet("web", flag.ContinueOnError)
 	flags.SetOutput(help)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
@@ -59,8 +55,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.StringVar(&o.userFrom, "user-from", "", "`header` in which a proxy of -trusted-proxy names the user that it has signed in")
 	proxies := flags.String("trusted-proxy", "", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: -user-from and -address-header count from there alone")
 	demoSignIn := flags.Bool("demo-sign-in", false, "let everybody who reaches the page be anyone of -users, also with -origin and on other addresses than the loopback interface")
-	flags.StringVar(&o.baseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint")
-	flags.StringVar(&o.model, "model", getenv("OPENAI_MODEL"), "`name` of the model; default: a demo model that follows fixed rules")
+	o.model = models.Declare(flags, getenv)
 	flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
 	flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
 	flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
@@ -99,10 +94,10 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		return nil, errors.New("-rate has to be at least 1")
 	case len(o.users) == 0:
 		return nil, errors.New("-users names no user")
-	case o.model != "" && o.baseURL == "" && o.apiKey == "":
-		return nil, errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY")
 	}
-	o.baseURL = cmp.Or(o.baseURL, openAI)
+	if err := o.model.Complete(); err != nil {
+		return nil, err
+	}
 	if o.database == "" {
 		dir, err := os.UserConfigDir()
 		if err != nil {

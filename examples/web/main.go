@@ -84,7 +84,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if !isLoopback(listener.Addr()) && !o.isSecure() {
 		fmt.Fprintln(os.Stderr, "Warning: other machines can reach this page without encryption.")
 	}
-	if o.model == "" && (o.origin != nil || !isLoopback(listener.Addr())) {
+	if o.model.Model.Name == "" && (o.origin != nil || !isLoopback(listener.Addr())) {
 		fmt.Fprintln(os.Stderr, "Warning: the model is a demo that follows fixed rules, and others can reach this page: -model names a real one.")
 	}
 	if o.isDemo() && (o.origin != nil || !isLoopback(listener.Addr())) {

@@ -23,6 +23,13 @@ type Spec struct {
 	BaseURL string `json:"base_url,omitempty"`
 	KeyEnv  string `json:"key_env,omitempty"` // the environment variable that has the key
 
+	// How a live model is asked, as openaimodel.Options say.
+	API       string                     `json:"api,omitempty"`
+	Host      string                     `json:"host,omitempty"`
+	Effort    string                     `json:"effort,omitempty"`
+	MaxTokens int                        `json:"max_tokens,omitempty"`
+	Extra     map[string]json.RawMessage `json:"extra,omitempty"`
+
 	// Cassette is the directory that live models are recorded to, and recorded ones read. Servers
 	// that trials reach by Command, NPM or Dial are recorded, too.
 	Cassette string `json:"cassette,omitempty"`

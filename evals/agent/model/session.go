@@ -92,7 +92,9 @@ func (s *Session) fresh(a *suite.Agent) (llms.Model, error) {
 	case "live":
 		cfg := openai.DefaultConfig(os.Getenv(s.Spec.KeyEnv))
 		cfg.BaseURL = s.Spec.BaseURL
-		m, err := openaimodel.New(cfg, s.Spec.Name, nil)
+		m, err := openaimodel.New(cfg, s.Spec.Name, &openaimodel.Options{
+			API: s.Spec.API, Host: s.Spec.Host, ReasoningEffort: s.Spec.Effort, MaxTokens: s.Spec.MaxTokens, Extra: s.Spec.Extra,
+		})
 		return &live{m, s}, err
 	}
 	return nil, fmt.Errorf("there is no model %q", s.Spec.Kind)

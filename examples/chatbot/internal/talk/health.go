@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/reason"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -141,9 +142,9 @@ func (s *Session) reach(server string) string {
 	case *mcpclient.Command:
 		return "stdio, " + safetext.Line(t.Path, 100)
 	case *mcpclient.HTTP:
-		return "HTTP, " + PublicURL(t.URL)
+		return "HTTP, " + models.PublicURL(t.URL)
 	case *mcpclient.SSE:
-		return "HTTP with SSE, " + PublicURL(t.URL)
+		return "HTTP with SSE, " + models.PublicURL(t.URL)
 	}
 	return "not tried"
 }

@@ -7,40 +7,30 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Endpoint is where a model is asked.
-type Endpoint struct {
-	BaseURL string
-	Name    string // of the model, for the endpoint
-	Key     string
-	Window  int64 // tokens that the model takes; 0: unknown
-}
-
-// Catalog has endpoints by the person's names for their models.
+// Catalog has models by the person's names for them.
 type Catalog interface {
 	Names() []string
-	Endpoint(name string) (e Endpoint, found bool, err error)
+	Find(name string) (m models.Model, found bool, err error)
 }
 
 // Model is the model of a conversation, and its endpoint.
 type Model struct {
 	close func() error
-	lend  func(config openai.ClientConfig, name string) (mcp.SamplingHandler, error)
+	lend  func(models.Model) (mcp.SamplingHandler, error)
 	demo  string // the URL of the demo model
 
 	mu   sync.Mutex // guards the fields below
-	at   Endpoint
+	at   models.Model
 	lent mcp.SamplingHandler // to servers
 }
 
@@ -48,7 +38,7 @@ type Model struct {
 func (m *Model) Name() string { return m.endpoint().Name }
 
 // endpoint is where the model in use is asked.
-func (m *Model) endpoint() Endpoint {
+func (m *Model) endpoint() models.Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.at
@@ -57,22 +47,16 @@ func (m *Model) endpoint() Endpoint {
 // url is the endpoint's URL to show, "" for the demo model.
 func (m *Model) url() string {
 	if e := m.endpoint(); e.BaseURL != m.demo {
-		return PublicURL(e.BaseURL)
+		return models.PublicURL(e.BaseURL)
 	}
 	return ""
 }
 
-func (e Endpoint) config() openai.ClientConfig {
-	config := openai.DefaultConfig(e.Key)
-	config.BaseURL = e.BaseURL
-	return config
-}
-
 // OpenModel takes the model of an endpoint, or starts the demo model if it has no name.
 // Hint is why the demo model is used in spite of some settings.
-func OpenModel(e Endpoint, hint string, s screen.Screen) (*Model, error) {
+func OpenModel(e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
-		s.Note(screen.Faint, "model: %s at %s", e.Name, PublicURL(e.BaseURL))
+		s.Note(screen.Faint, "model: %s at %s", e.Name, models.PublicURL(e.BaseURL))
 		return &Model{at: e, close: func() error { return nil }}, nil
 	}
 	if hint != "" {
@@ -83,7 +67,7 @@ func OpenModel(e Endpoint, hint string, s screen.Screen) (*Model, error) {
 		return nil, err
 	}
 	s.Note(screen.Faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
-	return &Model{at: Endpoint{BaseURL: demo.BaseURL, Name: demomodel.Name}, demo: demo.BaseURL, close: demo.Close}, nil
+	return &Model{at: models.Model{BaseURL: demo.BaseURL, Name: demomodel.Name}, demo: demo.BaseURL, close: demo.Close}, nil
 }
 
 // Close ends the demo model.
@@ -91,8 +75,11 @@ func (m *Model) Close() error { return m.close() }
 
 // Sampler lends the model to servers, as the person allows.
 func (m *Model) Sampler(p *person.Person, prices *sampling.Prices) (mcp.SamplingHandler, error) {
-	m.lend = func(config openai.ClientConfig, name string) (mcp.SamplingHandler, error) {
-		lent, err := sampling.New(config, name, &sampling.Options{
+	m.lend = func(model models.Model) (mcp.SamplingHandler, error) {
+		if model.API == models.Messages {
+			return nil, nil
+		}
+		lent, err := model.Sampler(sampling.Options{
 			Review: sampling.ReviewFuncs{Request: p.Lend, Reply: p.Release}, Prices: prices,
 			Source: func(ctx context.Context) sampling.Source {
 				from, _ := adapter.SourceFrom(ctx)
@@ -108,8 +95,8 @@ func (m *Model) Sampler(p *person.Person, prices *sampling.Prices) (mcp.Sampling
 }
 
 // use takes another model, also for servers.
-func (m *Model) use(e Endpoint) error {
-	lent, err := m.lend(e.config(), e.Name)
+func (m *Model) use(e models.Model) error {
+	lent, err := m.lend(e)
 	if err != nil {
 		return err
 	}
@@ -126,6 +113,9 @@ func (l lentModel) CreateMessage(ctx context.Context, params *mcp.CreateMessageP
 	l.model.mu.Lock()
 	lent := l.model.lent
 	l.model.mu.Unlock()
+	if lent == nil {
+		return nil, errors.New("servers cannot borrow the model in use")
+	}
 	return lent.CreateMessage(ctx, params)
 }
 
@@ -145,21 +135,4 @@ func (m *Model) hint(err error) string {
 		hint += ": does -base-url lack /v1?"
 	}
 	return hint
-}
-
-// PublicURL is a URL, valid or not, without its secret parts.
-func PublicURL(text string) string {
-	text, _, _ = strings.Cut(text, "#")
-	text, _, _ = strings.Cut(text, "?")
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
-		scheme, rest = "", text
-	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		rest = rest[at+1:]
-	}
-	if found {
-		rest = scheme + "://" + rest
-	}
-	return safetext.Line(rest, 200)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
+	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
@@ -27,7 +28,8 @@ const (
 func (m *Model) models(ctx context.Context) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsWait)
 	defer cancel()
-	config := m.endpoint().config()
+	at := m.endpoint()
+	config := at.Config()
 	config.HTTPClient = bounded{config.HTTPClient}
 	list, err := openai.NewClientWithConfig(config).ListModels(ctx)
 	if err != nil {
@@ -86,15 +88,15 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *Session) findModel(ctx context.Context, name string) (Endpoint, error) {
+func (s *Session) findModel(ctx context.Context, name string) (models.Model, error) {
 	if s.Models != nil {
-		if e, found, err := s.Models.Endpoint(name); found || err != nil {
+		if e, found, err := s.Models.Find(name); found || err != nil {
 			return e, err
 		}
 	}
 	names, err := s.Model.models(ctx)
 	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
-		return Endpoint{}, fmt.Errorf("the endpoint has no model %s; /model lists its models", name)
+		return models.Model{}, fmt.Errorf("the endpoint has no model %s; /model lists its models", name)
 	}
 	e := s.Model.endpoint()
 	e.Name, e.Window = name, 0
@@ -105,8 +107,8 @@ func (s *Session) listModels(ctx context.Context) {
 	s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url(), "this program"))
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {
-			if e, found, err := s.Models.Endpoint(name); found && err == nil {
-				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, PublicURL(e.BaseURL))
+			if e, found, err := s.Models.Find(name); found && err == nil {
+				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, models.PublicURL(e.BaseURL))
 			}
 		}
 	}

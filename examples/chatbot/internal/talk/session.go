@@ -95,7 +95,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 // build makes the agent, for the model and the servers that there are.
 func (s *Session) build(ctx context.Context) error {
 	model := s.Model.endpoint()
-	llm, err := openaimodel.New(model.config(), model.Name, &openaimodel.Options{Retrying: s.retrying})
+	llm, err := model.Open(s.retrying)
 	if err != nil {
 		return err
 	}

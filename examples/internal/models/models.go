@@ -1,0 +1,177 @@
+// Package models has what all programs know of a model: its settings by flags, the environment and a file of models.
+package models
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// Model is a model, its endpoint, and how it is asked. All but the name may be empty.
+type Model struct {
+	Name    string `json:"model"`
+	BaseURL string `json:"baseUrl"`
+	Key     string `json:"apiKey"` // in a file it may name environment variables, as ${NAME}
+
+	API       string                     `json:"api"`       // chat, responses or messages; empty: by host and model
+	Host      string                     `json:"host"`      // kind of host, such as vllm; empty: by the URL
+	Effort    string                     `json:"effort"`    // of reasoning
+	MaxTokens int                        `json:"maxTokens"` // of a reply; 0: the model's own
+	Window    int64                      `json:"window"`    // tokens that the model takes; 0: unknown
+	Extra     map[string]json.RawMessage `json:"extra"`     // fields of each request
+	Price     *agent.Price               `json:"price"`     // nil: unknown
+
+	Context int64 `json:"context"` // older name of window
+}
+
+// Messages is the API of Anthropic.
+const Messages = "messages"
+
+// OpenAI is the endpoint of a model without another one.
+const OpenAI = "https://api.openai.com/v1"
+
+// check returns the first setting that cannot be right.
+func (m *Model) check() error {
+	switch {
+	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
+		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", safetext.Line(m.API, 40))
+	case m.Window < 0 || m.Context < 0 || m.MaxTokens < 0:
+		return errors.New("the window or the maximum of tokens is below 0")
+	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):
+		return errors.New("host and extra are for OpenAI-compatible endpoints, not for the API messages")
+	}
+	m.Window = cmp.Or(m.Window, m.Context)
+	m.BaseURL = strings.TrimRight(m.BaseURL, "/")
+	return nil
+}
+
+// Config is the endpoint for package openaimodel or sampling.
+func (m *Model) Config() openai.ClientConfig {
+	config := openai.DefaultConfig(m.Key)
+	config.BaseURL = cmp.Or(m.BaseURL, OpenAI)
+	return config
+}
+
+// Open makes the model. Retrying is told of each wait before another attempt; it may be nil.
+func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
+	if m.API == Messages {
+		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{BaseURL: m.BaseURL, Effort: m.Effort, MaxTokens: m.MaxTokens, Retrying: retrying})
+	}
+	return openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
+		API: m.API, Host: m.Host, ReasoningEffort: m.Effort, MaxTokens: m.MaxTokens, Extra: m.Extra, Retrying: retrying,
+	})
+}
+
+// Sampler lends the model to servers, as the options say; the settings of the model are added. Package sampling has no
+// models of the API messages.
+func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
+	if m.API == Messages {
+		return nil, errors.New("servers cannot borrow a model of the API messages")
+	}
+	o.API, o.Host, o.ReasoningEffort, o.Extra = m.API, m.Host, m.Effort, m.Extra
+	return sampling.New(m.Config(), m.Name, &o)
+}
+
+// File is a file of models, by the person's names for them.
+type File struct {
+	Default string           `json:"default"` // "": none
+	Models  map[string]Model `json:"models"`
+
+	path string
+}
+
+const maxFile = 1 << 20 // bytes
+
+// Read reads a file of models. A missing one has none.
+func Read(path string) (*File, error) {
+	data, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &File{path: path}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read models: %w", err)
+	}
+	f := &File{path: path}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(f); err != nil {
+		return nil, fmt.Errorf("read models: %s: %w", path, err)
+	}
+	for name, model := range f.Models {
+		if model.BaseURL == "" && model.API != Messages || model.Name == "" {
+			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, safetext.Line(name, 80))
+		}
+		if err := model.check(); err != nil {
+			return nil, fmt.Errorf("read models: %s: %s: %w", path, safetext.Line(name, 80), err)
+		}
+		f.Models[name] = model
+	}
+	if _, ok := f.Models[f.Default]; f.Default != "" && !ok {
+		return nil, fmt.Errorf("read models: %s: default: there is no model %s; there are %s", path, safetext.Line(f.Default, 80), f.names())
+	}
+	return f, nil
+}
+
+// read reads a file of bounded size that is not a pipe or a device.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	return data, err
+}
+
+func (f *File) names() string { return safetext.Line(strings.Join(f.Names(), ", "), 400) }
+
+// Names are the person's names for the models.
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
+
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// Find returns the model with a name of the file, or the default for "". Getenv gives the
+// variables of its key.
+func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
+	if name == "" {
+		name = f.Default
+	}
+	model, found = f.Models[name]
+	model.Key = variable.ReplaceAllStringFunc(model.Key, func(text string) string {
+		key := variable.FindStringSubmatch(text)[1]
+		value := getenv(key)
+		if value == "" && err == nil {
+			err = fmt.Errorf("the key of the model %s: environment variable %s is not set", safetext.Line(name, 80), key)
+		}
+		return value
+	})
+	return model, found, err
+}
