@@ -15,13 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// endpoint is the name of the Chat Completions API in [model.Info].
-const endpoint = "chat"
-
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
 	return model.Info{
-		Provider: m.providerName(), Name: m.model, Endpoint: endpoint, Profile: string(m.chat.Schemas(m.model)),
+		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: string(m.chat.Schemas(m.model)),
 		MaxTokens: m.options.MaxTokens, Formats: m.holdsFormat, Media: m.takes,
 	}
 }
@@ -109,6 +106,7 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	q := &chat.Request{
 		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: cmp.Or(r.Temperature, m.options.Temperature),
 		ReasoningEffort: cmp.Or(r.Effort, m.options.ReasoningEffort), Stop: r.Stop, Recorded: true,
+		Endpoint: r.Endpoint, CacheKey: r.CacheKey,
 	}
 	if r.Format != nil {
 		q.Format = &chat.Format{Name: r.Format.Name, Schema: r.Format.Schema}
@@ -120,6 +118,7 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	for i, t := range r.Tools {
 		q.Tools[i] = chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: t.Strict}
 	}
+	responses := m.chat.EndpointOf(q) == chat.Responses
 	q.Messages = make([]chat.Message, 0, len(r.Messages)+8)
 	if r.System != "" {
 		q.Messages = append(q.Messages, chat.Text(chat.System, r.System))
@@ -130,7 +129,7 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 			n++
 		}
 		var err error
-		if q.Messages, err = m.appendMessages(q.Messages, r.Messages[i:n]); err != nil {
+		if q.Messages, err = m.appendMessages(q.Messages, r.Messages[i:n], responses); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 		i = n
@@ -143,33 +142,33 @@ var choices = map[model.ChoiceMode]chat.Choice{
 }
 
 // appendMessages adds a message, or the results of a turn, in one message or several.
-func (m *Model) appendMessages(out []chat.Message, group []run.Message) ([]chat.Message, error) {
+func (m *Model) appendMessages(out []chat.Message, group []run.Message, responses bool) ([]chat.Message, error) {
 	switch first := &group[0]; first.Role {
 	case run.System, run.User:
 		role := chat.User
 		if first.Role == run.System {
 			role = chat.System
 		}
-		parts, err := contentOf(first.Parts)
+		parts, err := contentOf(first.Parts, responses)
 		return append(out, chat.Message{Role: role, Parts: parts}), err
 	case run.Assistant:
 		return m.appendAssistant(out, first)
 	case run.Tool:
-		return m.appendResults(out, group), nil
+		return m.appendResults(out, group, responses), nil
 	default:
 		return nil, fmt.Errorf("role %q is unknown", first.Role)
 	}
 }
 
 // contentOf is what a person, or the program, said.
-func contentOf(parts []run.Part) ([]chat.Part, error) {
+func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
 	out := make([]chat.Part, 0, len(parts))
 	for i := range parts {
 		switch p := &parts[i]; p.Type {
 		case run.TextPart, run.SummaryPart:
 			out = append(out, chat.Part{Text: p.Text})
 		case run.ImagePart, run.AudioPart, run.FilePart:
-			part, err := mediaPart(p)
+			part, err := mediaPart(p, files)
 			if err != nil {
 				return nil, fmt.Errorf("part %d: %w", i, err)
 			}
@@ -179,9 +178,12 @@ func contentOf(parts []run.Part) ([]chat.Part, error) {
 	return out, nil
 }
 
-// mediaPart is an image, a sound or a file. Of what has only an address the API takes images alone: the
-// address of another one is a note.
-func mediaPart(p *run.Part) (chat.Part, error) {
+// mediaPart is an image, a sound or a file. Documents go to the Responses API alone. Of what has only an address
+// Chat Completions takes images alone: the address of another one is a note.
+func mediaPart(p *run.Part, files bool) (chat.Part, error) {
+	if files && p.MIMEType == "application/pdf" {
+		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: p.MIMEType, Data: p.Data, URL: p.URL}}, nil
+	}
 	if p.Data != nil || p.URL == "" {
 		return binary(p.MIMEType, p.Data)
 	}
@@ -205,7 +207,11 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message) ([]chat.Mes
 		switch p.Type {
 		case run.TextPart, run.SummaryPart:
 			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
+			msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
 		case run.ReasoningPart:
+			if data.Item != nil {
+				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
+			}
 			if mine && msg.Reasoning == "" {
 				msg.Reasoning = p.Text
 			}
@@ -216,8 +222,9 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message) ([]chat.Mes
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
 				ID: p.ID, Name: cmp.Or(p.Name, "unknown"), Arguments: p.Arguments, Extra: data.Extra,
 			})
+			msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
 		case run.ImagePart, run.AudioPart, run.FilePart:
-			part, err := mediaPart(p)
+			part, err := mediaPart(p, false)
 			if err != nil {
 				return nil, fmt.Errorf("part %d: %w", i, err)
 			}
@@ -227,12 +234,18 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message) ([]chat.Mes
 	if len(msg.Parts) == 0 && len(msg.ToolCalls) == 0 {
 		return out, nil
 	}
+	for i, n := 0, 0; i < len(msg.Items); i++ { // the calls may have moved
+		if msg.Items[i].Call != nil {
+			msg.Items[i].Call = &msg.ToolCalls[n]
+			n++
+		}
+	}
 	return append(out, msg), nil
 }
 
-// appendResults adds the results of a turn, and after them the media that the host takes: it takes them from a
-// user only.
-func (m *Model) appendResults(out []chat.Message, group []run.Message) []chat.Message {
+// appendResults adds the results of a turn with the media that the host takes. Chat Completions takes them from a user
+// only: they follow the results there.
+func (m *Model) appendResults(out []chat.Message, group []run.Message, responses bool) []chat.Message {
 	var media []chat.Part
 	for i := range group {
 		for j := range group[i].Parts {
@@ -245,6 +258,11 @@ func (m *Model) appendResults(out []chat.Message, group []run.Message) []chat.Me
 			for k := range p.Media {
 				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)
 				if err != nil || p.Media[k].Data == nil || !m.takes(p.Media[k].MIMEType) {
+					continue
+				}
+				if responses {
+					last := &out[len(out)-1]
+					last.Parts = append(last.Parts, part)
 					continue
 				}
 				if !titled {
@@ -301,9 +319,12 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 		}
 		parts = append(parts, p)
 	}
+	if r.Items != nil {
+		parts = m.itemParts(r.Items, text)
+	}
 	out := &model.Reply{
 		Message: run.Message{Role: run.Assistant, Parts: slices.Clip(parts), Model: r.Model},
-		ID:      r.ID, Endpoint: endpoint, Finish: r.Finish, Warning: r.Note,
+		ID:      r.ID, Endpoint: m.endpointOf(r), Finish: r.Finish, Warning: r.Note,
 	}
 	if u := r.Usage; u != nil {
 		out.Usage = run.Spent{
@@ -311,6 +332,40 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 		}
 	}
 	return out
+}
+
+// endpointOf is the API that a reply came from.
+func (m *Model) endpointOf(r *chat.Reply) string {
+	if r.Items != nil {
+		return chat.Responses
+	}
+	return chat.Chat
+}
+
+// itemParts are the items of a reply as parts of a run, in the order of the host. Text is what there is to say if no item
+// has one: a refusal.
+func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
+	said := false
+	for _, item := range items {
+		switch {
+		case item.Raw != nil:
+			p := run.Part{Type: run.ReasoningPart, Text: chat.Summary(item.Raw)}
+			m.keep(&p, hostData{Item: item.Raw})
+			parts = append(parts, p)
+		case item.Text != nil:
+			p := run.Part{Type: run.TextPart, Text: item.Text.Text}
+			if item.Text.Phase != "" {
+				m.keep(&p, hostData{Phase: item.Text.Phase})
+			}
+			parts, said = append(parts, p), true
+		case item.Call != nil:
+			parts = append(parts, run.Part{Type: run.CallPart, ID: item.Call.ID, Name: item.Call.Name, Arguments: item.Call.Arguments})
+		}
+	}
+	if !said && text != "" {
+		parts = append(parts, run.Part{Type: run.TextPart, Text: text})
+	}
+	return parts
 }
 
 // hostKey is the name in [run.Part].Provider of what a host wants back.
@@ -321,6 +376,8 @@ type hostData struct {
 	Host    string          `json:"host"` // its kind of API, see [Options.Host]; no other kind gets it
 	Extra   json.RawMessage `json:"extra,omitempty"`
 	Details json.RawMessage `json:"details,omitempty"`
+	Item    json.RawMessage `json:"item,omitempty"`  // of the Responses API: a thought
+	Phase   string          `json:"phase,omitempty"` // of a text there
 }
 
 // keep puts what the host wants back into a part.

@@ -33,10 +33,7 @@ type draft struct {
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams}
-	endpoint, err := c.endpoint(r)
-	if err != nil {
-		return nil, err
-	}
+	endpoint := c.EndpointOf(r)
 	if !r.Recorded && (c.WantsDataBack() || endpoint == Responses) {
 		d.conversation = newConversationHash()
 		if d.memory = r.Memory; d.memory == nil {

@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,22 +23,18 @@ func (c *Client) Endpoint(model string) string {
 	return Chat
 }
 
-// endpoint is where a request goes.
-func (c *Client) endpoint(r *Request) (string, error) {
-	want := c.Endpoint(r.Model)
-	if r.Endpoint == "" || r.Endpoint == want {
-		return want, nil
+// EndpointOf is where a request goes: where its conversation began, if that is an endpoint of this host that takes
+// the model.
+func (c *Client) EndpointOf(r *Request) string {
+	here := c.Endpoint(r.Model)
+	switch {
+	case c.api != "":
+	case r.Endpoint == Responses && c.profile.Responses:
+		return Responses
+	case r.Endpoint == Chat && !(len(r.Tools) > 0 && c.profile.Responses && responsesAlone(r.Model)):
+		return Chat
 	}
-	if r.Endpoint != Chat && r.Endpoint != Responses {
-		return "", fmt.Errorf("the conversation began at another API (%s)", r.Endpoint)
-	}
-	if r.Endpoint == Chat && c.api == "" && responsesAlone(r.Model) && len(r.Tools) > 0 {
-		return Responses, nil // the model changed
-	}
-	if r.Endpoint == Responses && !c.profile.Responses && c.api != Responses {
-		return "", errors.New("the conversation began at the Responses API, which this host may not have: set API to responses if it does")
-	}
-	return r.Endpoint, nil
+	return here
 }
 
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -153,6 +154,16 @@ func (d *decoder) contents(w *itemWire) {
 			w.summary = paragraph(w.summary, text)
 		}
 	}
+}
+
+// Summary is what the host shows of a thought, an item as it came.
+func Summary(item json.RawMessage) string {
+	d := decode(context.Background(), item)
+	if !d.opens('{') {
+		return ""
+	}
+	w := d.item()
+	return wellFormed(w.summary)
 }
 
 // paragraph adds a paragraph to a text.

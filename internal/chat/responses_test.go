@@ -196,7 +196,7 @@ func TestEndpoints(t *testing.T) {
 		{openAI, "gpt-7", "", "", Responses}, {openAI, "gpt-5-mini", "", "", Chat}, {openAI, "gpt-4.1", "", "", Chat}, {openAI, "gpt-6-chat-latest", "", "", Chat},
 		{openAI, "gpt-6-sol", Chat, "", Chat}, {openAI, "gpt-4.1", Responses, "", Responses}, {openAI, "gpt-6-sol", "", Chat, Chat},
 		{openAI, "gpt-4.1", "", Responses, Responses}, {openAI, "gpt-6-astra", "", Chat, Responses}, {local, "gpt-6-astra", "", "", Chat},
-		{local, "qwen3", Responses, "", Responses}, {local, "qwen3", "", Responses, "!"}, {openAI, "gpt-6-sol", "", "messages", "!"},
+		{local, "qwen3", Responses, "", Responses}, {local, "qwen3", "", Responses, Chat}, {openAI, "gpt-6-sol", "", "messages", Responses},
 	} {
 		path := ""
 		host := newHost(t, func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,138 @@
+package openaimodel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/openaitest"
+)
+
+// atOpenAI is a model of the strict host.
+func atOpenAI(t *testing.T, host *openaitest.Host, name string, o *openaimodel.Options) *openaimodel.Model {
+	t.Helper()
+	server := memhttp.New(host)
+	t.Cleanup(server.Close)
+	cfg := openai.DefaultConfig("key-1")
+	cfg.HTTPClient = server.Client()
+	m, err := openaimodel.New(cfg, name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func generate(t *testing.T, m model.Model, r *model.Request) (*model.Reply, string, error) {
+	t.Helper()
+	text := ""
+	for d, err := range m.Generate(t.Context(), r) {
+		if err != nil {
+			return nil, text, err
+		}
+		if d.Reply != nil {
+			return d.Reply, text, nil
+		}
+		text += d.Text
+	}
+	t.Fatal("got no reply and no error")
+	return nil, "", nil
+}
+
+// twoCalls thinks, calls twice, and answers when it has results.
+func twoCalls(r *openaitest.Request) []openaitest.Block {
+	if !strings.Contains(string(r.Body), `"weather"`) || strings.Contains(string(r.Body), "sunny") {
+		return []openaitest.Block{{Type: "reasoning", Text: "Done."}, {Type: "text", Text: "It is sunny."}}
+	}
+	return []openaitest.Block{
+		{Type: "reasoning", Text: "Two cities."}, {Type: "call", ID: "call_1", Name: "weather", Arguments: `{"city": "Rome"}`},
+		{Type: "reasoning", Text: "And Oslo."}, {Type: "call", ID: "call_2", Name: "weather", Arguments: `{"city":"Oslo"}`},
+	}
+}
+
+func results(reply *model.Reply) []run.Message {
+	return []run.Message{reply.Message,
+		{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "call_1", Text: "sunny", Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}}}}},
+		{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "call_2", Text: "rainy", IsError: true}}}}
+}
+
+// TestModelsOfOpenAI asks each model with each effort, tools or none, streamed and whole, for any text and for JSON: the host
+// refuses no request.
+func TestModelsOfOpenAI(t *testing.T) {
+	object := json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+	half, asked := 0.5, 0
+	for _, name := range openaitest.Models() {
+		host := &openaitest.Host{Key: "key-1", Reply: twoCalls}
+		m := atOpenAI(t, host, name, nil)
+		for _, effort := range append([]string{""}, openaitest.Efforts(name)...) {
+			for n := range 32 {
+				r := &model.Request{System: "Be brief.", Messages: []run.Message{run.Text(run.User, "Weather?")}, Effort: effort, Stream: n&1 > 0, CacheKey: strings.Repeat("conversation", 9)}
+				if n&2 > 0 {
+					r.Tools = []model.Tool{{Name: "weather", Schema: object, Strict: n&4 > 0}, {Name: "odd.name"}}
+					r.Choice = []model.Choice{{}, {Mode: model.ChoiceTool, Name: "weather"}}[n>>3&1]
+				}
+				if n&16 > 0 {
+					r.Format, r.Temperature, r.MaxTokens, r.Stop = &model.Format{Name: "f", Schema: object}, &half, 5, []string{"END"}
+				}
+				reply, text, err := generate(t, m, r)
+				asked++
+				if err == nil && reply.Finish == model.FinishCalls {
+					r.Messages, r.Endpoint, r.Choice = append(r.Messages, results(reply)...), reply.Endpoint, model.Choice{}
+					reply, text, err = generate(t, m, r)
+					asked++
+				}
+				if err != nil {
+					t.Fatalf("%s, effort %q, %05b: %v", name, effort, n, err)
+				}
+				if reply.Message.Text() != "It is sunny." || r.Stream && text != "It is sunny." {
+					t.Fatalf("%s, effort %q, %05b: got %q, %+v", name, effort, n, text, reply)
+				}
+			}
+		}
+		if invalid := host.Invalid(); len(invalid) > 0 {
+			t.Errorf("%s: %s", name, invalid[0])
+		}
+	}
+	t.Logf("%d requests", asked)
+}
+
+// TestItemsGoBack holds that what the host wants back is in the message, byte for byte, also for another process.
+func TestItemsGoBack(t *testing.T) {
+	host := &openaitest.Host{Key: "key-1", Reply: twoCalls}
+	r := &model.Request{Messages: []run.Message{{Role: run.User, Parts: []run.Part{{Type: run.TextPart, Text: "Weather?"}, {Type: run.FilePart, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
+		Tools: []model.Tool{{Name: "weather"}}, Stream: true}
+	reply, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, p := range reply.Message.Parts {
+		types = append(types, fmt.Sprintf("%s %s%s", p.Type, p.Text, p.ID))
+	}
+	if diff := cmp.Diff([]string{"reasoning Two cities.", "call call_1", "reasoning And Oslo.", "call call_2"}, types); diff != "" || reply.Endpoint != "responses" {
+		t.Fatalf("endpoint %s, parts (-want +got):\n%s", reply.Endpoint, diff)
+	}
+	stored, err := json.Marshal(results(reply))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []run.Message
+	if err := json.Unmarshal(stored, &read); err != nil {
+		t.Fatal(err)
+	}
+	r.Messages, r.Endpoint = append(r.Messages, read...), reply.Endpoint
+	if _, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r); err != nil {
+		t.Fatal(err, host.Invalid())
+	}
+	input := host.Requests()[1].Input
+	if len(input) != 7 || !strings.Contains(string(input[0]), "data:application/pdf;base64,cGRm") || !strings.Contains(string(input[5]), "data:image/png;base64,cG5n") {
+		t.Errorf("got the input %s", input)
+	}
+}
