@@ -87,7 +87,7 @@ var layers = []struct {
 	{"agent/sqlstore", []string{"internal/backoff", "internal/subject", "agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/temporal", []string{"agent", "go.temporal.io", "golang.org/x/time/rate"}},
-	{"agent/anthropicmodel", []string{"agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
+	{"agent/anthropicmodel", []string{"github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "charm.land", "github.com", "golang.org", "modernc.org"}},

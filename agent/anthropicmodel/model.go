@@ -90,7 +90,7 @@ type Options struct {
 	HTTPClient *http.Client
 }
 
-// Model is a [model.Model]. It may be used concurrently, and serve many users.
+// Model is a [model.Model], and an [llms.Model] of langchaingo. It may be used concurrently, and serve many users.
 type Model struct {
 	name    string
 	options Options
@@ -139,19 +139,17 @@ func New(key, name string, opts *Options) (*Model, error) {
 	return m, nil
 }
 
-// FromEnv makes a model by the environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL if it is set, and the model
-// ANTHROPIC_MODEL, or name if that is not set.
-func FromEnv(name string, opts *Options) (*Model, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
+// FromEnv makes the model that the environment names: ANTHROPIC_MODEL with the key ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL if
+// that is set.
+func FromEnv() (*Model, error) {
+	name := os.Getenv("ANTHROPIC_MODEL")
+	switch {
+	case name == "":
+		return nil, errors.New("ANTHROPIC_MODEL is not set: it names the model")
+	case os.Getenv("ANTHROPIC_API_KEY") == "":
+		return nil, errors.New("ANTHROPIC_API_KEY is not set: it is the key for the model")
 	}
-	o.BaseURL = cmp.Or(o.BaseURL, os.Getenv("ANTHROPIC_BASE_URL"))
-	m, err := New(os.Getenv("ANTHROPIC_API_KEY"), cmp.Or(os.Getenv("ANTHROPIC_MODEL"), name), &o)
-	if err != nil {
-		return nil, fmt.Errorf("%w (ANTHROPIC_API_KEY, ANTHROPIC_MODEL and ANTHROPIC_BASE_URL are read)", err)
-	}
-	return m, nil
+	return New(os.Getenv("ANTHROPIC_API_KEY"), name, &Options{BaseURL: os.Getenv("ANTHROPIC_BASE_URL")})
 }
 
 // address finds out where requests go, and how they name their key.

@@ -39,5 +39,5 @@ func thought(from, to time.Time) string {
 	if from.IsZero() {
 		return "thought about it (/reasoning shows it)"
 	}
-	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(to.Sub(from).Seconds()))
+	return fmt.Sprintf("thought for %.0f s (/reasoning shows it)", math.Ceil(max(0, to.Sub(from)).Seconds()))
 }

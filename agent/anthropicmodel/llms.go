@@ -1,0 +1,216 @@
+package anthropicmodel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+var _ llms.Model = (*Model)(nil)
+
+// GenerateContent asks the model for programs of langchaingo, whose types carry no thoughts: those of earlier replies are
+// not sent back. The response has one choice. Options without a counterpart in the API are ignored; more than one
+// candidate is an error. A failure of the host is a [*model.Error], and an [*llms.Error] by errors.As.
+func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	var o llms.CallOptions
+	for _, option := range options {
+		option(&o)
+	}
+	r, err := request(messages, &o)
+	if err != nil {
+		return nil, fmt.Errorf("generate content: %w", err)
+	}
+	asked := m
+	if o.Model != "" && o.Model != m.name {
+		other := *m
+		other.name = o.Model
+		if err := other.address(""); err != nil {
+			return nil, fmt.Errorf("generate content: %w", err)
+		}
+		asked = &other
+	}
+	for d, err := range asked.Generate(ctx, r) {
+		switch {
+		case err != nil:
+			return nil, classified(err)
+		case d.Reply != nil:
+			return response(d.Reply), nil
+		}
+		if err := tell(ctx, &o, d); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("generate content: no reply")
+}
+
+// Call asks the model one question and returns the text of its answer.
+//
+// Deprecated: use [Model.GenerateContent].
+func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
+	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
+}
+
+// tell passes on a piece of the reply.
+func tell(ctx context.Context, o *llms.CallOptions, d model.Delta) error {
+	if o.StreamingReasoningFunc != nil {
+		if err := o.StreamingReasoningFunc(ctx, []byte(d.Reasoning), []byte(d.Text)); err != nil {
+			return err
+		}
+	}
+	if o.StreamingFunc == nil || d.Text == "" {
+		return nil
+	}
+	return o.StreamingFunc(ctx, []byte(d.Text))
+}
+
+// classified has an error come as langchaingo's, too.
+func classified(err error) error {
+	failure, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		return err
+	}
+	codes := map[model.ErrorKind]llms.ErrorCode{
+		model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable, model.ErrorTimeout: llms.ErrCodeTimeout,
+		model.ErrorAuth: llms.ErrCodeAuthentication, model.ErrorNotFound: llms.ErrCodeResourceNotFound, model.ErrorTooLong: llms.ErrCodeTokenLimit,
+		model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
+	}
+	return &llmsError{failure, llms.NewError(cmp.Or(codes[failure.Kind], llms.ErrCodeUnknown), "anthropic", failure.Error())}
+}
+
+// llmsError is a failure in both forms.
+type llmsError struct {
+	failure *model.Error
+	llms    *llms.Error
+}
+
+func (e *llmsError) Error() string { return e.failure.Error() }
+
+func (e *llmsError) Unwrap() []error { return []error{e.failure, e.llms} }
+
+// request translates langchaingo's messages and options.
+func request(messages []llms.MessageContent, o *llms.CallOptions) (*model.Request, error) {
+	if o.N > 1 || o.CandidateCount > 1 {
+		return nil, errors.New("more than one candidate is not supported; ask again for another")
+	}
+	r := &model.Request{MaxTokens: o.MaxTokens, Stop: o.StopWords, Stream: o.StreamingFunc != nil || o.StreamingReasoningFunc != nil}
+	if o.Temperature != 0 {
+		r.Temperature = &o.Temperature
+	}
+	for i, t := range o.Tools {
+		if t.Function == nil || t.Function.Name == "" {
+			return nil, fmt.Errorf("tool %d is not a function with a name", i)
+		}
+		schema, err := jsonrpc.Marshal(t.Function.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("tool %q: parameters: %w", t.Function.Name, err)
+		}
+		if string(schema) == "null" {
+			schema = nil
+		}
+		r.Tools = append(r.Tools, model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict})
+	}
+	var err error
+	if r.Choice, err = choiceOf(o.ToolChoice); err != nil {
+		return nil, err
+	}
+	for i, message := range messages {
+		out, err := messageOf(message)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		r.Messages = append(r.Messages, out)
+	}
+	return r, nil
+}
+
+func choiceOf(choice any) (model.Choice, error) {
+	switch choice := choice.(type) {
+	case nil:
+		return model.Choice{}, nil
+	case string:
+		modes := map[string]model.ChoiceMode{"": model.ChoiceAuto, "auto": model.ChoiceAuto, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired}
+		if mode, ok := modes[choice]; ok {
+			return model.Choice{Mode: mode}, nil
+		}
+	case llms.ToolChoice:
+		if choice.Function != nil {
+			return model.Choice{Mode: model.ChoiceTool, Name: choice.Function.Name}, nil
+		}
+	}
+	return model.Choice{}, fmt.Errorf(`tool choice %v is not "auto", "none", "required" or an llms.ToolChoice with a function`, choice)
+}
+
+// messageOf is a message as a run has it.
+func messageOf(in llms.MessageContent) (out run.Message, err error) {
+	roles := map[llms.ChatMessageType]run.Role{
+		llms.ChatMessageTypeSystem: run.System, llms.ChatMessageTypeHuman: run.User, llms.ChatMessageTypeGeneric: run.User,
+		llms.ChatMessageTypeAI: run.Assistant, llms.ChatMessageTypeTool: run.Tool, llms.ChatMessageTypeFunction: run.Tool,
+	}
+	role, ok := roles[in.Role]
+	if !ok {
+		return out, fmt.Errorf("role %q is unknown", in.Role)
+	}
+	out.Role = role
+	for i, part := range in.Parts {
+		for {
+			cached, ok := part.(llms.CachedContent)
+			if !ok {
+				break
+			}
+			part = cached.ContentPart // the model marks by itself
+		}
+		switch p := part.(type) {
+		case llms.TextContent:
+			out.Parts = append(out.Parts, run.Part{Type: run.TextPart, Text: p.Text})
+		case llms.ImageURLContent:
+			out.Parts = append(out.Parts, run.Part{Type: run.ImagePart, MIMEType: "image/*", URL: p.URL})
+		case llms.BinaryContent:
+			kind := run.FilePart
+			if strings.HasPrefix(p.MIMEType, "image/") {
+				kind = run.ImagePart
+			}
+			out.Parts = append(out.Parts, run.Part{Type: kind, MIMEType: p.MIMEType, Data: p.Data})
+		case llms.ToolCall:
+			if p.FunctionCall == nil {
+				return out, fmt.Errorf("part %d: tool call %q without a function", i, p.ID)
+			}
+			out.Parts = append(out.Parts, run.Part{Type: run.CallPart, ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments})
+		case llms.ToolCallResponse:
+			out.Parts = append(out.Parts, run.Part{Type: run.ResultPart, ID: p.ToolCallID, Name: p.Name, Text: p.Content})
+		default:
+			return out, fmt.Errorf("part %d: content of type %T is not supported", i, p)
+		}
+	}
+	return out, nil
+}
+
+// response is a reply in langchaingo's types.
+func response(r *model.Reply) *llms.ContentResponse {
+	choice := &llms.ContentChoice{Content: r.Message.Text(), StopReason: r.Finish, GenerationInfo: map[string]any{
+		"Model": r.Message.Model, "ID": r.ID, "PromptTokens": int(r.Usage.Input), "CompletionTokens": int(r.Usage.Output), "TotalTokens": int(r.Usage.Total),
+		"PromptCachedTokens": int(r.Usage.Cached), "CacheCreationInputTokens": int(r.Usage.CacheWrite), "ReasoningTokens": int(r.Usage.Reasoning),
+	}}
+	if r.Warning != "" {
+		choice.GenerationInfo["Warning"] = r.Warning
+	}
+	for _, p := range r.Message.Parts {
+		switch p.Type {
+		case run.ReasoningPart:
+			choice.ReasoningContent += p.Text
+		case run.CallPart:
+			choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: p.Arguments}})
+		}
+	}
+	if len(choice.ToolCalls) > 0 {
+		choice.FuncCall = choice.ToolCalls[0].FunctionCall
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
+}

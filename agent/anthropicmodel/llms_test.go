@@ -1,0 +1,86 @@
+package anthropicmodel_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/prompts"
+
+	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/internal/claudetest"
+)
+
+// TestLangchaingo uses the model in langchaingo's own ways: with tools, and in a chain.
+func TestLangchaingo(t *testing.T) {
+	h := &claudetest.Host{Key: "key-1", Reply: func(r *claudetest.Request) []claudetest.Block {
+		if len(r.Messages) == 1 && len(r.Tools) > 0 {
+			return thinkAndCall(r)
+		}
+		return []claudetest.Block{{Type: "text", Text: "It is sunny."}}
+	}}
+	var m llms.Model = serve(t, h, "claude-opus-5", anthropicmodel.Options{})
+	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, "Be brief."), llms.TextParts(llms.ChatMessageTypeHuman, "Weather?")}
+	tools := llms.WithTools([]llms.Tool{{Type: "function", Function: &llms.FunctionDefinition{Name: "weather", Parameters: map[string]any{"type": "object"}}}})
+	streamed := ""
+	got, err := m.GenerateContent(t.Context(), messages, tools, llms.WithTemperature(0), llms.WithStreamingFunc(func(_ context.Context, piece []byte) error {
+		streamed += string(piece)
+		return nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := got.Choices[0]
+	if choice.Content != "Let me see." || streamed != choice.Content || len(choice.ToolCalls) != 2 || choice.ReasoningContent != "Two cities, two calls." || choice.GenerationInfo["PromptTokens"] == 0 {
+		t.Errorf("got %+v, streamed %q", choice, streamed)
+	}
+	answer := llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.TextContent{Text: choice.Content}}}
+	results := llms.MessageContent{Role: llms.ChatMessageTypeTool}
+	for _, call := range choice.ToolCalls {
+		answer.Parts = append(answer.Parts, call)
+		results.Parts = append(results.Parts, llms.ToolCallResponse{ToolCallID: call.ID, Name: "weather", Content: "sun"})
+	}
+	if got, err = m.GenerateContent(t.Context(), append(messages, answer, results), tools); err != nil || got.Choices[0].Content != "It is sunny." {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	text, err := chains.Predict(t.Context(), chains.NewLLMChain(m, prompts.NewPromptTemplate("Weather in {{.city}}?", []string{"city"})), map[string]any{"city": "Rome"})
+	if err != nil || text != "It is sunny." {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if invalid := h.Invalid(); len(invalid) > 0 {
+		t.Errorf("refused: %q", invalid)
+	}
+	stop := errors.New("enough")
+	if _, err := m.GenerateContent(t.Context(), messages, llms.WithStreamingFunc(func(context.Context, []byte) error { return stop })); !errors.Is(err, stop) {
+		t.Errorf("got %v, want the error of the streaming function", err)
+	}
+}
+
+func TestErrorsOfLangchaingo(t *testing.T) {
+	m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(529) }), "claude-opus-5", anthropicmodel.Options{Retries: -1})
+	if _, err := m.GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")}); !llms.IsRateLimitError(err) {
+		t.Errorf("got %v, want a limit of the rate", err)
+	}
+	for want, options := range map[string][]llms.CallOption{
+		"more than one candidate": {llms.WithN(2)}, "tool choice": {llms.WithToolChoice(7)}, "is not a function": {llms.WithTools([]llms.Tool{{}})},
+	} {
+		if _, err := m.GenerateContent(t.Context(), nil, options...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	for _, tt := range []struct{ name, key, want string }{{"", "k", "ANTHROPIC_MODEL"}, {"claude-opus-5", "", "ANTHROPIC_API_KEY"}, {"claude-opus-5", "k", ""}} {
+		t.Setenv("ANTHROPIC_MODEL", tt.name)
+		t.Setenv("ANTHROPIC_API_KEY", tt.key)
+		t.Setenv("ANTHROPIC_BASE_URL", "")
+		if _, err := anthropicmodel.FromEnv(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v", tt, err)
+		}
+	}
+}
