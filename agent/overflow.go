@@ -110,6 +110,6 @@ func (t *truncation) counted(history []run.Message, tools int, input int64) bool
 func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 	if used.Input > 0 && d.truncation.counted(d.state.History, len(c.Request.Tools), used.Input) {
 		d.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
-			"Give the model a larger window (%s), or tell the agent the window: compact.Options.Window, context in models.json", used.Input, largerWindow)})
+			"Give the model a larger window (%s), or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
 	}
 }

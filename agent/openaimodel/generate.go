@@ -19,7 +19,7 @@ import (
 func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: string(m.chat.Schemas(m.model)),
-		MaxTokens: m.options.MaxTokens, Formats: m.holdsFormat, Media: m.takes,
+		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.holdsFormat, Media: m.takes,
 	}
 }
 

@@ -48,6 +48,10 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
+	// Window is how many tokens the model takes, with its reply: agents keep their histories within it. Default 0:
+	// unknown, until the host refuses a request that is too long. See [Discover].
+	Window int64
+
 	// API forces an endpoint of the host: "chat", Chat Completions, or "responses". Default: by the host and
 	// the model; OpenAI's models since gpt-5.4 are asked at Responses, where they reason with tools.
 	API string
@@ -115,6 +119,9 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	}
 	if name == "" {
 		return nil, errors.New("new model: the name of the model is empty")
+	}
+	if o.Window < 0 {
+		return nil, fmt.Errorf("new model: Window is %d", o.Window)
 	}
 	switch o.Format {
 	case "", "auto", "always", "never":

@@ -50,7 +50,7 @@ func openStrange(t *testing.T, ofServer, ofModel string) (m *emulator, talked ch
 }
 
 func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Interrupts, endpoint, ofServer string) error {
-	model, err := talk.OpenModel(models.Model{BaseURL: endpoint, Name: "m"}, "", s)
+	model, err := talk.OpenModel(ctx, models.Model{BaseURL: endpoint, Name: "m"}, "", s)
 	if err != nil {
 		return err
 	}

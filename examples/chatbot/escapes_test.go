@@ -193,7 +193,7 @@ func FuzzEscapes(f *testing.F) {
 			"/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/prompt p a=1", "/servers", "/skills", "/model", "/show", "/reasoning", "/usage", "/conversations", "/permissions")
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
-		model, err := talk.OpenModel(models.Model{BaseURL: endpoint.URL, Name: "m"}, "", s)
+		model, err := talk.OpenModel(ctx, models.Model{BaseURL: endpoint.URL, Name: "m"}, "", s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,10 @@ import (
 func instructed(t *testing.T, args ...string) (system string, o outcome) {
 	t.Helper()
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // a question about the endpoint
+			http.NotFound(w, r)
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		var request struct {
 			Messages []struct{ Role, Content string }

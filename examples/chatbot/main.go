@@ -103,7 +103,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 			err = cmp.Or(err, talk.ErrReported)
 		}
 	}()
-	model, err := talk.OpenModel(o.model.Model, o.model.Hint, ui)
+	model, err := talk.OpenModel(ctx, o.model.Model, o.model.Hint, ui)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	if s.store, err = s.openStore(ctx, o); err != nil {
 		return nil, err
 	}
-	model, end, err := openModel(o.model, logger)
+	model, end, err := openModel(ctx, o.model, logger)
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,7 @@ func approveDemo(ctx context.Context, a *adapter.Approval) (adapter.Decision, er
 }
 
 // openModel opens the model, or the demo model. It is asked again after failures that pass.
-func openModel(f *models.Flags, logger *slog.Logger) (agent.Model, func(), error) {
+func openModel(ctx context.Context, f *models.Flags, logger *slog.Logger) (agent.Model, func(), error) {
 	model, end := f.Model, func() {}
 	switch {
 	case model.Name == "" && f.Hint != "":
@@ -173,6 +173,7 @@ func openModel(f *models.Flags, logger *slog.Logger) (agent.Model, func(), error
 		model = models.Model{Name: demomodel.Name, BaseURL: demo.BaseURL}
 		end = func() { _ = demo.Close() }
 	default:
+		model.Discover(ctx)
 		logger.Info("the model", "name", model.Name, "host", hostOf(model.BaseURL))
 	}
 	llm, err := model.Open(func(err error, wait time.Duration) {

@@ -72,7 +72,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	model, prices, err := a.model(o)
+	model, prices, err := a.model(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +181,9 @@ func (a *app) database(path string) (*sql.DB, error) {
 }
 
 // model is the model with its prices: the demo model if none is named.
-func (a *app) model(o *options) (models.Model, *agent.Prices, error) {
+func (a *app) model(ctx context.Context, o *options) (models.Model, *agent.Prices, error) {
 	if o.model.Model.Name != "" {
+		o.model.Model.Discover(ctx)
 		return o.model.Model, o.model.Prices, nil
 	}
 	if o.model.Hint != "" {

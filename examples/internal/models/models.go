@@ -4,6 +4,7 @@ package models
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,13 +71,22 @@ func (m *Model) Config() openai.ClientConfig {
 	return config
 }
 
+// Discover completes the kind of host and the window by what the endpoint tells.
+func (m *Model) Discover(ctx context.Context) {
+	if m.API == Messages || m.BaseURL == OpenAI || m.Host != "" && m.Window != 0 {
+		return
+	}
+	host, window := openaimodel.Discover(ctx, m.Config(), m.Name)
+	m.Host, m.Window = cmp.Or(m.Host, host), cmp.Or(m.Window, window)
+}
+
 // Open makes the model. Retrying is told of each wait before another attempt; it may be nil.
 func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	if m.API == Messages {
 		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{BaseURL: m.BaseURL, Effort: m.Effort, MaxTokens: m.MaxTokens, Retrying: retrying})
 	}
 	return openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
-		API: m.API, Host: m.Host, ReasoningEffort: m.Effort, MaxTokens: m.MaxTokens, Extra: m.Extra, Retrying: retrying,
+		API: m.API, Host: m.Host, ReasoningEffort: m.Effort, MaxTokens: m.MaxTokens, Extra: m.Extra, Window: m.Window, Retrying: retrying,
 	})
 }
 

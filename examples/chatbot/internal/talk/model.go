@@ -54,8 +54,9 @@ func (m *Model) url() string {
 
 // OpenModel takes the model of an endpoint, or starts the demo model if it has no name.
 // Hint is why the demo model is used in spite of some settings.
-func OpenModel(e models.Model, hint string, s screen.Screen) (*Model, error) {
+func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
+		e.Discover(ctx)
 		s.Note(screen.Faint, "model: %s at %s", e.Name, models.PublicURL(e.BaseURL))
 		return &Model{at: e, close: func() error { return nil }}, nil
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/media"
@@ -111,8 +110,7 @@ func (s *Session) build(ctx context.Context) error {
 		gauge.Window(model.Window)
 	}
 	s.agent, err = agent.New(llm, &agent.Options{
-		Compact: compact.Trim(&compact.Options{Window: model.Window}),
-		System:  system, Tools: s.sources(set), Prices: s.Prices,
+		System: system, Tools: s.sources(set), Prices: s.Prices,
 		Approve: s.Person.Approve, Answer: s.Person.Answer, Name: agentName, Store: s.Store, LeaseTTL: leaseTTL,
 	})
 	return err

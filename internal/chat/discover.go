@@ -1,0 +1,160 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+const (
+	discoverTime = 5 * time.Second // for all questions
+	maxDiscover  = 4 << 20         // bytes of an answer
+	maxWindow    = 100_000_000     // tokens that can be true
+)
+
+// Discover asks an endpoint what kind of host it is, and for the window of a model in tokens. What is not known is "" and
+// 0; a host that does not answer within 5 s tells nothing. Ollama tells what the model is loaded with, since it cuts off
+// what goes beyond that.
+func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
+	ctx, cancel := context.WithTimeout(ctx, discoverTime)
+	defer cancel()
+	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(cfg.BaseURL, "/"), config: &cfg}
+	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
+	entry := entryOf(list, model)
+	if owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); owner == "llamacpp" || strings.HasPrefix(header.Get("Server"), "llama.cpp") {
+		host = "llamacpp"
+	} else if owner == "vllm" {
+		host = "vllm"
+	}
+	window = windowIn(entry)
+	if detected, err := detect(&cfg); err == nil && detected == "ollama" {
+		return "ollama", d.ollama(model)
+	}
+	return host, window
+}
+
+// discovery asks one endpoint.
+type discovery struct {
+	ctx    context.Context
+	next   openai.HTTPDoer
+	base   string
+	config *openai.ClientConfig
+}
+
+// ask returns the JSON of an answer, nil for a failure.
+func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.Header) {
+	request, err := http.NewRequestWithContext(d.ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, http.Header{}
+	}
+	asking := &asking{next: d.next, request: request, header: http.Header{}}
+	config := *d.config
+	config.HTTPClient = asking
+	// go-openai alone knows the key. It is an error of this call that shows in what is missing.
+	_, _ = openai.NewClientWithConfig(config).ListModels(d.ctx)
+	return asking.body, asking.header
+}
+
+// asking sends a request instead of the one that it gets, with the headers of that.
+type asking struct {
+	next    openai.HTTPDoer
+	request *http.Request
+	body    []byte
+	header  http.Header
+}
+
+func (a *asking) Do(r *http.Request) (*http.Response, error) {
+	a.request.Header = r.Header.Clone()
+	if a.request.Method == http.MethodPost {
+		a.request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := a.next.Do(a.request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	a.header = response.Header
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxDiscover+1))
+	if err == nil && len(data) <= maxDiscover && response.StatusCode == http.StatusOK && json.Valid(data) {
+		a.body = data
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+// entryOf is the entry of a model in a list of models: the only one, if none has its name.
+func entryOf(list json.RawMessage, model string) (entry json.RawMessage) {
+	d := jsonrpc.NewDecoder(jsonrpc.Lookup(list, "data"), maxElements)
+	n := 0
+	if d.Kind() != '[' {
+		return nil
+	}
+	var first json.RawMessage
+	for range d.Elements {
+		raw := d.Raw()
+		if n++; n == 1 {
+			first = raw
+		}
+		if id, _ := jsonrpc.String(jsonrpc.Lookup(raw, "id")); id == model {
+			return raw
+		}
+	}
+	if n == 1 {
+		return first
+	}
+	return nil
+}
+
+// windowIn is the window in an entry, under the names of the hosts.
+func windowIn(entry json.RawMessage) int64 {
+	for _, path := range [][]string{
+		{"meta", "n_ctx"},                  // llama.cpp
+		{"max_model_len"},                  // vLLM
+		{"loaded_context_length"},          // LM Studio
+		{"context_window"},                 // Groq
+		{"max_context_length"},             // Mistral
+		{"context_length"},                 // OpenRouter, Together, Moonshot
+		{"top_provider", "context_length"}, // OpenRouter
+	} {
+		if n := countOf(jsonrpc.Lookup(entry, path...)); n > 0 && n <= maxWindow {
+			return n
+		}
+	}
+	return 0
+}
+
+var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
+
+// ollama is the window that Ollama has loaded a model with, or will by its parameters.
+func (d *discovery) ollama(model string) int64 {
+	root := strings.TrimSuffix(d.base, "/v1")
+	loaded, _ := d.ask(http.MethodGet, root+"/api/ps", nil)
+	all := jsonrpc.NewDecoder(jsonrpc.Lookup(loaded, "models"), maxElements)
+	if all.Kind() == '[' {
+		for range all.Elements {
+			raw := all.Raw()
+			name, _ := jsonrpc.String(jsonrpc.Lookup(raw, "name"))
+			if n := countOf(jsonrpc.Lookup(raw, "context_length")); (name == model || strings.TrimSuffix(name, ":latest") == model) && n > 0 && n <= maxWindow {
+				return n
+			}
+		}
+	}
+	body, _ := jsonrpc.Marshal(map[string]string{"model": model}) // a map of strings always marshals
+	shown, _ := d.ask(http.MethodPost, root+"/api/show", body)
+	parameters, _ := jsonrpc.String(jsonrpc.Lookup(shown, "parameters"))
+	if m := numCtx.FindStringSubmatch(parameters); m != nil {
+		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil && n <= maxWindow {
+			return n
+		}
+	}
+	return 0
+}
