@@ -37,7 +37,7 @@ type dialog struct {
 	ids        callIDs
 	estimate   estimate // of the history
 	truncation truncation
-	note       string           // of the model, that was shown
+	notes      map[string]bool  // of the model, that were shown
 	key        string           // see cacheKey
 	prompt     string           // with the instructions of servers
 	instructed *adapter.Catalog // to which prompt belongs
@@ -163,9 +163,9 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 		return r, errLong
 	}
 	d.checkCount(c, r.usage)
-	if text := response.Warning; text != "" && text != d.note {
-		d.note = text
-		d.show(&Warning{Text: text})
+	d.warnOnce(response.Warning)
+	if began := d.state.Endpoint; began != "" && r.asked != "" && r.asked != began {
+		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: what the model thought before stays behind", began, r.asked))
 	}
 	if err := d.meter(r, c, output); err != nil {
 		return r, err
@@ -179,6 +179,18 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 		return r, nil
 	}
 	return r, err
+}
+
+// warnOnce tells what the person should know of the model, if it is news.
+func (d *dialog) warnOnce(text string) {
+	if text == "" || d.notes[text] {
+		return
+	}
+	if d.notes == nil {
+		d.notes = map[string]bool{}
+	}
+	d.notes[text] = true
+	d.show(&Warning{Text: text})
 }
 
 // prepare makes a call of the model.
@@ -212,7 +224,7 @@ func (d *dialog) request() *model.Request {
 	return &model.Request{
 		System: d.system(), Messages: slices.Clip(d.state.History), Tools: d.offer.of(d.catalog), Format: a.format,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
-		Stream: !a.info.Whole && !settings.Whole, CacheKey: d.cacheKey(), Kept: &d.kept,
+		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.state.Endpoint, CacheKey: d.cacheKey(), Kept: &d.kept,
 	}
 }
 
@@ -257,7 +269,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	}
 	r.repair = !final && r.stop == nil && d.repairs(r)
 	change := &run.Replied{
-		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
+		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.limited(limitsSpending) {
 		change.Size = d.sizeOf(c)

@@ -24,6 +24,7 @@ type reply struct {
 	stop    *string // the answer of a hook in its place
 	finish  string  // the provider's word for why it ended
 	usage   run.Spent
+	asked   string          // the API of the host
 	output  json.RawMessage // the structured answer that the text is, nil if it is none
 	repair  bool            // it is asked for again in another form
 
@@ -42,6 +43,7 @@ func (d *dialog) reply(got *model.Reply) *reply {
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	m.Parts = d.ids.name(m.Parts, d.state.History)
 	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
+	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
 	r.usage.Cost = d.cost(m.Model, r.usage)
 	r.calls = callsOf(m.Parts)

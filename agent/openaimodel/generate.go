@@ -86,19 +86,28 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	if err != nil {
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
-	var reply *chat.Reply
-	if r.Stream {
-		reply, err = m.chat.Stream(ctx, q, chat.Deltas{
-			Text:      func(piece string) error { return show(model.Delta{Text: piece}) },
-			Reasoning: func(piece string) error { return show(model.Delta{Reasoning: piece}) },
-		})
-	} else {
-		reply, err = m.chat.Complete(ctx, q)
+	refused := refusedOf(r.Kept)
+	refused.leaveOut(q.Messages)
+	reply, err := m.send(ctx, q, r.Stream, show)
+	if refusesThoughts(err) && refused.add(q.Messages) {
+		if reply, err = m.send(ctx, q, r.Stream, show); err == nil {
+			reply.Note = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return m.reply(reply), nil
+}
+
+func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error) (*chat.Reply, error) {
+	if !stream {
+		return m.chat.Complete(ctx, q)
+	}
+	return m.chat.Stream(ctx, q, chat.Deltas{
+		Text:      func(piece string) error { return show(model.Delta{Text: piece}) },
+		Reasoning: func(piece string) error { return show(model.Delta{Reasoning: piece}) },
+	})
 }
 
 // chatRequest is a request for the host.

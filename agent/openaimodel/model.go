@@ -1,5 +1,5 @@
-// Package openaimodel is a model for agents, and for langchaingo, over the Chat Completions API of
-// OpenAI, or of a host that imitates it.
+// Package openaimodel is a model for agents, and for langchaingo, over the Responses and the Chat Completions
+// APIs of OpenAI, or of a host that imitates them.
 //
 //	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
 //	host.BaseURL = "http://localhost:11434/v1"                // another host than OpenAI

@@ -44,6 +44,8 @@ type Replied struct {
 	Usage   Spent   `json:"usage,omitempty"`
 	Repair  bool    `json:"repair,omitzero"` // what follows asks for a better output
 
+	Endpoint string `json:"endpoint,omitzero"` // the API of the host that was asked
+
 	Size      int64 `json:"size,omitzero"`      // of the call as bytes of text, if the run limits what it may take
 	Estimated bool  `json:"estimated,omitzero"` // the provider has not counted the tokens of Usage
 
@@ -69,6 +71,9 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 		s.Repairs++
 	}
 	s.Model, s.Finish = nil, c.Finish
+	if s.Endpoint == "" {
+		s.Endpoint = c.Endpoint
+	}
 	s.History = append(s.History, c.Message)
 	s.Last = LastCall{}
 	if u := c.Usage; u.Input > 0 || u.Output > 0 {

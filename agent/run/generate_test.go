@@ -96,7 +96,7 @@ func (g *generator) ofModel(s *run.State) run.Change {
 	case s.Model == nil || g.IntN(5) == 0:
 		return &run.Called{Reserved: g.amount(), Lost: s.Model != nil && g.IntN(2) == 0, Final: g.text()}
 	}
-	c := &run.Replied{Message: g.message(), Finish: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
+	c := &run.Replied{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
 	for range g.IntN(4) {
 		c.Calls = append(c.Calls, run.Call{
 			ID: g.id("call"), Key: g.text(), Name: g.text(), At: run.Proposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),

@@ -79,6 +79,10 @@ type State struct {
 	Finish string          `json:"finish,omitzero"` // the provider's word for why its last message ended
 	Error  string          `json:"error,omitzero"`  // of a failed run
 
+	// Endpoint is the API of the model's host that gave the first reply that names one. The run continues there:
+	// what the model thought is in the form of that API.
+	Endpoint string `json:"endpoint,omitzero"`
+
 	// Takeovers counts the processes in a row that have taken the run up and ended without progress: a
 	// reply, an outcome, an answer.
 	Takeovers int `json:"takeovers,omitzero"`

@@ -1,0 +1,217 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	oai "github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/openaitest"
+)
+
+// thinker is OpenAI's host: the model thinks, makes two calls at once, thinks and answers.
+func thinker(key string) *openaitest.Host {
+	return &openaitest.Host{Key: key, Reply: func(r *openaitest.Request) []openaitest.Block {
+		if bytes.Contains(r.Body, []byte(`"function_call_output"`)) {
+			return []openaitest.Block{{Type: "reasoning", Text: "Both are there."}, {Type: "text", Text: "done"}}
+		}
+		return []openaitest.Block{
+			{Type: "reasoning", Text: `Two "calls" <at once>, ü.`},
+			{Type: "call", ID: "call_1", Name: "look", Arguments: `{"n":1}`}, {Type: "call", ID: "call_2", Name: "look", Arguments: `{"n":2}`},
+		}
+	}}
+}
+
+// thinking is a model at a host.
+func thinking(t *testing.T, h *openaitest.Host, name string) agent.Model {
+	t.Helper()
+	server := memhttp.New(h)
+	t.Cleanup(server.Close)
+	cfg := oai.DefaultConfig(h.Key)
+	cfg.HTTPClient = server.Client()
+	m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// errDead is the error of a process that has died: its writes are refused.
+var errDead = fmt.Errorf("the process has died: %w", run.ErrConflict)
+
+// dying is a store whose process dies at a write, before or after it.
+type dying struct {
+	run.Store
+	at, writes int
+	keep       bool
+}
+
+func (d *dying) write(f func() error) error {
+	d.writes++
+	if d.at == 0 || d.writes < d.at {
+		return f()
+	}
+	if d.writes == d.at && d.keep {
+		_ = f() // nobody learns of it
+	}
+	return errDead
+}
+
+func (d *dying) Create(ctx context.Context, by run.Holder, h run.Head, all []run.Record) (lease run.Lease, err error) {
+	err = d.write(func() error { lease, err = d.Store.Create(ctx, by, h, all); return err })
+	return lease, err
+}
+
+func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
+	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
+}
+
+func (d *dying) Release(ctx context.Context, l run.Lease) error {
+	if d.at > 0 && d.writes >= d.at {
+		return errDead
+	}
+	return d.Store.Release(ctx, l)
+}
+
+// What a model thought goes back byte for byte, with the calls that it led to, from whatever process: the first one
+// dies before or after each of its writes.
+func TestReasoningAtEveryBoundary(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) run.Store{
+		"memory": func(testing.TB) run.Store { return run.NewMemory() },
+		"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.Never) },
+		"SQLite": inSQLite,
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, writes := thoughts(t, open(t), &dying{})
+			if !strings.Contains(want, `"encrypted_content"`) || writes < 4 {
+				t.Fatalf("got the request %s after %d writes", want, writes)
+			}
+			for at := 1; at <= writes; at++ {
+				for _, keep := range []bool{false, true} {
+					got, _ := thoughts(t, open(t), &dying{at: at, keep: keep})
+					diff(t, fmt.Sprintf("the last request, died at write %d, kept %v", at, keep), got, want)
+				}
+			}
+		})
+	}
+}
+
+// thoughts is the input of the last request of a run whose first process dies, and the writes of that process.
+func thoughts(t *testing.T, store run.Store, first *dying) (input string, writes int) {
+	t.Helper()
+	host := thinker("k")
+	first.Store = store
+	process := func(store run.Store) *agent.Agent {
+		look := adapter.Func("look", "Looks.", func(_ context.Context, in struct {
+			N int `json:"n"`
+		}) (string, error) {
+			return fmt.Sprint("seen ", in.N), nil
+		}, &adapter.FuncOptions{ReadOnly: true})
+		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Store: store, Tools: []adapter.Source{look}})
+	}
+	got, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID))
+	if dead := first.at > 0; dead != errors.Is(err, errDead) {
+		t.Fatalf("the first process: got %v", err)
+	}
+	if err != nil {
+		log, err := store.Load(t.Context(), theRun)
+		switch next := process(store); {
+		case errors.Is(err, run.ErrNotFound):
+			got, err = next.Run(t.Context(), human("go"), agent.In(theRun.ID))
+		case err == nil:
+			if err = store.Release(t.Context(), run.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
+				got, err = next.ResumeRun(t.Context(), theRun)
+			}
+		}
+		if err != nil {
+			t.Fatalf("the next process after write %d, kept %v: %v", first.at, first.keep, err)
+		}
+	}
+	if invalid := host.Invalid(); len(invalid) > 0 || got.State.Endpoint != "responses" && got.Status == run.Finished {
+		t.Errorf("got a run at %q; the host refused %q", got.State.Endpoint, invalid)
+	}
+	all := host.Requests()
+	data, err := json.Marshal(all[len(all)-1].Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), first.writes
+}
+
+// A host that refuses the thoughts of another key is asked again without them, once in a process; the person is told.
+func TestThoughtsOfAnotherKey(t *testing.T) {
+	store := run.NewMemory()
+	process := func(h *openaitest.Host) *agent.Agent {
+		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
+		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Store: store, Tools: []adapter.Source{look}})
+	}
+	if _, err := process(thinker("old")).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
+		t.Fatal(err)
+	}
+	host := thinker("new")
+	next := process(host)
+	for range 2 {
+		got, err := next.Run(t.Context(), human("and?"), agent.In(theRun.ID))
+		if err != nil || got.Answer != "done" {
+			t.Fatalf("got %v, %v", got, err)
+		}
+		if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "earlier thoughts") {
+			t.Errorf("got the warnings %q", told)
+		}
+	}
+}
+
+// A run continues at the API that it began at, and the person is told if its model cannot.
+func TestRunStaysAtItsEndpoint(t *testing.T) {
+	host := &openaitest.Host{Key: "k", Reply: func(*openaitest.Request) []openaitest.Block {
+		return []openaitest.Block{{Type: "text", Text: "done"}}
+	}}
+	forced := func(name, api string) agent.Model {
+		server := memhttp.New(host)
+		t.Cleanup(server.Close)
+		cfg := oai.DefaultConfig("k")
+		cfg.HTTPClient = server.Client()
+		m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai", API: api})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for _, tt := range []struct {
+		first, next agent.Model
+		want        string
+		told        int
+	}{
+		{forced("gpt-4.1", ""), forced("gpt-6-sol", ""), "/v1/chat/completions", 0},
+		{forced("gpt-6-sol", ""), forced("gpt-4.1", ""), "/v1/responses", 0},
+		{forced("gpt-6-sol", ""), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
+	} {
+		store := run.NewMemory()
+		if _, err := newAgent(t, tt.first, &agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := newAgent(t, tt.next, &agent.Options{Store: store}).Run(t.Context(), human("and?"), agent.In(theRun.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := host.Requests()
+		if path := all[len(all)-1].Path; tt.want != "" && path != tt.want {
+			t.Errorf("got a request to %s, want %s", path, tt.want)
+		}
+		if told := warningsOf(got); len(told) != tt.told || tt.told > 0 && !strings.Contains(told[0], `continues at "messages"`) {
+			t.Errorf("got the warnings %q, want %d", told, tt.told)
+		}
+	}
+}
