@@ -249,10 +249,14 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	return nil
 }
 
-// price is what the model costs, zero if that is unknown.
-func (a account) price() price.Price {
-	p, _ := a.agent.opts.Prices.Of(a.agent.modelName())
-	return p
+// price is what the model costs, zero if that is unknown; of several models, what the dearest one costs.
+func (a account) price() (dearest price.Price) {
+	for _, name := range a.agent.names {
+		if p, _ := a.agent.opts.Prices.Of(name); dearest.Currency == "" || p.Most(1000, 1000).Micro > dearest.Most(1000, 1000).Micro {
+			dearest = p
+		}
+	}
+	return dearest
 }
 
 // The size of what a model reads, for a bound of its tokens: texts have three or four bytes

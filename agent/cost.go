@@ -19,13 +19,22 @@ func (a account) priced() error {
 
 // priced refuses limits of the cost that cannot hold, and says which option to set.
 func (r *recipe) priced(limits map[string]int64) error {
-	err := r.opts.Prices.Limited(r.modelName(), limits)
+	for _, name := range r.names {
+		if err := r.pricedAs(name, limits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *recipe) pricedAs(name string, limits map[string]int64) error {
+	err := r.opts.Prices.Limited(name, limits)
 	switch {
 	case err == nil:
 		return nil
-	case r.modelName() == "" && r.opts.Prices == nil:
+	case name == "" && r.opts.Prices == nil:
 		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Prices, which is nil", err)
-	case r.modelName() == "":
+	case name == "":
 		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info)", err)
 	case r.opts.Prices == nil:
 		return fmt.Errorf("Limits.Cost: %w: Options.Prices is nil", err)

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"strings"
@@ -118,6 +119,22 @@ func ExampleWithLimits() {
 	// Output:
 	// max_turns
 	// Bill 17 is paid, and I did not get to bill 18.
+}
+
+func ExampleFallback() {
+	ctx := context.Background()
+	large := play(func(context.Context, prompt) (*model.Reply, error) {
+		return nil, &model.Error{Kind: model.ErrorRateLimit, Repeated: true, Err: errors.New("too many requests")}
+	}).called("large")
+	small := play(says("42.")).called("small")
+
+	a := must(agent.New(agent.Fallback(large, small), nil))
+	result := must(a.Run(ctx, agent.Text("What is 6 by 7?")))
+	fmt.Println(result.Messages[1].Model, "says:", result.Answer)
+	fmt.Println(result.Warnings[0].Text)
+	// Output:
+	// small says: 42.
+	// the model large failed and small is asked: too many requests
 }
 
 func ExamplePrices() {

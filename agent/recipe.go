@@ -15,7 +15,8 @@ import (
 type recipe struct {
 	model   model.Model
 	info    model.Info
-	name    string // as the options have it, "" without one
+	names   []string // of the models that may answer
+	name    string   // as the options have it, "" without one
 	tools   adapter.Source
 	subs    []*SubAgent
 	output  *adapter.Tool // for a structured answer, see As

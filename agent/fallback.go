@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+)
+
+// Fallback is a model that asks the next one of models if one is overloaded, cannot be reached, refuses its key or
+// does not exist, and nothing of its reply was shown. It panics without models.
+//
+// A run of this process stays with the model that has answered, until that fails; the name of it is in each message
+// ([run.Message].Model), and a [Warning] tells of each change. Tools and formats are written for the first model, and
+// what one of the models does not take none gets. What a model thought goes to models of the same host only. With
+// Limits.Cost each model needs a price, and a call reserves what the dearest one may take.
+func Fallback(models ...Model) Model {
+	if len(models) == 0 {
+		panic("agent: Fallback without models")
+	}
+	return &fallback{slices.Clone(models)}
+}
+
+type fallback struct{ models []Model }
+
+// Info is that of the first model, as far as the others are the same.
+func (f *fallback) Info() model.Info {
+	var all []model.Info
+	for _, m := range f.models {
+		all = append(all, m.Info())
+	}
+	info := all[0]
+	info.Formats = func(tools bool) bool {
+		return !slices.ContainsFunc(all, func(i model.Info) bool { return i.Formats == nil || !i.Formats(tools) })
+	}
+	info.Media = func(mimeType string) bool {
+		return !slices.ContainsFunc(all, func(i model.Info) bool { return !i.Takes(mimeType) })
+	}
+	for _, other := range all[1:] {
+		if other.Window > 0 && (info.Window == 0 || other.Window < info.Window) {
+			info.Window = other.Window
+		}
+		info.MaxTokens = max(info.MaxTokens, other.MaxTokens)
+		info.NoTools = cmp.Or(info.NoTools, other.NoTools)
+	}
+	return info
+}
+
+// fallen is what a conversation knows of the models.
+type fallen struct {
+	at   int // of the one that has answered
+	kept []model.Kept
+}
+
+// Generate implements [Model].
+func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		known := f.knows(r.Kept)
+		warning := ""
+		for n := range f.models {
+			i := (known.at + n) % len(f.models)
+			asked, next := *r, n+1 < len(f.models)
+			asked.Kept = &known.kept[i]
+			failed := f.ask(ctx, i, &asked, yield, next, func(reply *model.Reply) {
+				known.at = i
+				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
+				reply.Warning = cmp.Or(warning, reply.Warning)
+			})
+			if failed == nil {
+				return
+			}
+			warning = fmt.Sprintf("the model %s failed and %s is asked: %v", f.name(i), f.name((i+1)%len(f.models)), failed)
+		}
+	}
+}
+
+// ask asks one of the models. It returns the error for which the next one is to be asked.
+func (f *fallback) ask(ctx context.Context, i int, r *model.Request, yield func(model.Delta, error) bool, next bool, replied func(*model.Reply)) error {
+	shown := false
+	for d, err := range f.models[i].Generate(ctx, r) {
+		if err != nil && next && !shown && ctx.Err() == nil && replaceable(err) {
+			return err
+		}
+		if d.Reply != nil {
+			replied(d.Reply)
+		}
+		shown = shown || d.Text != "" || d.Reasoning != ""
+		if !yield(d, err) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// replaceable reports whether another model may do what one has not even begun.
+func replaceable(err error) bool {
+	failed, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		return false
+	}
+	switch failed.Kind {
+	case model.ErrorRateLimit, model.ErrorUnavailable, model.ErrorAuth, model.ErrorNotFound:
+		return true
+	}
+	return false
+}
+
+func (f *fallback) knows(kept *model.Kept) *fallen {
+	if kept == nil {
+		kept = new(model.Kept)
+	}
+	known, ok := kept.Value.(*fallen)
+	if !ok {
+		known = &fallen{kept: make([]model.Kept, len(f.models))}
+		kept.Value = known
+	}
+	return known
+}
+
+// name is the name of a model for people.
+func (f *fallback) name(i int) string {
+	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
+}
+
+// namesOf are the names of the models that may answer.
+func namesOf(m Model) []string {
+	f, ok := m.(*fallback)
+	if !ok {
+		return []string{m.Info().Name}
+	}
+	var names []string
+	for _, m := range f.models {
+		names = append(names, namesOf(m)...)
+	}
+	return names
+}
