@@ -161,7 +161,7 @@ func (m *Model) appendMessages(out []chat.Message, group []run.Message, response
 		parts, err := contentOf(first.Parts, responses)
 		return append(out, chat.Message{Role: role, Parts: parts}), err
 	case run.Assistant:
-		return m.appendAssistant(out, first)
+		return m.appendAssistant(out, first, responses)
 	case run.Tool:
 		return m.appendResults(out, group, responses), nil
 	default:
@@ -208,7 +208,7 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 
 // appendAssistant adds a message of the model, with what this host wants back. One that has nothing else is
 // left out.
-func (m *Model) appendAssistant(out []chat.Message, in *run.Message) ([]chat.Message, error) {
+func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
 	msg := chat.Message{Role: chat.Assistant}
 	for i := range in.Parts {
 		p := &in.Parts[i]
@@ -216,9 +216,11 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message) ([]chat.Mes
 		switch p.Type {
 		case run.TextPart, run.SummaryPart:
 			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
-			msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
+			if responses {
+				msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
+			}
 		case run.ReasoningPart:
-			if data.Item != nil {
+			if responses && data.Item != nil {
 				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
 			}
 			if mine && msg.Reasoning == "" {
@@ -231,7 +233,9 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message) ([]chat.Mes
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
 				ID: p.ID, Name: cmp.Or(p.Name, "unknown"), Arguments: p.Arguments, Extra: data.Extra,
 			})
-			msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
+			if responses {
+				msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
+			}
 		case run.ImagePart, run.AudioPart, run.FilePart:
 			part, err := mediaPart(p, false)
 			if err != nil {
@@ -398,8 +402,12 @@ func (m *Model) keep(p *run.Part, d hostData) {
 }
 
 // ofHost is what the host wants back with a part, false if the part is of another one.
-func (m *Model) ofHost(p *run.Part) (d hostData, mine bool) {
-	if len(p.Provider[hostKey]) == 0 || json.Unmarshal(p.Provider[hostKey], &d) != nil || d.Host != m.chat.Host() {
+func (m *Model) ofHost(p *run.Part) (hostData, bool) {
+	if len(p.Provider[hostKey]) == 0 {
+		return hostData{}, false
+	}
+	var d hostData
+	if json.Unmarshal(p.Provider[hostKey], &d) != nil || d.Host != m.chat.Host() {
 		return hostData{}, false
 	}
 	return d, true
