@@ -1,0 +1,95 @@
+package temporal_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+)
+
+// thinker is a model that thinks, makes two calls, and notes what it gets back of its thoughts.
+type thinker struct{ got []string }
+
+func (*thinker) Info() model.Info { return model.Info{Whole: true} }
+
+func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		reply := run.Message{Role: run.Assistant, Parts: []run.Part{
+			{Type: run.ReasoningPart, Text: "Two <calls>.", Provider: map[string]json.RawMessage{"host": json.RawMessage(`{"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`)}},
+			{Type: run.CallPart, ID: "1", Name: "look", Arguments: `{}`}, {Type: run.CallPart, ID: "2", Name: "look", Arguments: `{}`},
+		}}
+		if len(r.Messages) > 1 {
+			thought := r.Messages[1].Parts[0]
+			m.got = append(m.got, thought.Text+" "+string(thought.Provider["host"]))
+			reply = run.Text(run.Assistant, "done")
+		}
+		yield(model.Delta{Reply: &model.Reply{Message: reply, Endpoint: "responses"}}, nil)
+	}
+}
+
+// dying is a store one of whose processes dies at a write, before or after it.
+type dying struct {
+	run.Store
+	at, writes int
+	keep       bool
+	dead       uint64 // epoch of the process
+}
+
+func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
+	if d.dead != 0 && l.Epoch == d.dead {
+		return fmt.Errorf("the process has died: %w", run.ErrHeld)
+	}
+	if d.writes++; d.writes != d.at {
+		return d.Store.Append(ctx, l, h, all, given...)
+	}
+	var err error
+	if d.keep {
+		err = d.Store.Append(ctx, l, h, all, given...)
+	}
+	d.dead = l.Epoch
+	return errors.Join(fmt.Errorf("the process has died: %w", run.ErrHeld), err)
+}
+
+// What a model thought comes back to it as it was, with the calls that it led to, if a worker dies before or after
+// any write.
+func TestReasoning(t *testing.T) {
+	play := func(d *dying) (*thinker, *run.State) {
+		w, m := newWorld(), new(thinker)
+		d.Store, w.store = w.store, d
+		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
+		a, err := agent.New(m, &agent.Options{Name: "helper", Store: d, Tools: []adapter.Source{look}, LeaseTTL: 50 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := begin(t, a, nil)
+		env.ExecuteWorkflow("mcpchain.Run", theJob())
+		var got temporal.Outcome
+		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished {
+			t.Fatalf("died at write %d, kept %v: got %+v, %v", d.at, d.keep, got, err)
+		}
+		return m, w.state(t)
+	}
+	undisturbed := new(dying)
+	play(undisturbed)
+	if undisturbed.writes < 4 {
+		t.Fatalf("got %d writes", undisturbed.writes)
+	}
+	const want = `Two <calls>. {"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`
+	for at := 1; at <= undisturbed.writes; at++ {
+		for _, keep := range []bool{false, true} {
+			m, s := play(&dying{at: at, keep: keep})
+			if last := len(m.got) - 1; last < 0 || m.got[last] != want || s.Endpoint != "responses" || s.Answer != "done" {
+				t.Errorf("died at write %d, kept %v: the model got %q, and the run is at %q with %q", at, keep, m.got, s.Endpoint, s.Answer)
+			}
+		}
+	}
+}
