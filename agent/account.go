@@ -259,8 +259,8 @@ func (a account) price() (dearest price.Price) {
 	return dearest
 }
 
-// The size of what a model reads, for a bound of its tokens: texts have three or four bytes
-// for a token, digits and dense scripts two.
+// The size of what a model reads since its host has counted last, for a bound of its tokens: texts have three or
+// four bytes for a token, digits and dense scripts two.
 const (
 	tokenBytes   = 2
 	messageBytes = 16
@@ -268,13 +268,14 @@ const (
 )
 
 // inputOf bounds the tokens of a call: by what the provider has counted in the last one, and
-// what was added since.
+// what was added since. Before it has counted, an estimate with its error counts.
 func (d *dialog) inputOf(c *ModelCall) int64 {
 	size := d.sizeOf(c)
 	if last := d.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/tokenBytes
 	}
-	return size / tokenBytes
+	estimate := tokensOf(c.Request, &d.agent.info)
+	return estimate + estimate*15/100
 }
 
 // sizeOf is the size of a call in bytes of text, with what goes back to the host of the model.

@@ -133,15 +133,15 @@ func TestLimitText(t *testing.T) {
 		name, got, want string
 	}{
 		{"tokens", second(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
-			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 61 tokens of input takes 125 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 		{"cost", second(newAgent(t, play(costly).called("m-1"), &agent.Options{
 			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Prices: prices,
 		}).Run(ctx, human("go"))).Error(),
-			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 61 tokens of input takes 0.000189 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
+			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
 		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),
-			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 1260 tokens of input takes 1324 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
-		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1800}}, nil),
-			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 1800, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 1260 tokens of input takes 1324 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
+			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 500, 0 is used or reserved, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits of the sub-agent "digger"`},
+		{"that of the agent above", ofHelper(&agent.Options{Limits: run.Limits{Tokens: 1250}}, nil),
+			`the agent helper failed: the run has not enough left for an answer: Limits.Tokens is 1250, 150 is used or reserved, some is kept for the answer of the agent above, and a call with about 793 tokens of input takes 857 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, tt.got, tt.want)
