@@ -139,6 +139,11 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generated(ctx, c, stream, output)
 	})
 	if err != nil {
+		if r != nil && !d.limited(limitsSpending) { // with limits, what was reserved counts
+			if failure := d.record(nil, &run.Charged{Spent: r.usage}); failure != nil {
+				return nil, stop, failure
+			}
+		}
 		return nil, stop, d.overflowed(c, stream, err)
 	}
 	if final {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -288,7 +289,13 @@ func (w *work) startDeciding() error {
 	if w.settled = len(calls) == 0; w.settled {
 		return nil
 	}
-	if w.active == 0 && !w.asks(calls) { // nothing else changes the calls
+	asks := w.asks(calls)
+	if asks || slices.ContainsFunc(w.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
+		if err := w.commit(); err != nil { // what decides may take long, and the reply was paid for
+			return err
+		}
+	}
+	if w.active == 0 && !asks { // nothing else changes the calls
 		w.settled = true
 		return guarded("tool call", func() error { return w.decide(calls) })
 	}
