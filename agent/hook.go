@@ -70,6 +70,9 @@ func (d *dialog) beforeModel(c *ModelCall) error {
 		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(d.ctx, d.state, c) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
+		if c.Request == nil {
+			return fmt.Errorf("hook %d, before the model: it left no request", i)
+		}
 	}
 	return nil
 }

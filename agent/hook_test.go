@@ -85,6 +85,15 @@ func TestHookStopsTheRun(t *testing.T) {
 	}
 }
 
+// A hook that takes the request away fails the run.
+func TestHookLeavesNoRequest(t *testing.T) {
+	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *run.State, c *agent.ModelCall) error { c.Request = nil; return nil }}
+	_, err := newAgent(t, play(says("x")), &agent.Options{Hooks: []agent.Hook{hook}}).Run(t.Context(), human("go"))
+	if err == nil || !strings.Contains(err.Error(), "hook 0, before the model: it left no request") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A model call that fails for a passing reason is made again, unless something of its
 // reply was shown.
 func TestModelRetries(t *testing.T) {
