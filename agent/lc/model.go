@@ -67,7 +67,7 @@ type ModelOptions struct {
 //
 // langchaingo's types have no place for much of what a provider gives: reasoning is kept with a run and not
 // sent back, and what was cached is known from some providers only. Packages openaimodel and anthropicmodel
-// do not have these limits.
+// do not have these limits. The effort of a request is not sent.
 func Model(m llms.Model, o *ModelOptions) agent.Model {
 	if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
