@@ -128,17 +128,9 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) 
 }
 
 // lost reports whether only the toolset can connect to the server again: it was not
-// reached, or its connection has ended and its client does not restart it.
+// reached, or its connection has ended and its client does not, or no longer, restart it.
 func (s *server) lost() bool {
-	switch opts := s.given(); {
-	case s.recipe.Transport == nil:
-		return false
-	case s.client == nil:
-		return true
-	case opts != nil && opts.Restart != nil:
-		return false
-	}
-	return s.client.Err() != nil
+	return s.recipe.Transport != nil && (s.client == nil || s.client.Err() != nil)
 }
 
 // listing is what came of asking a server for its tools.

@@ -42,6 +42,7 @@ func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err
 	t.mu.Unlock()
 	for _, s := range t.servers {
 		close(s.watch.offered)
+		t.tend(s)
 	}
 	return t, nil
 }
@@ -136,6 +137,7 @@ func (t *Toolset) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	close(s.watch.offered)
+	t.tend(s)
 	t.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 	return nil
 }

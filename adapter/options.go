@@ -21,6 +21,11 @@ type Options struct {
 	// Default 30 s.
 	ConnectTimeout time.Duration
 
+	// RetryWait is the longest wait between two attempts to reach a server that could not be reached, or whose
+	// connection has ended by itself and is not restarted by its client; the first one is 0.5 s. A connection of
+	// [mcpclient.IO] or Pipe cannot be made again. Default 1 min; negative: Refresh alone connects again.
+	RetryWait time.Duration
+
 	// IdleTimeout bounds the silence of one call of a tool; progress ends the silence.
 	// CallTimeout bounds the whole call, with its task and the questions of the server.
 	// They replace the limits of the connection, see [mcpclient.Options]; negative: none.
@@ -193,6 +198,9 @@ func (o *Options) withDefaults() *Options {
 	}
 	if out.RefreshInterval <= 0 {
 		out.RefreshInterval = time.Second
+	}
+	if out.RetryWait == 0 {
+		out.RetryWait = time.Minute
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)

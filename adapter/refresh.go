@@ -29,11 +29,18 @@ const (
 	// its tools ask in the way of that: Err has the refusal of such a question. [Server.Revision]
 	// keeps that from happening.
 	RevisionChanged
+
+	// ServerLost says that the connection to a server has ended by itself: Err says how. The toolset connects again, see
+	// [Options.RetryWait]; its tools stay, and their calls fail meanwhile.
+	ServerLost
+
+	// ServerReturned says that a server that was lost is connected again. The fields have what of its tools has changed.
+	ServerReturned
 )
 
 // String is what the constant says in words.
 func (k EventKind) String() string {
-	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed")
+	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed", "server lost", "server returned")
 }
 
 // Event says what changed in a toolset. Tools go by the names that their server
@@ -70,9 +77,8 @@ func toolNames(tools []*Tool) []string {
 }
 
 // Refresh lists the tools of the servers with these names again, of all servers
-// if none is named. It connects again to servers that could not be reached or
-// whose connection has ended, except those with [mcpclient.Options].Restart: their
-// client connects again by itself until it gives up, and is left alone then. A
+// if none is named. It connects again at once to servers that could not be reached or
+// whose connection has ended, as the toolset does by itself, see [Options.RetryWait]. A
 // server that fails keeps its tools; the error joins what went wrong.
 //
 // A server that declares that it announces changes is asked for its tools if it
@@ -208,7 +214,7 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 	}
 	before := *old
 	e := before.replaceLocked(listing{s.tools, s.skipped, s.unmatched}, nil)
-	if old.err != nil {
+	if e.Kind = ServerReturned; old.err != nil {
 		e.Kind = ServerAdded
 	}
 	t.servers = slices.Clone(t.servers)
@@ -217,6 +223,8 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 	t.mu.Unlock()
 	t.retire(old)
 	close(s.watch.offered)
+	t.opts.Logger.Info("a server is there again", "server", s.label)
+	t.tend(s)
 	return &e, nil
 }
 

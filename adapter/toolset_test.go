@@ -229,7 +229,7 @@ func TestRefreshConnectsAgain(t *testing.T) {
 		return dial(ctx)
 	})
 	var kinds []EventKind
-	ts := open(t, &Options{Start: StartAvailable, OnChange: func(e Event) { kinds = append(kinds, e.Kind) }}, Server{Name: "p", Transport: again})
+	ts := open(t, &Options{Start: StartAvailable, RetryWait: -1, OnChange: func(e Event) { kinds = append(kinds, e.Kind) }}, Server{Name: "p", Transport: again})
 	if ts.Servers()[0].Err == nil {
 		t.Fatal("got a server that cannot be reached")
 	}
@@ -250,7 +250,7 @@ func TestRefreshConnectsAgain(t *testing.T) {
 	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "a", "")); r.Text != "second" {
 		t.Errorf("got %q, want the new connection", r.Text)
 	}
-	if !slices.Equal(kinds, []EventKind{ServerAdded, ToolsChanged}) {
+	if !slices.Equal(kinds, []EventKind{ServerAdded, ServerReturned}) {
 		t.Errorf("got the events %v, want one for each connection", kinds)
 	}
 }

@@ -177,7 +177,7 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		l := newListener(t, "a")
-		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		ts := open(t, &Options{OnChange: e.hear, RetryWait: -1}, Server{Name: "p", Transport: l.way})
 		_ = l.conn.Close()
 		got := e.take()
 		if len(got) != 1 || got[0].Kind != WatchEnded || got[0].Err == nil {

@@ -1,0 +1,56 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// tend has a server of the toolset reached again when it is not there: now, if it could not be opened, and after its
+// connection has ended by itself. Its successor is tended, too.
+func (t *Toolset) tend(s *server) {
+	if t.opts.RetryWait < 0 || s.recipe.Transport == nil {
+		return
+	}
+	t.start(func() {
+		if !s.lasts() {
+			return
+		}
+		waits := backoff.Policy{Max: t.opts.RetryWait}
+		for n := 0; ; n++ {
+			if backoff.Sleep(t.life, waits.Delay(n)) != nil {
+				return
+			}
+			err := t.refresh(t.life, s)
+			if err == nil || t.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
+				return // it has a successor, or has left the toolset, or cannot have one
+			}
+			t.opts.Logger.Debug("a server is not there yet", "server", s.label, "attempt", n+1, "error", err)
+		}
+	})
+}
+
+// lasts waits for the end of the server's connection, and tells the host. It reports whether the connection ended by itself; a
+// server that could not be opened has none.
+func (s *server) lasts() bool {
+	if s.client == nil {
+		return true
+	}
+	ended := make(chan struct{})
+	if s.client.AfterEnd(func(error) { close(ended) }) {
+		select {
+		case <-ended:
+		case <-s.life.Done():
+		}
+	}
+	err := s.client.Err()
+	if s.life.Err() != nil || err == mcpclient.ErrClosed { // it was closed; the end of a connection has ErrClosed within
+		return false
+	}
+	s.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)
+	s.watch.tell(Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)})
+	return true
+}

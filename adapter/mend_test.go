@@ -1,0 +1,94 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// TestServersComeBack has servers that are not there at the start, or end, reached again by the toolset, with waits that grow.
+func TestServersComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		var dials atomic.Int32
+		var log bytes.Buffer
+		a, b := newListener(t, "a"), newListener(t, "b")
+		way := redial(&dials, a, b)
+		ts := open(t, &Options{Start: StartAvailable, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: way})
+		_ = a.conn.Close()
+		synctest.Wait()
+		call := call("1", "a", "")
+		if r := ts.Catalog(Plain).Call(t.Context(), call); !strings.Contains(r.Text, "Nothing was done") {
+			t.Errorf("got %q of a server that is lost", r.Text)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"b"}, toolNamesOf(ts)); diff != "" || ts.Servers()[0].Ended != nil {
+			t.Errorf("the server has not come back (-want +got):\n%s", diff)
+		}
+		_ = b.conn.Close()
+		time.Sleep(10 * time.Minute) // 1, 2, 4, … 60 s, less up to a half
+		if n := dials.Load(); n < 14 || n > 32 {
+			t.Errorf("got %d connections in 10 minutes, want waits of up to a minute", n)
+		}
+		var kinds []EventKind
+		for _, event := range e.take() {
+			if event.Kind != WatchEnded {
+				kinds = append(kinds, event.Kind)
+			}
+		}
+		if diff := cmp.Diff([]EventKind{ServerLost, ServerReturned, ServerLost}, kinds); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if text := log.String(); strings.Count(text, "a server is lost") != 2 || strings.Count(text, "a server is there again") != 1 {
+			t.Errorf("got the log:\n%s", text)
+		}
+		_ = ts.Close()
+	})
+}
+
+// TestServerThatComesLate joins when it can be reached.
+func TestServerThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		dials, late := 0, newListener(t, "a")
+		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+			if dials++; dials < 4 {
+				return nil, errNoDial
+			}
+			return late.way.Dial(ctx)
+		})
+		ts := open(t, &Options{Start: StartAvailable, OnChange: e.hear}, Server{Name: "p", Transport: way})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := e.take(); len(got) != 1 || got[0].Kind != ServerAdded || len(toolNamesOf(ts)) != 1 {
+			t.Errorf("got the events %v and the tools %v after %d dials: %v", got, toolNamesOf(ts), dials, ts.Servers()[0].Err)
+		}
+		_ = ts.Close()
+	})
+}
+
+// TestPipesAreNotDialedAgain leaves a connection alone that cannot be made again, and a server that was removed.
+func TestPipesAreNotDialedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newListener(t, "a")
+		ts := open(t, nil, Server{Name: "p", Transport: l.way})
+		_ = l.conn.Close()
+		time.Sleep(time.Hour)
+		if err := ts.Servers()[0].Ended; err == nil {
+			t.Error("got a connection, want its end")
+		}
+		if err := ts.Remove("p"); err != nil {
+			t.Error(err)
+		}
+		_ = ts.Close()
+	})
+}
