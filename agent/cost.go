@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
@@ -50,7 +51,13 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	prices := a.agent.opts.Prices
 	amount, ok := prices.Cost(model, tokens)
 	if !ok { // providers answer with the dated name of a model
-		amount, ok = prices.Cost(a.agent.modelName(), tokens)
+		asked := a.agent.modelName()
+		for _, name := range a.agent.names {
+			if name != "" && strings.HasPrefix(model, name) {
+				asked = name
+			}
+		}
+		amount, ok = prices.Cost(asked, tokens)
 	}
 	if !ok {
 		return nil

@@ -93,3 +93,22 @@ func TestFallbackInfo(t *testing.T) {
 		t.Errorf("got %v, want the model without a price", err)
 	}
 }
+
+// A reply costs what its own model costs, also if the host gives it a dated name.
+func TestFallbackCost(t *testing.T) {
+	table := &agent.Prices{Date: "2026-11-22", Models: []agent.Price{
+		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
+	}}
+	down := play(func(context.Context, prompt) (*model.Reply, error) {
+		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
+	}).called("large")
+	dated := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		reply, err := counted(says("hello"))(ctx, p)
+		reply.Message.Model = "small-2026-10-01"
+		return reply, err
+	}).called("small")
+	got := mustRun(t, newAgent(t, agent.Fallback(down, dated), &agent.Options{Prices: table, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
+	if got.Spent.Cost["USD"] != 200 {
+		t.Errorf("got the cost %v, want that of the second model", got.Spent.Cost)
+	}
+}
