@@ -103,6 +103,9 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	})
 	if err != nil {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
+		if next.Status.Ended() && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrCancelled) {
+			next = Next{} // the store does not have the end
+		}
 	}
 	return next, err
 }

@@ -184,3 +184,17 @@ func TestCancelRun(t *testing.T) {
 		t.Errorf("got %s, %v, want that it is over already", status, err)
 	}
 }
+
+// A run whose failure could not be kept has not failed: another process continues it.
+func TestAdvanceWithoutStore(t *testing.T) {
+	store := &dying{Store: run.NewMemory()}
+	a := newAgent(t, play(says("done")), &agent.Options{Store: store})
+	key, err := a.Begin(t.Context(), human("go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.at = store.writes + 1
+	if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, errDead) || next.Status.Ended() {
+		t.Errorf("got %+v, %v, want a run that has not ended", next, err)
+	}
+}

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -36,27 +40,43 @@ func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.
 	}
 }
 
-// dying is a store one of whose processes dies at a write, before or after it.
+// dying is a store one of whose processes dies at a write, before or after it. The next attempt of an activity is
+// another process.
 type dying struct {
 	run.Store
 	at, writes int
 	keep       bool
-	dead       uint64 // epoch of the process
+	dead       atomic.Bool
 }
 
+var errDead = fmt.Errorf("the process has died: %w", run.ErrHeld)
+
 func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
-	if d.dead != 0 && l.Epoch == d.dead {
-		return fmt.Errorf("the process has died: %w", run.ErrHeld)
+	if d.dead.Load() {
+		return errDead
 	}
 	if d.writes++; d.writes != d.at {
 		return d.Store.Append(ctx, l, h, all, given...)
 	}
-	var err error
+	d.dead.Store(true)
 	if d.keep {
-		err = d.Store.Append(ctx, l, h, all, given...)
+		return errors.Join(errDead, d.Store.Append(ctx, l, h, all, given...))
 	}
-	d.dead = l.Epoch
-	return errors.Join(fmt.Errorf("the process has died: %w", run.ErrHeld), err)
+	return errDead
+}
+
+func (d *dying) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+	if d.dead.Load() {
+		return run.Lease{}, errDead
+	}
+	return d.Store.Acquire(ctx, key, h)
+}
+
+func (d *dying) Renew(ctx context.Context, l run.Lease, ttl time.Duration) error {
+	if d.dead.Load() {
+		return errDead
+	}
+	return d.Store.Renew(ctx, l, ttl)
 }
 
 // What a model thought comes back to it as it was, with the calls that it led to, if a worker dies before or after
@@ -71,6 +91,7 @@ func TestReasoning(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := begin(t, a, nil)
+		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { d.dead.Store(false) })
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
 		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished {
