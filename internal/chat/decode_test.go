@@ -84,6 +84,10 @@ func TestDecodingEnds(t *testing.T) {
 	if _, err := decode(ctx, []byte(`{"choices":[{"message":{"content":"x"}}]}`)).reply(); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
+	d := decode(ctx, []byte(response("completed", textItem, "")))
+	if d.response(); !errors.Is(d.end(), context.Canceled) {
+		t.Errorf("got %v for a response, want the end of the context", d.Err())
+	}
 }
 
 // A field of an unexpected kind is empty, and the rest is kept.

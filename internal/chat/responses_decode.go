@@ -38,6 +38,9 @@ type itemWire struct {
 	raw           json.RawMessage // of a thought
 }
 
+// itemTexts join the texts of an item, or of all items.
+type itemTexts struct{ text, refusal, summary strings.Builder }
+
 // response reads a response.
 func (d *decoder) response() (w responseWire) {
 	if !d.opens('{') {
@@ -96,6 +99,7 @@ func (d *decoder) items() (items []itemWire) {
 
 func (d *decoder) item() (w itemWire) {
 	start := d.Offset()
+	var said itemTexts
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
@@ -115,9 +119,10 @@ func (d *decoder) item() (w itemWire) {
 		case "arguments":
 			w.arguments = d.json()
 		case "content", "summary":
-			d.contents(&w)
+			d.contents(&said)
 		}
 	}
+	w.text, w.refusal, w.summary = said.text.String(), said.refusal.String(), said.summary.String()
 	if w.kind == "reasoning" && d.Err() == nil {
 		if raw := bytes.TrimSpace(d.Since(start)); len(raw) <= maxThought {
 			w.raw = bytes.Clone(raw)
@@ -128,12 +133,12 @@ func (d *decoder) item() (w itemWire) {
 }
 
 // contents reads the parts of a message, or of a thought.
-func (d *decoder) contents(w *itemWire) {
+func (d *decoder) contents(said *itemTexts) {
 	if !d.opens('[') {
 		return
 	}
 	for range d.Elements {
-		if !d.opens('{') {
+		if !d.alive() || !d.opens('{') {
 			continue
 		}
 		kind, text := "", ""
@@ -147,11 +152,11 @@ func (d *decoder) contents(w *itemWire) {
 		}
 		switch kind {
 		case "output_text":
-			w.text += text
+			said.text.WriteString(text)
 		case "refusal":
-			w.refusal += text
+			said.refusal.WriteString(text)
 		case "summary_text", "reasoning_text":
-			w.summary = paragraph(w.summary, text)
+			paragraph(&said.summary, text)
 		}
 	}
 }
@@ -167,11 +172,11 @@ func Summary(item json.RawMessage) string {
 }
 
 // paragraph adds a paragraph to a text.
-func paragraph(text, more string) string {
-	if text == "" || more == "" {
-		return text + more
+func paragraph(text *strings.Builder, more string) {
+	if text.Len() > 0 && more != "" {
+		text.WriteString("\n\n")
 	}
-	return text + "\n\n" + more
+	text.WriteString(more)
 }
 
 // wholeResponse reads a response in one piece, and passes it to the callbacks.
@@ -214,15 +219,18 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 		}
 	}
 	var thoughts []json.RawMessage
+	var said itemTexts
 	for i := range w.items {
 		switch item := &w.items[i]; item.kind {
 		case "message":
-			a.text, a.refusal = a.text+wellFormed(item.text), a.refusal+wellFormed(item.refusal)
-			if item.text != "" {
-				a.items = append(a.items, Item{Text: &ItemText{wellFormed(item.text), item.phase}})
+			text := wellFormed(item.text)
+			said.text.WriteString(text)
+			said.refusal.WriteString(wellFormed(item.refusal))
+			if text != "" {
+				a.items = append(a.items, Item{Text: &ItemText{text, item.phase}})
 			}
 		case "reasoning":
-			a.reasoning = paragraph(a.reasoning, wellFormed(item.summary))
+			paragraph(&said.summary, wellFormed(item.summary))
 			if item.raw != nil {
 				thoughts = append(thoughts, item.raw)
 				a.items = append(a.items, Item{Raw: item.raw})
@@ -232,6 +240,7 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 			a.items = append(a.items, Item{Call: &ToolCall{}}) // settled with the calls
 		}
 	}
+	a.text, a.refusal, a.reasoning = said.text.String(), said.refusal.String(), said.summary.String()
 	if len(thoughts) > 0 {
 		a.details, _ = jsonrpc.Marshal(thoughts) // JSON always marshals
 	}
