@@ -56,9 +56,8 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 
 // Tool is a definition of a tool.
 type Tool struct {
-	Name  string                     `json:"name"`
-	Raw   map[string]json.RawMessage `json:"-"`
-	bytes string
+	Name string                     `json:"name"`
+	Raw  map[string]json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON keeps the members.
@@ -125,11 +124,11 @@ var members = map[string]string{
 func known(kind string, object map[string]json.RawMessage) error {
 	want, ok := members[kind]
 	if !ok {
-		return fmt.Errorf("%s: unknown type", kind)
+		return refuse("%s: unknown type", kind)
 	}
 	for key := range object {
 		if !slices.Contains(strings.Fields(want), key) {
-			return fmt.Errorf("%s.%s: Extra inputs are not permitted", kind, key)
+			return refuse("%s.%s: Extra inputs are not permitted", kind, key)
 		}
 	}
 	return nil
@@ -156,13 +155,13 @@ func check(body []byte, sign func(string) string) (*Request, error) {
 	r.models = model
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("model: %s", r.Model)
+		return nil, refuse("model: %s", r.Model)
 	case r.MaxTokens < 1 || r.MaxTokens > model.reply:
-		return nil, fmt.Errorf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.MaxTokens, model.reply, r.Model)
+		return nil, refuse("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.MaxTokens, model.reply, r.Model)
 	case all["temperature"] != nil && !model.sampling:
-		return nil, fmt.Errorf("`temperature` is deprecated for this model.")
+		return nil, refuse("`temperature` is deprecated for this model.")
 	case len(r.Messages) == 0:
-		return nil, fmt.Errorf("messages: at least one message is required")
+		return nil, refuse("messages: at least one message is required")
 	}
 	for _, step := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, r.checkMarks} {
 		if err := step(); err != nil {
@@ -170,14 +169,9 @@ func check(body []byte, sign func(string) string) (*Request, error) {
 		}
 	}
 	if kind, _ := r.Thinking["type"].(string); all["temperature"] != nil && kind != "" && kind != "disabled" {
-		return nil, fmt.Errorf("`temperature` may only be set to 1 when thinking is enabled")
+		return nil, refuse("`temperature` may only be set to 1 when thinking is enabled")
 	}
 	return r, nil
-}
-
-func (r *Request) thinks() bool {
-	kind, _ := r.Thinking["type"].(string)
-	return kind != "" && kind != "disabled"
 }
 
 func (r *Request) checkThinking() error {
@@ -188,15 +182,15 @@ func (r *Request) checkThinking() error {
 	budget, _ := r.Thinking["budget_tokens"].(float64)
 	switch {
 	case !slices.Contains(strings.Fields(r.models.thinking), kind):
-		return fmt.Errorf("%q is not supported for this model", "thinking.type."+kind)
+		return refuse("%q is not supported for this model", "thinking.type."+kind)
 	case kind == "enabled" && budget < 1024:
-		return fmt.Errorf("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+		return refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 	case kind == "enabled" && int(budget) >= r.MaxTokens:
-		return fmt.Errorf("`max_tokens` must be greater than `thinking.budget_tokens`")
+		return refuse("`max_tokens` must be greater than `thinking.budget_tokens`")
 	case kind != "enabled" && budget != 0:
-		return fmt.Errorf("thinking.%s.budget_tokens: Extra inputs are not permitted", kind)
+		return refuse("thinking.%s.budget_tokens: Extra inputs are not permitted", kind)
 	case kind != "disabled" && (r.Choice["type"] == "any" || r.Choice["type"] == "tool"):
-		return fmt.Errorf("Thinking may not be enabled when tool_choice forces tool use.")
+		return refuse("Thinking may not be enabled when tool_choice forces tool use.")
 	}
 	return nil
 }
@@ -208,7 +202,7 @@ func (r *Request) checkOutput() error {
 	if raw := r.Output["effort"]; raw != nil {
 		var effort string
 		if json.Unmarshal(raw, &effort) != nil || !slices.Contains(strings.Fields(r.models.efforts), effort) {
-			return fmt.Errorf("output_config.effort: %s is not supported for this model", raw)
+			return refuse("output_config.effort: %s is not supported for this model", raw)
 		}
 	}
 	if raw := r.Output["format"]; raw != nil {
@@ -217,7 +211,7 @@ func (r *Request) checkOutput() error {
 			Schema map[string]any
 		}
 		if json.Unmarshal(raw, &format) != nil || format.Type != "json_schema" || format.Schema == nil || !r.models.format {
-			return fmt.Errorf("output_config.format: not supported: %s", raw)
+			return refuse("output_config.format: not supported: %s", raw)
 		}
 	}
 	return nil
@@ -232,24 +226,24 @@ func (r *Request) checkTools() error {
 		var schema map[string]any
 		switch {
 		case !toolNames.MatchString(t.Name):
-			return fmt.Errorf("tools.%s.name: String should match pattern", t.Name)
+			return refuse("tools.%s.name: String should match pattern", t.Name)
 		case names[t.Name]:
-			return fmt.Errorf("tools: Tool names must be unique.")
+			return refuse("tools: Tool names must be unique.")
 		case json.Unmarshal(t.Raw["input_schema"], &schema) != nil || schema["type"] != "object":
-			return fmt.Errorf("tools.%s.input_schema.type: Field required", t.Name)
+			return refuse("tools.%s.input_schema.type: Field required", t.Name)
 		case schema["oneOf"] != nil || schema["anyOf"] != nil || schema["allOf"] != nil:
-			return fmt.Errorf("tools.%s: input_schema does not support oneOf, allOf, or anyOf at the top level", t.Name)
+			return refuse("tools.%s: input_schema does not support oneOf, allOf, or anyOf at the top level", t.Name)
 		}
 		names[t.Name] = true
 	}
 	switch kind := r.Choice["type"]; {
 	case r.Choice == nil:
 	case len(r.Tools) == 0:
-		return fmt.Errorf("tool_choice may only be specified while providing tools.")
+		return refuse("tool_choice may only be specified while providing tools.")
 	case kind == "tool" && !names[r.Choice["name"]]:
-		return fmt.Errorf("Tool %q not found in provided tools", r.Choice["name"])
+		return refuse("Tool %q not found in provided tools", r.Choice["name"])
 	case !slices.Contains([]string{"auto", "any", "none", "tool"}, kind):
-		return fmt.Errorf("tool_choice.type: %q", kind)
+		return refuse("tool_choice.type: %q", kind)
 	}
 	return nil
 }
@@ -259,7 +253,7 @@ func (r *Request) checkMessages(sign func(string) string) error {
 	seen := map[string]bool{}
 	for i, m := range r.Messages {
 		if len(m.Content) == 0 || m.Role != "user" && m.Role != "assistant" || i == 0 && m.Role != "user" || i > 0 && r.Messages[i-1].Role == m.Role {
-			return fmt.Errorf("messages.%d: role %q with %d blocks", i, m.Role, len(m.Content))
+			return refuse("messages.%d: role %q with %d blocks", i, m.Role, len(m.Content))
 		}
 		if m.Role == "user" {
 			results := 0
@@ -268,23 +262,23 @@ func (r *Request) checkMessages(sign func(string) string) error {
 					continue
 				}
 				if at := slices.Index(waiting, c.CallID); at < 0 || j != results {
-					return fmt.Errorf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, j, c.CallID)
+					return refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, j, c.CallID)
 				} else {
 					waiting = slices.Delete(waiting, at, at+1)
 				}
 				results++
 			}
 			if len(waiting) > 0 {
-				return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %v", i, waiting)
+				return refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %v", i, waiting)
 			}
 		}
 		for j, c := range m.Content {
 			if err := r.checkBlock(m.Role, c, sign); err != nil {
-				return fmt.Errorf("messages.%d.content.%d: %w", i, j, err)
+				return refuse("messages.%d.content.%d: %v", i, j, err)
 			}
 			if c.Type == "tool_use" {
 				if seen[c.ID] {
-					return fmt.Errorf("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
+					return refuse("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
 				}
 				seen[c.ID] = true
 				waiting = append(waiting, c.ID)
@@ -298,11 +292,11 @@ func (r *Request) checkMessages(sign func(string) string) error {
 func (r *Request) checkEnd() error {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "assistant" {
-		return fmt.Errorf("This model does not support assistant message prefill. The conversation must end with a user message.")
+		return refuse("This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 	if r.Thinking["type"] == "enabled" && last.Content[0].Type == "tool_result" {
 		if first := r.Messages[len(r.Messages)-2].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
-			return fmt.Errorf("Expected `thinking` or `redacted_thinking`, but found `%s`", first)
+			return refuse("Expected `thinking` or `redacted_thinking`, but found `%s`", first)
 		}
 	}
 	return nil
@@ -315,23 +309,23 @@ func (r *Request) checkBlock(role string, c Content, sign func(string) string) e
 	fromModel := c.Type == "thinking" || c.Type == "redacted_thinking" || c.Type == "tool_use"
 	switch {
 	case fromModel && role != "assistant", c.Type == "tool_result" && role != "user", (c.Type == "image" || c.Type == "document") && role != "user":
-		return fmt.Errorf("%s blocks are not allowed in %s messages", c.Type, role)
+		return refuse("%s blocks are not allowed in %s messages", c.Type, role)
 	case c.Type == "text" && strings.TrimSpace(c.Text) == "":
-		return fmt.Errorf("text content blocks must contain non-whitespace text")
+		return refuse("text content blocks must contain non-whitespace text")
 	case c.Type == "thinking" && c.Signature != sign(c.Thinking):
-		return fmt.Errorf("Invalid `signature` in `thinking` block")
+		return refuse("Invalid `signature` in `thinking` block")
 	case c.Type == "redacted_thinking" && !strings.Contains(string(c.Raw["data"]), sign("redacted")):
-		return fmt.Errorf("Invalid `data` in `redacted_thinking` block, no signature of ours")
+		return refuse("Invalid `data` in `redacted_thinking` block, no signature of ours")
 	case c.Type == "tool_use" && (!callIDs.MatchString(c.ID) || !strings.HasPrefix(string(c.Raw["input"]), "{")):
-		return fmt.Errorf("tool_use %q: id or input are not valid", c.ID)
+		return refuse("tool_use %q: id or input are not valid", c.ID)
 	case (c.Type == "tool_use" || c.Type == "tool_result") && len(r.Tools) == 0:
-		return fmt.Errorf("Requests which include `tool_use` or `tool_result` blocks must define tools")
+		return refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
 	case c.Type == "image" || c.Type == "document":
 		return checkSource(c)
 	}
 	for _, inner := range c.Content {
 		if inner.Type != "text" && inner.Type != "image" && inner.Type != "document" {
-			return fmt.Errorf("%s in a tool_result", inner.Type)
+			return refuse("%s in a tool_result", inner.Type)
 		}
 		if err := r.checkBlock("user", inner, sign); err != nil {
 			return err
@@ -354,7 +348,7 @@ func checkSource(c Content) error {
 		types = "application/pdf text/plain"
 	}
 	if source.Type != "url" && (source.Data == "" || !slices.Contains(strings.Fields(types), source.MediaType)) {
-		return fmt.Errorf("source: %s of type %q", source.Type, source.MediaType)
+		return refuse("source: %s of type %q", source.Type, source.MediaType)
 	}
 	return nil
 }
@@ -388,7 +382,14 @@ func (r *Request) checkMarks() error {
 		}
 	}
 	if marks > 4 {
-		return fmt.Errorf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
+		return refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
 	return nil
 }
+
+// refusal is an error in the words of the host, which are not Go's.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }

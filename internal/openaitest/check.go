@@ -13,7 +13,7 @@ type object = map[string]json.RawMessage
 func known(kind string, o object, keys string) error {
 	for key := range o {
 		if !slices.Contains(strings.Fields(keys), key) {
-			return fmt.Errorf("Unknown parameter: '%s.%s'.", kind, key)
+			return refuse("Unknown parameter: '%s.%s'.", kind, key)
 		}
 	}
 	return nil
@@ -34,12 +34,12 @@ func (r rule) sampling(o object, effort string) error {
 	if o["temperature"] == nil && o["top_p"] == nil || r.temperature == "always" || r.temperature == "none" && (effort == "none" || effort == "" && r.unasked) {
 		return nil
 	}
-	return fmt.Errorf("Unsupported parameter: 'temperature' is not supported with this model.")
+	return refuse("Unsupported parameter: 'temperature' is not supported with this model.")
 }
 
 func (r rule) effort(effort string) error {
 	if effort != "" && !slices.Contains(strings.Fields(r.efforts), effort) {
-		return fmt.Errorf("Unsupported value: 'reasoning.effort' does not support '%s' with this model.", effort)
+		return refuse("Unsupported value: 'reasoning.effort' does not support '%s' with this model.", effort)
 	}
 	return nil
 }
@@ -62,15 +62,15 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 	_ = json.Unmarshal(o["max_output_tokens"], &bound)
 	switch {
 	case !ok:
-		return false, fmt.Errorf("The requested model '%s' does not exist.", r.Model)
+		return false, refuse("The requested model '%s' does not exist.", r.Model)
 	case string(o["store"]) != "false":
-		return false, fmt.Errorf("these tests are of an organization without a store: 'store' must be false")
+		return false, refuse("these tests are of an organization without a store: 'store' must be false")
 	case model.efforts == "" && (o["reasoning"] != nil || strings.Contains(string(o["include"]), "encrypted_content")):
-		return false, fmt.Errorf("Encrypted content is not supported with this model.")
+		return false, refuse("Encrypted content is not supported with this model.")
 	case bound != nil && *bound < 16:
-		return false, fmt.Errorf("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *bound)
+		return false, refuse("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *bound)
 	case len(text(o["prompt_cache_key"])) > 64:
-		return false, fmt.Errorf("Invalid 'prompt_cache_key': string too long.")
+		return false, refuse("Invalid 'prompt_cache_key': string too long.")
 	}
 	if err := model.effort(reasoning.Effort); err != nil {
 		return false, err
@@ -91,7 +91,7 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if err := json.Unmarshal(o["input"], &r.Input); err != nil || len(r.Input) == 0 {
-		return false, fmt.Errorf("Invalid 'input': %v", err)
+		return false, refuse("Invalid 'input': %v", err)
 	}
 	return stream, h.checkInput(r.Input)
 }
@@ -111,7 +111,7 @@ func checkFormat(raw json.RawMessage) error {
 		return err
 	}
 	if f := text.Format; f.Type != "json_object" && (f.Type != "json_schema" || !toolName.MatchString(f.Name) || f.Schema == nil) {
-		return fmt.Errorf("Invalid 'text.format': %s", raw)
+		return refuse("Invalid 'text.format': %s", raw)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 	}
 	var tools []object
 	if err := json.Unmarshal(raw, &tools); err != nil || len(tools) == 0 {
-		return nil, fmt.Errorf("Invalid 'tools': empty array. %v", err)
+		return nil, refuse("Invalid 'tools': empty array. %v", err)
 	}
 	for _, t := range tools {
 		f, err := function(t)
@@ -133,11 +133,11 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 		var schema map[string]any
 		switch {
 		case text(t["type"]) != "function" || !toolName.MatchString(name) || slices.Contains(names, name):
-			return nil, fmt.Errorf("Invalid 'tools': name %q of type %s", name, t["type"])
+			return nil, refuse("Invalid 'tools': name %q of type %s", name, t["type"])
 		case f["parameters"] != nil && (json.Unmarshal(f["parameters"], &schema) != nil || schema["type"] != "object"):
-			return nil, fmt.Errorf("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+			return nil, refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
 		case string(f["strict"]) == "true" && schema["additionalProperties"] != false:
-			return nil, fmt.Errorf("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
+			return nil, refuse("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
 		}
 		names = append(names, name)
 	}
@@ -150,16 +150,16 @@ func checkChoice(raw json.RawMessage, names []string, at ...string) error {
 	case raw == nil:
 		return nil
 	case len(names) == 0:
-		return fmt.Errorf("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
+		return refuse("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	case json.Unmarshal(raw, &choice) == nil:
 		for _, key := range at[:len(at)-1] {
 			_ = json.Unmarshal(choice[key], &choice)
 		}
 		if !slices.Contains(names, text(choice[at[len(at)-1]])) {
-			return fmt.Errorf("Tool choice %s not found in 'tools' parameter.", raw)
+			return refuse("Tool choice %s not found in 'tools' parameter.", raw)
 		}
 	case !slices.Contains([]string{"auto", "none", "required"}, text(raw)):
-		return fmt.Errorf("Invalid value: 'tool_choice' %s", raw)
+		return refuse("Invalid value: 'tool_choice' %s", raw)
 	}
 	return nil
 }
@@ -185,9 +185,9 @@ func (h *Host) checkInput(input []json.RawMessage) error {
 			switch {
 			case err != nil:
 			case !h.isOurs(thought):
-				err = fmt.Errorf("The encrypted content for item %s could not be verified.", o["id"])
+				err = refuse("The encrypted content for item %s could not be verified.", o["id"])
 			case i+1 == len(input) || strings.Contains(string(input[i+1]), `"function_call_output"`):
-				err = fmt.Errorf("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
+				err = refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
 			}
 		case "function_call":
 			id := text(o["call_id"])
@@ -198,19 +198,19 @@ func (h *Host) checkInput(input []json.RawMessage) error {
 			switch {
 			case err != nil:
 			case !callID.MatchString(id) || calls[id] || !toolName.MatchString(text(o["name"])) || !json.Valid([]byte(text(o["arguments"]))):
-				err = fmt.Errorf("Invalid '%s': %s", at, raw)
+				err = refuse("Invalid '%s': %s", at, raw)
 			case issued && want != "" && want != thought:
-				err = fmt.Errorf("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
+				err = refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
 			}
 			calls[id] = true
 		case "function_call_output":
 			id := text(o["call_id"])
 			if err = known(at, o, "id type call_id output status"); err == nil && !calls[id] {
-				err = fmt.Errorf("No tool call found for function call output with call_id %s.", id)
+				err = refuse("No tool call found for function call output with call_id %s.", id)
 			}
 			outputs[id] = true
 		default:
-			err = fmt.Errorf("Invalid value: '%s' for '%s.type'", kind, at)
+			err = refuse("Invalid value: '%s' for '%s.type'", kind, at)
 		}
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (h *Host) checkInput(input []json.RawMessage) error {
 	}
 	for id := range calls {
 		if !outputs[id] {
-			return fmt.Errorf("No tool output found for function call %s.", id)
+			return refuse("No tool output found for function call %s.", id)
 		}
 	}
 	return nil
@@ -236,21 +236,21 @@ func checkMessage(at string, o object) error {
 	case "system", "developer":
 		types = "input_text"
 	default:
-		return fmt.Errorf("Invalid value: '%s.role' %s", at, o["role"])
+		return refuse("Invalid value: '%s.role' %s", at, o["role"])
 	}
 	var parts []object
 	if json.Unmarshal(o["content"], &parts) != nil {
 		if text(o["content"]) == "" {
-			return fmt.Errorf("Missing required parameter: '%s.content'", at)
+			return refuse("Missing required parameter: '%s.content'", at)
 		}
 		return nil
 	}
 	if len(parts) == 0 {
-		return fmt.Errorf("Invalid '%s.content': empty array.", at)
+		return refuse("Invalid '%s.content': empty array.", at)
 	}
 	for _, p := range parts {
 		if !slices.Contains(strings.Fields(types), text(p["type"])) {
-			return fmt.Errorf("Invalid value: %s. Supported values are: %s.", p["type"], types)
+			return refuse("Invalid value: %s. Supported values are: %s.", p["type"], types)
 		}
 	}
 	return nil
@@ -269,7 +269,7 @@ func checkChat(r *Request) (stream bool, err error) {
 	r.Model = text(o["model"])
 	model, ok := rules[r.Model]
 	if !ok {
-		return false, fmt.Errorf("The model '%s' does not exist.", r.Model)
+		return false, refuse("The model '%s' does not exist.", r.Model)
 	}
 	effort := text(o["reasoning_effort"])
 	if err := model.effort(effort); err != nil {
@@ -279,7 +279,7 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if model.efforts != "" && o["stop"] != nil {
-		return false, fmt.Errorf("Unsupported parameter: 'stop' is not supported with this model.")
+		return false, refuse("Unsupported parameter: 'stop' is not supported with this model.")
 	}
 	names, err := checkTools(o["tools"], func(t object) (f object, err error) {
 		return f, json.Unmarshal(t["function"], &f)
@@ -291,7 +291,7 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if len(names) > 0 && (model.chatTools == "never" || model.chatTools == "none" && effort != "none") {
-		return false, fmt.Errorf("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
+		return false, refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
 	}
 	return stream, checkTurns(o["messages"])
 }
@@ -307,30 +307,37 @@ func checkTurns(raw json.RawMessage) error {
 		} `json:"tool_calls"`
 	}
 	if err := json.Unmarshal(raw, &messages); err != nil || len(messages) == 0 {
-		return fmt.Errorf("Invalid 'messages': %v", err)
+		return refuse("Invalid 'messages': %v", err)
 	}
 	var open []string
 	for i, m := range messages {
 		if m.Role == "tool" {
 			at := slices.Index(open, m.ToolCallID)
 			if at < 0 {
-				return fmt.Errorf("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
+				return refuse("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
 			}
 			open = slices.Delete(open, at, at+1)
 			continue
 		}
 		if len(open) > 0 {
-			return fmt.Errorf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
+			return refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
 		}
 		for _, call := range m.ToolCalls {
 			if !callID.MatchString(call.ID) || !toolName.MatchString(call.Function.Name) {
-				return fmt.Errorf("Invalid 'messages[%d].tool_calls'", i)
+				return refuse("Invalid 'messages[%d].tool_calls'", i)
 			}
 			open = append(open, call.ID)
 		}
 	}
 	if len(open) > 0 {
-		return fmt.Errorf("An assistant message with 'tool_calls' must be followed by tool messages: %v", open)
+		return refuse("An assistant message with 'tool_calls' must be followed by tool messages: %v", open)
 	}
 	return nil
 }
+
+// refusal is an error in the words of the host, which are not Go's.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
