@@ -36,7 +36,7 @@ func (t *Toolset) tend(s *server) {
 // lasts waits for the end of the server's connection, and tells the host. It reports whether the connection ended by itself; a
 // server that could not be opened has none.
 func (s *server) lasts() bool {
-	if s.client == nil {
+	if s.err != nil {
 		return true
 	}
 	ended := make(chan struct{})

@@ -76,6 +76,25 @@ func TestServerThatComesLate(t *testing.T) {
 	})
 }
 
+// TestServerThatListsLate joins when it lists its tools: the first connection was made, and could not be used.
+func TestServerThatListsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials atomic.Int32
+		deaf, well := newListener(t), newListener(t, "a")
+		deaf.listless = true
+		ts := open(t, &Options{Start: StartAvailable, ConnectTimeout: time.Second}, Server{Name: "p", Transport: redial(&dials, deaf, well)})
+		if err := ts.Servers()[0].Err; err == nil {
+			t.Error("got a server that lists no tools, want an error")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a"}, toolNamesOf(ts)); diff != "" {
+			t.Errorf("the server was not tried again (-want +got):\n%s", diff)
+		}
+		_ = ts.Close()
+	})
+}
+
 // TestPipesAreNotDialedAgain leaves a connection alone that cannot be made again, and a server that was removed.
 func TestPipesAreNotDialedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
