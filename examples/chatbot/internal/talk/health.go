@@ -59,24 +59,16 @@ func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	}}
 }
 
-// watch tells the person once if a server is given up. A connection that the program closes ends with
-// ErrClosed itself; the error of a death has it within.
-func (s *Session) watch(server string, c *mcpclient.Client) {
-	if s.watched[server] == c {
-		return
-	}
-	s.watched[server] = c
-	c.AfterEnd(func(err error) {
-		if err != mcpclient.ErrClosed && !s.closing.Load() {
-			s.Screen.Note(screen.Fail, "the server %s is given up: %v; /servers restart %s tries again", server, err, server)
-		}
-	})
-}
-
-// changed tells the person what becomes of the servers.
+// changed tells the person what becomes of the servers. What a client mends by itself is told by restart.
 func (s *Session) changed(e adapter.Event) {
-	if e.Kind == adapter.RevisionChanged {
+	switch e.Kind {
+	case adapter.RevisionChanged:
 		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: it is connected with %s from now on", e.Server, mcp.Revision20251125)
+	case adapter.ServerLost:
+		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
+	case adapter.ServerReturned:
+		s.Servers.health.set(e.Server, nil)
+		s.Screen.Note(screen.Faint, "the server %s is back", e.Server)
 	}
 }
 
@@ -149,12 +141,10 @@ func (s *Session) reach(server string) string {
 	return "not tried"
 }
 
-// joined takes a server that was connected in the middle of a conversation: its end is told, and
-// the model gets its instructions and skills. The note begins with a word or two.
+// joined takes a server that was connected in the middle of a conversation: the model gets its instructions and skills. The note begins with a word or two.
 func (s *Session) joined(ctx context.Context, name, note string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
-			s.watch(name, open.Client)
 			s.Screen.Note(screen.Faint, "%s %s: %s, protocol revision %s", note, name, screen.Plural(len(open.Tools), "tool"), open.Client.Server().Revision)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/typist"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -40,30 +42,33 @@ func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := typist.New(t)
 		servers := &Servers{}
-		s := &Session{Config: Config{Screen: screen, Servers: servers}, watched: map[string]*mcpclient.Client{}}
-		connect := func(name string) (mortal, *mcpclient.Client) {
-			server := make(mortal, 1)
-			c, err := mcpclient.Connect(t.Context(), server, &mcpclient.Options{
+		s := &Session{Config: Config{Screen: screen, Servers: servers}}
+		left, frail := make(mortal, 1), make(mortal, 1)
+		server := func(name string, transport mcpclient.Transport) adapter.Server {
+			return adapter.Server{Name: name, Transport: transport, Options: &mcpclient.Options{
 				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warnings(screen, name), Restart: servers.restart(name, screen),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.watch(name, c)
-			return server, c
+			}}
 		}
-		_, closed := connect("left")
-		if err := closed.Close(); err != nil {
+		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.changed})
+		if err != nil {
 			t.Fatal(err)
 		}
-		server, c := connect("frail")
+		if err := tools.Remove("left"); err != nil {
+			t.Error(err)
+		}
 		for range 6 {
-			_ = (<-server).Close()
+			_ = (<-frail).Close()
 			synctest.Wait()
 		}
-		<-c.Done()
+		<-frail // it is connected again
+		time.Sleep(time.Second)
+		synctest.Wait()
 		const reason = "transport: connection closed: the server closed the connection"
 		screen.Check(t, strings.Repeat("lost the server frail, and start it again: "+reason+"\nthe server frail is back\n", 5)+
-			"the server frail is given up: "+reason+"; it did not last after 5 restarts in a row (Restart.Attempts); /servers restart frail tries again\n")
+			"the server frail is given up for now: "+reason+"; it did not last after 5 restarts in a row (Restart.Attempts); it is tried again from time to time, and by /servers restart frail\n"+
+			"the server frail is back\n")
+		if err := tools.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }

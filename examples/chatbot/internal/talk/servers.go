@@ -194,7 +194,6 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 			continue
 		}
 		reached++
-		s.watch(server.Name, server.Client)
 		con.Note(screen.Faint, "server %s: %s, protocol revision %s", server.Name, screen.Plural(len(server.Tools), "tool"), server.Client.Server().Revision)
 		for _, tool := range server.Skipped {
 			con.Note(screen.Warn, "left out: tool %s of server %s: %v", safetext.Line(tool.Name, 100), server.Name, tool.Err)

@@ -11,7 +11,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -23,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/views"
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Config is what a conversation consists of.
@@ -56,16 +54,13 @@ type Session struct {
 	skills []offered
 	views  *views.Service // nil: they are not shown
 
-	told    map[string]string            // the instructions of servers that the person has seen
-	watched map[string]*mcpclient.Client // servers whose end is told
-	name    string                       // of the conversation in the store
-	first   []run.Message                // to give to the agent before the next question
+	told    map[string]string // the instructions of servers that the person has seen
+	name    string            // of the conversation in the store
+	first   []run.Message     // to give to the agent before the next question
 	history []run.Message
 	turns   int
 	results results                // of tools, for /show
 	kept    []adapter.KeptDecision // the last list of /permissions
-
-	closing atomic.Bool // servers end with the program
 
 	turn run.Spent // by the models of the last turn
 	sum  run.Spent // by the models of the conversation
@@ -76,7 +71,7 @@ var ErrReported = errors.New("reported already")
 
 // Open connects to the servers. The caller closes the session.
 func Open(ctx context.Context, c Config) (*Session, error) {
-	s := &Session{Config: c, name: newName(), told: map[string]string{}, watched: map[string]*mcpclient.Client{}}
+	s := &Session{Config: c, name: newName(), told: map[string]string{}}
 	if err := s.connect(ctx); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
@@ -130,7 +125,6 @@ func (s *Session) retrying(err error, wait time.Duration) {
 
 // Close ends the views and the connections.
 func (s *Session) Close() {
-	s.closing.Store(true)
 	if s.views != nil {
 		s.views.Close()
 	}
