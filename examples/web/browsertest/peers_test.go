@@ -25,6 +25,10 @@ func talking(t *testing.T, replies ...[]string) (args []string) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil { // what is unread would reset the connection
 			return
 		}
+		if r.Method != http.MethodPost { // the page asks what kind of host this is
+			http.NotFound(w, r)
+			return
+		}
 		pieces, ok := <-next
 		if !ok {
 			http.Error(w, `{"error":{"message":"<b>no more</b>","type":"x"}}`, http.StatusBadRequest)
