@@ -1,7 +1,6 @@
 package models
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -19,7 +18,7 @@ import (
 type Flags struct {
 	Model  Model         // without a name: the demo model
 	Prices *agent.Prices // nil: unknown
-	Hint   string        // why there is no name in spite of some settings
+	Hint   string        // why the settings name no model
 	File   *File         // nil: not read
 
 	path   string
@@ -64,15 +63,20 @@ func (f *Flags) Complete() error {
 	given := map[string]bool{}
 	f.set.Visit(func(flag *flag.Flag) { given[flag.Name] = true })
 	f.Model.Key = f.getenv("OPENAI_API_KEY")
-	if err := f.find(given); err != nil {
+	filed, err := f.find(given)
+	if err != nil {
 		return err
 	}
 	m := &f.Model
 	if err := m.check(); err != nil {
 		return err
 	}
-	if m.API == Messages {
-		m.Key = cmp.Or(f.getenv("ANTHROPIC_API_KEY"), m.Key)
+	switch { // a key of the environment goes to its own host, or to one of the command line
+	case m.API != Messages:
+	case !filed && !given["base-url"]:
+		m.Key, m.BaseURL = f.getenv("ANTHROPIC_API_KEY"), f.getenv("ANTHROPIC_BASE_URL")
+	case !filed, m.BaseURL == "" && m.Key == "":
+		m.Key = f.getenv("ANTHROPIC_API_KEY")
 	}
 	switch {
 	case m.Name == "" && given["base-url"]:
@@ -82,7 +86,7 @@ func (f *Flags) Complete() error {
 	case m.Name == "" && m.Key != "":
 		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
 	case m.Name == "":
-	case m.BaseURL == "" && m.Key == "" && m.API == Messages:
+	case m.Key == "" && m.API == Messages:
 		return errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY")
 	case m.BaseURL == "" && m.Key == "":
 		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI)
@@ -99,35 +103,35 @@ func (f *Flags) Complete() error {
 	return nil
 }
 
-// find takes a model of the file by its name there. An endpoint that is given is not replaced by that of the file, and
+// find takes a model of the file by its name there, and reports whether there is one. An endpoint that is given is not replaced by that of the file, and
 // neither is another setting.
-func (f *Flags) find(given map[string]bool) error {
+func (f *Flags) find(given map[string]bool) (bool, error) {
 	path := f.path
 	if path == "" {
 		folder, err := os.UserConfigDir()
 		if err != nil {
-			return nil
+			return false, nil
 		}
 		path = filepath.Join(folder, "mcpchain", "models.json")
 	}
 	file, err := Read(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if f.path != "" && len(file.Models) == 0 {
-		return fmt.Errorf("-models: there are no models in %s", safetext.Line(path, 400))
+		return false, fmt.Errorf("-models: there are no models in %s", safetext.Line(path, 400))
 	}
 	f.File = file
 	asked := f.Model
 	if given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
-		return nil
+		return false, nil
 	}
 	found, ok, err := file.Find(asked.Name, f.getenv)
 	switch {
 	case err != nil || !ok:
-		return err
-	case asked.BaseURL != "" && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
-		return fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
+		return false, err
+	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
+		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
 			safetext.Line(asked.Name, 80), safetext.Line(path, 400))
 	}
 	f.Model = found
@@ -142,7 +146,7 @@ func (f *Flags) find(given map[string]bool) error {
 	if found.Price != nil && f.Prices == nil {
 		f.Prices = pricesOf(file)
 	}
-	return nil
+	return true, nil
 }
 
 // pricesOf are the prices in a file of models. Their date is that of the file.

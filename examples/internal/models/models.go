@@ -135,7 +135,7 @@ func Read(path string) (*File, error) {
 		f.Models[name] = model
 	}
 	if _, ok := f.Models[f.Default]; f.Default != "" && !ok {
-		return nil, fmt.Errorf("read models: %s: default: there is no model %s; there are %s", path, safetext.Line(f.Default, 80), f.names())
+		return nil, fmt.Errorf("read models: %s: default: %s is not one of the models: %s", path, safetext.Line(f.Default, 80), f.names())
 	}
 	return f, nil
 }

@@ -45,7 +45,7 @@ func TestWrongModels(t *testing.T) {
 		`x`:                                   "invalid character",
 		`{"models": {"a": {"url": "x"}}}`:     `unknown field "url"`,
 		`{"models": {"a": {"baseUrl": "x"}}}`: "a: want a baseUrl and a model",
-		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`: "there is no model b; there are a",
+		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`: "b is not one of the models: a",
 	} {
 		path := filepath.Join(t.TempDir(), "models.json")
 		write(t, path, text)
@@ -76,6 +76,39 @@ func TestPublicURL(t *testing.T) {
 }
 
 // TestFlags has the settings of the command line, of a file, and of both.
+// TestKeysStayAtTheirHosts: a key of the environment goes neither to a host of another API nor to an address of a file.
+func TestKeysStayAtTheirHosts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"models": {"own": {"api": "messages", "model": "c", "baseUrl": "https://gateway", "apiKey": "filed"},
+		"none": {"api": "messages", "model": "c", "baseUrl": "https://gateway"}, "plain": {"api": "messages", "model": "c"},
+		"chat": {"model": "m", "baseUrl": "https://gateway/v1"}}}`)
+	all := map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "OPENAI_BASE_URL": "https://openai.example/v1"}
+	openAIAlone := map[string]string{"OPENAI_API_KEY": "o"}
+	for _, tt := range []struct {
+		args      string
+		env       map[string]string
+		key, base string
+		fails     bool
+	}{
+		{"-api messages -model c", all, "a", "", false},
+		{"-api messages -model c", openAIAlone, "", "", true},
+		{"-api messages -model c -base-url https://mine", all, "a", "https://mine", false},
+		{"-model own", all, "filed", "https://gateway", false},
+		{"-model none", all, "", "https://gateway", true},
+		{"-model plain", all, "a", "", false},
+		{"-model chat", map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, "", "https://gateway/v1", false},
+	} {
+		set := flag.NewFlagSet("test", flag.ContinueOnError)
+		f := models.Declare(set, func(name string) string { return tt.env[name] })
+		if err := set.Parse(strings.Fields(tt.args + " -models " + path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
+			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
+		}
+	}
+}
+
 func TestFlags(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
 	write(t, path, `{"models": {"big": {"baseUrl": "https://h/v1", "model": "gpt-6-astra", "apiKey": "k", "effort": "high", "window": 400000, "maxTokens": 9,
