@@ -35,6 +35,7 @@ var layers = []struct {
 	{"internal/idle", nil},
 	{"internal/excerpt", nil},
 	{"internal/redact", []string{"internal/jsonrpc"}},
+	{"internal/unattended", nil},
 	{"internal/version", nil},
 	{"internal/guard", nil},
 	{"internal/parallel", nil},
@@ -74,7 +75,7 @@ var layers = []struct {
 	{"mcpclient/oauth", []string{"internal", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/jsonrpc", "internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/search", "internal/unattended", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/excerpt", "internal/backoff", "internal/guard", "internal/parallel", "internal/price", "internal/reminder", "internal/schema/gotype", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/agenttest", []string{"internal/reminder", "agent/model", "agent/run", "mcpclient"}},
 	{"agent/compact", []string{"internal/price", "agent/model", "agent/run"}},

@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/unattended"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // tend has a server of the toolset reached again when it is not there: now, if it could not be opened, and after its
 // connection has ended by itself. Its successor is tended, too.
+// No person is asked to sign in meanwhile.
 func (t *Toolset) tend(s *server) {
 	if t.opts.RetryWait < 0 || s.recipe.Transport == nil {
 		return
@@ -19,12 +21,12 @@ func (t *Toolset) tend(s *server) {
 		if !s.lasts() {
 			return
 		}
-		waits := backoff.Policy{Max: t.opts.RetryWait}
+		waits, life := backoff.Policy{Max: t.opts.RetryWait}, unattended.Context(t.life)
 		for n := 0; ; n++ {
-			if backoff.Sleep(t.life, waits.Delay(n)) != nil {
+			if backoff.Sleep(life, waits.Delay(n)) != nil {
 				return
 			}
-			err := t.refresh(t.life, s)
+			err := t.refresh(life, s)
 			if err == nil || t.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
 				return // it has a successor, or has left the toolset, or cannot have one
 			}

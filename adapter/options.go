@@ -24,6 +24,7 @@ type Options struct {
 	// RetryWait is the longest wait between two attempts to reach a server that could not be reached, or whose
 	// connection has ended by itself and is not restarted by its client; the first one is 0.5 s. A connection of
 	// [mcpclient.IO] or Pipe cannot be made again. Default 1 min; negative: Refresh alone connects again.
+	// A server that wants a person to sign in is reached by Refresh, after the sign-in.
 	RetryWait time.Duration
 
 	// IdleTimeout bounds the silence of one call of a tool; progress ends the silence.

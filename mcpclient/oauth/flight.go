@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/unattended"
 )
 
 // linger is how long an attempt to get a token continues without a waiting
@@ -20,7 +21,7 @@ type renewal struct {
 	anew   bool     // a refresh is not enough
 	stepUp bool     // more scopes are needed
 	early  bool     // the server has not asked for it
-	quiet  bool     // no caller waits: never ask a person
+	quiet  bool     // nobody waits: never ask a person
 }
 
 // key is equal for renewals that may share one attempt and its failure.
@@ -44,6 +45,7 @@ type flight struct {
 // renew returns another session than r.used: the current session, or the result
 // of the running attempt, or of a new one.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
+	r.quiet = unattended.Is(ctx)
 	for {
 		f, s, err := t.join(ctx, r)
 		if f == nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/unattended"
 )
 
 func TestRefreshBeforeExpiry(t *testing.T) {
@@ -156,6 +158,21 @@ func TestNobodyIsBotheredEarly(t *testing.T) {
 		w.mustCall(auth)
 		if len(w.asked) != 2 {
 			t.Errorf("got %d sign-ins after the end of the token, want 2", len(w.asked))
+		}
+	})
+}
+
+// TestUnattended: a program that reaches a server again by itself has no person sign in.
+func TestUnattended(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		if err := call(unattended.Context(t.Context()), auth); err == nil || len(w.asked) != 0 {
+			t.Errorf("got %v and %d sign-ins, want an error without one", err, len(w.asked))
+		}
+		w.mustCall(auth)
+		w.revoke()
+		if err := call(unattended.Context(t.Context()), auth); err != nil || len(w.asked) != 1 {
+			t.Errorf("got %v and %d sign-ins, want the token to be refreshed", err, len(w.asked))
 		}
 	})
 }
