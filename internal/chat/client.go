@@ -102,16 +102,21 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	base, query, _ := strings.Cut(base, "?") // go-openai would put the path behind the query
 	cfg.BaseURL = base
 	c := &Client{
-		config: cfg, query: query, http: cfg.HTTPClient, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
-		retries:     max(0, defaulted(o.Retries, 2)),
-		retrying:    o.Retrying,
-		backoff:     backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)},
-		timeout:     defaulted(max(0, o.Timeout), 10*time.Minute),
-		idleTimeout: defaulted(max(0, o.IdleTimeout), 2*time.Minute),
-		maxReply:    min(defaulted(max(0, o.MaxReply), 32<<20), 1<<30),
+		config: cfg, query: query, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
 	}
-	c.http = withinOrigin(c.http)
+	c.bounded(cfg.HTTPClient, &o)
 	return c, nil
+}
+
+// bounded sets how requests are sent, by the options or their defaults.
+func (c *Client) bounded(next openai.HTTPDoer, o *Options) {
+	c.http = withinOrigin(next)
+	c.retries = max(0, defaulted(o.Retries, 2))
+	c.retrying = o.Retrying
+	c.backoff = backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)}
+	c.timeout = defaulted(max(0, o.Timeout), 10*time.Minute)
+	c.idleTimeout = defaulted(max(0, o.IdleTimeout), 2*time.Minute)
+	c.maxReply = min(defaulted(max(0, o.MaxReply), 32<<20), 1<<30)
 }
 
 // withinOrigin is a client that follows redirects within the origin, unless the host has a rule of its own.

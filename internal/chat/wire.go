@@ -22,20 +22,10 @@ type Wire struct {
 	client Client
 }
 
-// NewWire makes a wire. It does no I/O. Options.Host and Options.Extra have no meaning.
+// NewWire makes a wire. It does no I/O. Options.Host, API and Extra have no meaning.
 func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
-	if o == nil {
-		o = &Options{}
-	}
-	w := &Wire{api: api, client: Client{
-		retries:     max(0, defaulted(o.Retries, 2)),
-		retrying:    o.Retrying,
-		backoff:     backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)},
-		timeout:     defaulted(max(0, o.Timeout), 10*time.Minute),
-		idleTimeout: defaulted(max(0, o.IdleTimeout), 2*time.Minute),
-		maxReply:    min(defaulted(max(0, o.MaxReply), 32<<20), 1<<30),
-	}}
-	w.client.http = withinOrigin(next)
+	w := &Wire{api: api}
+	w.client.bounded(next, o)
 	return w
 }
 

@@ -1,0 +1,153 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/sse"
+)
+
+// responseStream puts the events of a stream together.
+type responseStream struct {
+	x      *exchange
+	draft  *draft
+	deltas *Deltas
+	filter stopFilter
+	text   wellFormedPieces
+	said   strings.Builder
+
+	items map[int]itemWire // that are done, by their places
+	final *responseWire
+	cut   bool
+	cutBy int // bytes after the stop sequence
+}
+
+// assembleResponse reads a stream of the Responses API to its end.
+func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
+	s := &responseStream{x: x, draft: d, deltas: deltas, filter: newStopFilter(d.stops), items: map[int]itemWire{}}
+	events := sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
+	for s.final == nil && (!s.cut || d.toEnd) {
+		event, err := events.Next()
+		switch {
+		case err == io.EOF && s.cut:
+			s.final = &responseWire{}
+		case errors.Is(err, errTooLarge):
+			return nil, x.tooLarge()
+		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, x.wrong(CodeTruncated, "the stream ended before the model did")
+		case err != nil:
+			return nil, x.broken(CodeTruncated, err)
+		default:
+			if err := s.event(event); err != nil {
+				return nil, err
+			}
+		}
+	}
+	x.ended = !s.cut || d.toEnd
+	return s.finish()
+}
+
+func (s *responseStream) event(e sse.Event) error {
+	data := bytes.TrimSpace(e.Data)
+	if len(data) == 0 || string(data) == "[DONE]" {
+		return nil
+	}
+	d := decode(s.x.context(), data)
+	kind, piece, place := "", "", 0
+	var item itemWire
+	var response responseWire
+	if !d.opens('{') {
+		return s.x.wrong(CodeMalformed, "an event of the stream is not an object")
+	}
+	for key := range d.Members {
+		switch string(key) {
+		case "type":
+			kind = d.word()
+		case "output_index":
+			place = int(countOf(d.Raw()))
+		case "delta":
+			piece, _ = stringOf(d.keep(d.Raw()))
+		case "item":
+			if d.opens('{') {
+				item = d.item()
+			}
+		case "response":
+			response = d.response()
+		}
+	}
+	if err := d.end(); err != nil {
+		return s.x.wrong(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
+	}
+	switch kind {
+	case "response.output_text.delta":
+		return s.say(s.text.write(piece))
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		return s.deltas.reason(wellFormed(piece))
+	case "response.output_item.done":
+		if _, known := s.items[place]; !known && len(s.items) == maxItems {
+			return s.x.wrong(CodeMalformed, fmt.Sprintf("the response has more than %d items", maxItems))
+		}
+		s.items[place] = item
+	case "response.completed", "response.incomplete", "response.failed":
+		s.final = &response
+	case "error":
+		return s.x.reported(200, data)
+	}
+	return nil // beginnings, parts that are whole, and what comes later
+}
+
+// say passes on text up to a stop sequence.
+func (s *responseStream) say(piece string) error {
+	if s.cut {
+		s.cutBy += len(piece)
+		return nil
+	}
+	text, stopped := s.filter.write(piece)
+	s.said.WriteString(text)
+	s.cut = stopped
+	return s.deltas.text(text)
+}
+
+// finish is the answer. The items that the last event lists count, or else those that were done.
+func (s *responseStream) finish() (*answer, error) {
+	if s.cut {
+		a := &answer{text: s.said.String(), cut: true, cutOff: s.cutBy, items: []Item{}}
+		if s.final != nil {
+			a.id, a.model, a.usage = s.final.id, s.final.model, s.final.usage
+		}
+		return a, nil
+	}
+	if len(s.final.items) == 0 {
+		places := make([]int, 0, len(s.items))
+		for place := range s.items {
+			places = append(places, place)
+		}
+		slices.Sort(places)
+		for _, place := range places {
+			s.final.items = append(s.final.items, s.items[place])
+		}
+		s.final.listed = true
+	}
+	a, err := s.x.response(s.final)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.say(s.text.flush()); err != nil {
+		return nil, err
+	}
+	rest := s.filter.flush()
+	s.said.WriteString(rest)
+	if err := s.deltas.text(rest); err != nil {
+		return nil, err
+	}
+	if missing, ok := strings.CutPrefix(a.text, s.said.String()); ok { // not every host sends pieces
+		a.cutAt(s.draft.stops)
+		missing = missing[:max(0, len(a.text)-s.said.Len())]
+		return a, s.deltas.text(missing)
+	}
+	return a, nil
+}
