@@ -230,7 +230,6 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 		}
 		asked.Messages = append(slices.Clip(r.Messages), reply.Message)
 	}
-	reply.Message.At = time.Now().UTC().Truncate(time.Millisecond)
 	freshIDs(r.Messages, reply.Message.Parts)
 	return reply, nil
 }

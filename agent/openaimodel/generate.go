@@ -209,7 +209,7 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 // appendAssistant adds a message of the model, with what this host wants back. One that has nothing else is
 // left out.
 func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
-	msg := chat.Message{Role: chat.Assistant}
+	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, callsIn(in.Parts))} // never moved: items point into it
 	for i := range in.Parts {
 		p := &in.Parts[i]
 		data, mine := m.ofHost(p)
@@ -247,13 +247,16 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 	if len(msg.Parts) == 0 && len(msg.ToolCalls) == 0 {
 		return out, nil
 	}
-	for i, n := 0, 0; i < len(msg.Items); i++ { // the calls may have moved
-		if msg.Items[i].Call != nil {
-			msg.Items[i].Call = &msg.ToolCalls[n]
+	return append(out, msg), nil
+}
+
+func callsIn(parts []run.Part) (n int) {
+	for i := range parts {
+		if parts[i].Type == run.CallPart {
 			n++
 		}
 	}
-	return append(out, msg), nil
+	return n
 }
 
 // appendResults adds the results of a turn with the media that the host takes. Chat Completions takes them from a user
@@ -337,7 +340,7 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 	}
 	out := &model.Reply{
 		Message: run.Message{Role: run.Assistant, Parts: slices.Clip(parts), Model: r.Model},
-		ID:      r.ID, Endpoint: m.endpointOf(r), Finish: r.Finish, Warning: r.Note,
+		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
 	}
 	if u := r.Usage; u != nil {
 		out.Usage = run.Spent{
@@ -348,7 +351,7 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 }
 
 // endpointOf is the API that a reply came from.
-func (m *Model) endpointOf(r *chat.Reply) string {
+func endpointOf(r *chat.Reply) string {
 	if r.Items != nil {
 		return chat.Responses
 	}

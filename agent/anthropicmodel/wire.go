@@ -1,0 +1,81 @@
+package anthropicmodel
+
+import "encoding/json"
+
+// The wire types of a request. A block has the members of its type.
+type (
+	wireRequest struct {
+		Version    string          `json:"anthropic_version,omitempty"` // at Vertex, instead of the header
+		Model      string          `json:"model,omitempty"`
+		MaxTokens  int             `json:"max_tokens"`
+		System     []block         `json:"system,omitempty"`
+		Messages   []wireMessage   `json:"messages"`
+		Tools      []wireTool      `json:"tools,omitempty"`
+		ToolChoice json.RawMessage `json:"tool_choice,omitempty"`
+		Thinking   *wireThinking   `json:"thinking,omitempty"`
+		Output     *wireOutput     `json:"output_config,omitempty"`
+		Stop       []string        `json:"stop_sequences,omitempty"`
+		Sampling   *float64        `json:"temperature,omitempty"`
+		Stream     bool            `json:"stream"`
+	}
+	wireMessage struct {
+		Role    string  `json:"role"`
+		Content []block `json:"content"`
+	}
+	block struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text,omitempty"`
+		Thinking  *string         `json:"thinking,omitempty"` // may be empty
+		Signature string          `json:"signature,omitempty"`
+		Data      string          `json:"data,omitempty"` // of redacted_thinking
+		ID        string          `json:"id,omitempty"`
+		Name      string          `json:"name,omitempty"`
+		Input     json.RawMessage `json:"input,omitempty"`
+		CallID    string          `json:"tool_use_id,omitempty"`
+		Content   []block         `json:"content,omitempty"` // of tool_result
+		IsError   bool            `json:"is_error,omitempty"`
+		Source    *source         `json:"source,omitempty"`
+		Cache     *cacheMark      `json:"cache_control,omitempty"`
+
+		raw json.RawMessage // the whole block, instead of all that
+	}
+	source struct {
+		Type      string `json:"type"` // base64, url or text
+		MediaType string `json:"media_type,omitempty"`
+		Data      string `json:"data,omitempty"`
+		URL       string `json:"url,omitempty"`
+	}
+	cacheMark struct {
+		Type string `json:"type"`
+		TTL  string `json:"ttl,omitempty"`
+	}
+	wireTool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Schema      json.RawMessage `json:"input_schema"`
+		Strict      bool            `json:"strict,omitempty"`
+		Cache       *cacheMark      `json:"cache_control,omitempty"`
+	}
+	wireThinking struct {
+		Type    string `json:"type"`
+		Budget  int    `json:"budget_tokens,omitempty"`
+		Display string `json:"display,omitempty"`
+	}
+	wireOutput struct {
+		Effort string      `json:"effort,omitempty"`
+		Format *wireFormat `json:"format,omitempty"`
+	}
+	wireFormat struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	}
+)
+
+// MarshalJSON writes a block as it came, or its members.
+func (b block) MarshalJSON() ([]byte, error) {
+	if b.raw != nil {
+		return b.raw, nil
+	}
+	type members block
+	return json.Marshal(members(b))
+}
