@@ -152,21 +152,3 @@ func oneOff(a, b string) bool {
 	}
 	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
-
-// Merge merges rankings of the same docs by reciprocal ranks: a doc that several rank high comes first. So a host's own
-// ranking helps, and cannot hide what the words find.
-func Merge(limit int, rankings ...[]int) []int {
-	const damping = 60 // as in Cormack and others, "Reciprocal Rank Fusion"
-	scores := map[int]float64{}
-	var all []int
-	for _, ranking := range rankings {
-		for i, doc := range ranking {
-			if scores[doc] == 0 {
-				all = append(all, doc)
-			}
-			scores[doc] += 1 / float64(damping+i)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	return all[:min(max(limit, 0), len(all))]
-}

@@ -73,12 +73,6 @@ func TestTies(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	if diff := cmp.Diff([]int{2, 1, 9}, Merge(3, []int{1, 2, 3}, []int{2, 9})); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
 func FuzzSearch(f *testing.F) {
 	f.Add("read_file", "Reads a file.", "reaad files")
 	f.Add("\xff", "使用", "用\x00")
