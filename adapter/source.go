@@ -132,4 +132,4 @@ func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult
 }
 
 // ErrNotAsked is what a server gets instead of an answer in the name of a person who was not asked.
-var ErrNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: it is not known in which conversation, or there is no way to ask now"}
+var ErrNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}

@@ -114,7 +114,7 @@ func New(m Model, opts *Options) (*Agent, error) {
 func profileOf(info *model.Info) (adapter.Profile, error) {
 	p := cmp.Or(adapter.Profile(info.Profile), adapter.OpenAI)
 	if all := adapter.Profiles(); !slices.Contains(all, p) {
-		return "", fmt.Errorf("the model names the profile %q, and there is no such profile; one of %v is", p, all)
+		return "", fmt.Errorf("the model names the profile %q, which is not one of %v", p, all)
 	}
 	return p, nil
 }

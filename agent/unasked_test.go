@@ -14,7 +14,7 @@ import (
 )
 
 // unasked is what a server gets that no person was asked for, and failed what the tool makes of it.
-const unasked = "the user was not asked: it is not known in which conversation, or there is no way to ask now"
+const unasked = "the user was not asked: the conversation is unknown, or nobody can be asked now"
 
 func failed(text string) string {
 	return "Error: the server answered with an error: calling \"elicitation/create\": " + text + " (code -32603)"
