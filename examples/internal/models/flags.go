@@ -87,7 +87,7 @@ func (f *Flags) Complete() error {
 		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
 	case m.Name == "":
 	case m.Key == "" && m.API == Messages:
-		return errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY")
+		return errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")
 	case m.BaseURL == "" && m.Key == "":
 		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI)
 	case m.BaseURL == "" && m.API != Messages:
