@@ -74,6 +74,7 @@ var layers = []struct {
 	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
+	{"hosttext", []string{"mcpclient/mcp"}},
 	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "internal/search", "internal/unattended", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/excerpt", "internal/backoff", "internal/guard", "internal/parallel", "internal/price", "internal/reminder", "internal/schema/gotype", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -37,10 +37,10 @@ func main() {
 	you := &person{in: lines(os.Stdin), out: os.Stderr}
 	answer, err := ask(ctx, os.Args[1], host, os.Getenv("OPENAI_MODEL"), you, os.Args[2])
 	if answer != "" {
-		fmt.Println(safetext.Prose(answer))
+		fmt.Println(hosttext.Prose(answer))
 	}
 	if err != nil {
-		log.Fatal(safetext.Line(err.Error(), maxShown))
+		log.Fatal(hosttext.Line(err.Error(), maxShown))
 	}
 }
 
@@ -81,10 +81,10 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	defer toolset.Close()
 	for _, s := range append(left, toolset.Servers()...) {
 		if s.Err != nil { // unreachable, or a mistake in the file
-			fmt.Fprintln(you.out, "left out:", safetext.Line(s.Err.Error(), maxShown))
+			fmt.Fprintln(you.out, "left out:", hosttext.Line(s.Err.Error(), maxShown))
 		}
 		for _, name := range s.Unmatched {
-			fmt.Fprintln(you.out, safetext.Line(fmt.Sprintf("server %q has no tool %q, which the file allows or leaves out", s.Name, name), maxShown))
+			fmt.Fprintln(you.out, hosttext.Line(fmt.Sprintf("server %q has no tool %q, which the file allows or leaves out", s.Name, name), maxShown))
 		}
 	}
 

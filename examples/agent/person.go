@@ -10,8 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/review"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -65,7 +64,7 @@ func (p *person) askLocked(ctx context.Context, format string, args ...any) (str
 func (p *person) approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line, err := p.askLocked(ctx, "Run %s on %s with %s? y/n:", safetext.Quote(a.Definition.Name), a.Server, safetext.JSON(string(a.Arguments)))
+	line, err := p.askLocked(ctx, "Run %s on %s with %s? y/n:", hosttext.Quote(a.Definition.Name), a.Server, hosttext.JSON(string(a.Arguments)))
 	switch {
 	case err != nil:
 		return adapter.Deny(err.Error()), nil
@@ -79,7 +78,7 @@ func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s asks the model:\n%s\n", source.Server, safetext.Indent(review.Request(r.Params)))
+	fmt.Fprintf(p.out, "%s asks the model:\n%s\n", source.Server, hosttext.Indent(hosttext.SamplingRequest(r.Params)))
 	line, err := p.askLocked(ctx, "Let it, for at most %d tokens? y/n:", r.Params.MaxTokens)
 	if err != nil || line != "y" {
 		return mcp.ErrRejected
@@ -96,12 +95,12 @@ func (p *person) fillIn(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s asks: %s\n", q.Server, safetext.Quote(q.Elicit.Message))
+	fmt.Fprintf(p.out, "%s asks: %s\n", q.Server, hosttext.Quote(q.Elicit.Message))
 	content := map[string]any{}
 	for _, field := range fields {
 		value, err := p.fieldLocked(ctx, field)
 		if err != nil {
-			fmt.Fprintf(p.out, "declined: %s\n", safetext.Line(err.Error(), maxShown))
+			fmt.Fprintf(p.out, "declined: %s\n", hosttext.Line(err.Error(), maxShown))
 			answer := q.Decline()
 			return &answer, nil
 		}
@@ -124,13 +123,13 @@ func (p *person) fieldLocked(ctx context.Context, f *mcp.Field) (any, error) {
 // label describes a field: its title, its options, and the value of an empty
 // line.
 func label(f *mcp.Field) string {
-	text := safetext.Quote(f.Title)
+	text := hosttext.Quote(f.Title)
 	for i, o := range f.Options {
-		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
+		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))
 	}
 	switch {
 	case f.Default != nil:
-		text += fmt.Sprintf(" [%s]", safetext.Quote(fmt.Sprint(f.Default)))
+		text += fmt.Sprintf(" [%s]", hosttext.Quote(fmt.Sprint(f.Default)))
 	case !f.Required:
 		text += " (optional)"
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/answers"
 	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const usage = `chatbot talks to a model that uses the tools of MCP servers.
@@ -147,7 +147,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(help, usage, flagList(flags), safetext.Indent(talk.Commands()))
+		fmt.Fprintf(help, usage, flagList(flags), hosttext.Indent(talk.Commands()))
 		return nil, err
 	case err != nil:
 		return nil, &usageError{err.Error()}

@@ -35,7 +35,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 func main() {
@@ -61,7 +61,7 @@ func status(err error) int {
 	if quit, ok := errors.AsType[*talk.QuitError](err); ok {
 		return 128 + int(quit.Signal)
 	}
-	fmt.Fprintln(os.Stderr, "chatbot:", safetext.Line(err.Error(), 4000))
+	fmt.Fprintln(os.Stderr, "chatbot:", hosttext.Line(err.Error(), 4000))
 	_, usage := errors.AsType[*usageError](err)
 	_, file := errors.AsType[*setup.FileError](err)
 	if usage || file {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 	"github.com/mcpchain/mcpchain/examples/internal/answers"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // servers returns the servers, and the prepared answers for their forms.
@@ -19,7 +19,7 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 		servers = &talk.Servers{}
 	case o.demo || o.config == "" && o.model.Model.Name == "":
 		if path := places.Present(); path != "" && !o.demo {
-			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. The file %s is not used: -base-url and -model name a model that uses it", safetext.Line(path, 400))
+			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. The file %s is not used: -base-url and -model name a model that uses it", hosttext.Line(path, 400))
 		}
 		servers, err = talk.DemoServer()
 	case o.config == "":

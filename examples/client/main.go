@@ -17,7 +17,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -36,10 +36,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	server := &mcpclient.Command{Path: flag.Arg(0), Args: flag.Args()[1:], Stderr: safetext.NewWriter(os.Stderr)}
+	server := &mcpclient.Command{Path: flag.Arg(0), Args: flag.Args()[1:], Stderr: hosttext.NewWriter(os.Stderr)}
 	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
 	if err := use(ctx, server, you, *tool, *args, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "client:", safetext.Line(err.Error(), 4000))
+		fmt.Fprintln(os.Stderr, "client:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
@@ -59,7 +59,7 @@ func use(ctx context.Context, server mcpclient.Transport, you *person, tool, arg
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%s: %s\n  arguments: %s\n", safetext.Line(t.Name, 200), safetext.Quote(t.Description), safetext.JSON(string(t.InputSchema)))
+			fmt.Fprintf(out, "%s: %s\n  arguments: %s\n", hosttext.Line(t.Name, 200), hosttext.Quote(t.Description), hosttext.JSON(string(t.InputSchema)))
 		}
 		return nil
 	}
@@ -70,6 +70,6 @@ func use(ctx context.Context, server mcpclient.Transport, you *person, tool, arg
 	if err := result.Err(); err != nil { // the tool ran, and failed
 		return err
 	}
-	fmt.Fprintln(out, safetext.Prose(result.Text()))
+	fmt.Fprintln(out, hosttext.Prose(result.Text()))
 	return nil
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/examples/review"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -44,7 +43,7 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "the server asks: %s; !decline says no\n", safetext.Quote(params.Message))
+	fmt.Fprintf(p.out, "the server asks: %s; !decline says no\n", hosttext.Quote(params.Message))
 	content := map[string]any{}
 	for _, f := range fields {
 		value, err := p.fieldLocked(f)
@@ -74,20 +73,20 @@ func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 		if err == nil {
 			return value, nil
 		}
-		fmt.Fprintln(p.out, " ", safetext.Line(err.Error(), 1000))
+		fmt.Fprintln(p.out, " ", hosttext.Line(err.Error(), 1000))
 	}
 }
 
 // label describes a field: its title, its options, and the value of an empty
 // line. Servers' texts are quoted, so that they cannot look like the program's.
 func label(f *mcp.Field) string {
-	text := safetext.Quote(f.Title)
+	text := hosttext.Quote(f.Title)
 	for i, o := range f.Options {
-		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
+		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))
 	}
 	switch {
 	case f.Default != nil:
-		text += fmt.Sprintf(" [%s]", safetext.Quote(fmt.Sprint(f.Default)))
+		text += fmt.Sprintf(" [%s]", hosttext.Quote(fmt.Sprint(f.Default)))
 	case !f.Required:
 		text += " (optional)"
 	}
@@ -99,7 +98,7 @@ func label(f *mcp.Field) string {
 func (p *person) reply(_ context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "the server asks the model:\n%s\n", safetext.Indent(review.Request(params)))
+	fmt.Fprintf(p.out, "the server asks the model:\n%s\n", hosttext.Indent(hosttext.SamplingRequest(params)))
 	text, err := p.askLocked("your reply, or nothing to refuse")
 	if err != nil || text == "" {
 		return nil, mcp.ErrRejected

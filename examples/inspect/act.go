@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -38,7 +38,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 		if result, err = callTool(ctx, s, o, idle); err == nil {
 			answer, text = result, contents(result.Content...)
 			if len(result.Content) == 0 && result.StructuredContent != nil {
-				text = safetext.EscapeJSON(string(result.StructuredContent))
+				text = hosttext.EscapeJSON(string(result.StructuredContent))
 			}
 			if result.IsError {
 				status = statusFailed
@@ -145,7 +145,7 @@ func show(w io.Writer, answer any, text string, asJSON bool) error {
 	if asJSON {
 		return encode(w, answer)
 	}
-	_, err := fmt.Fprintln(w, safetext.Prose(strings.TrimRight(text, "\n")))
+	_, err := fmt.Fprintln(w, hosttext.Prose(strings.TrimRight(text, "\n")))
 	return err
 }
 
@@ -191,7 +191,7 @@ func resource(r *mcp.ReadResourceResult) string {
 func messages(r *mcp.GetPromptResult) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
-		b.WriteString(m.Role + ":\n" + safetext.Indent(contents(m.Content)))
+		b.WriteString(m.Role + ":\n" + hosttext.Indent(contents(m.Content)))
 	}
 	return b.String()
 }

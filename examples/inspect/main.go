@@ -33,7 +33,7 @@ import (
 	"syscall"
 
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -126,7 +126,7 @@ func (p *program) report(r *report, o *options) int {
 }
 
 func (p *program) fail(status int, err error) int {
-	_, _ = fmt.Fprintln(p.err, "inspect:", safetext.Exact(err.Error()))
+	_, _ = fmt.Fprintln(p.err, "inspect:", hosttext.Exact(err.Error()))
 	return status
 }
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -59,7 +59,7 @@ func encode(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, safetext.EscapeJSON(b.String()))
+	_, err := io.WriteString(w, hosttext.EscapeJSON(b.String()))
 	return err
 }
 
@@ -207,7 +207,7 @@ func (r *profileReport) write(p *printer) {
 	if err != nil {
 		raw = []byte(err.Error())
 	}
-	p.line("      %s", safetext.EscapeJSON(string(raw)))
+	p.line("      %s", hosttext.EscapeJSON(string(raw)))
 }
 
 func plural(n int, what string) string {
@@ -224,11 +224,11 @@ const (
 )
 
 // line puts a server's text on one line.
-func line(text string) string { return safetext.Line(text, maxShown) }
+func line(text string) string { return hosttext.Line(text, maxShown) }
 
 // block is an error with its line breaks, the later lines indented. It names the
 // flag instead of the option behind it.
 func block(text string) string {
 	text = strings.ReplaceAll(text, "(Options.ConnectTimeout)", "(-timeout)")
-	return strings.TrimLeft(safetext.Indent(safetext.Block(text, maxReason)), " ")
+	return strings.TrimLeft(hosttext.Indent(hosttext.Block(text, maxReason)), " ")
 }

@@ -22,7 +22,7 @@ import (
 	"os/signal"
 
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -32,7 +32,7 @@ func main() {
 	defer stop()
 	p := &program{you: signin.NewLines(os.Stdin, os.Stdout), out: os.Stdout}
 	if err := p.run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "oauth:", safetext.Line(err.Error(), 4000))
+		fmt.Fprintln(os.Stderr, "oauth:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
@@ -97,7 +97,7 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.out, "%s: %s\n", safetext.Line(tool.Name, 200), safetext.Line(tool.Description, 1000))
+		fmt.Fprintf(p.out, "%s: %s\n", hosttext.Line(tool.Name, 200), hosttext.Line(tool.Description, 1000))
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (p *program) call(ctx context.Context, client *mcpclient.Client, s *setting
 	if err := result.Err(); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.out, safetext.Prose(result.Text()))
+	fmt.Fprintln(p.out, hosttext.Prose(result.Text()))
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -32,9 +32,9 @@ func main() {
 	server := &mcpclient.Command{Path: os.Args[1], Args: os.Args[2:]}
 	answer, err := ask(ctx, host, os.Getenv("OPENAI_MODEL"), server, "What is 17 plus 25?")
 	if err != nil {
-		log.Fatal(safetext.Line(err.Error(), 4000))
+		log.Fatal(hosttext.Line(err.Error(), 4000))
 	}
-	fmt.Println(safetext.Prose(answer)) // without control characters for the terminal
+	fmt.Println(hosttext.Prose(answer)) // without control characters for the terminal
 }
 
 // ask has a model answer a question with the tools of a server.

@@ -18,7 +18,7 @@ import (
 	"os/signal"
 
 	"github.com/mcpchain/mcpchain/examples/internal/models"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -34,7 +34,7 @@ func main() {
 		run = func() error { return serve(ctx) }
 	}
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "sampling:", safetext.Line(err.Error(), 4000))
+		fmt.Fprintln(os.Stderr, "sampling:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
@@ -50,7 +50,7 @@ func summarize(ctx context.Context, model *models.Flags, files []string, in io.R
 		return err
 	}
 	transport := &mcpclient.Command{
-		Path: program, Args: []string{"-serve"}, Stderr: safetext.NewWriter(os.Stderr),
+		Path: program, Args: []string{"-serve"}, Stderr: hosttext.NewWriter(os.Stderr),
 		Env: []string{"OPENAI_API_KEY="}, // the server gets only the model's answers
 	}
 	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("summarizer")})
@@ -66,7 +66,7 @@ func summarize(ctx context.Context, model *models.Flags, files []string, in io.R
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		fmt.Fprintf(out, "%s: %s\n", file, safetext.Prose(result.Text()))
+		fmt.Fprintf(out, "%s: %s\n", file, hosttext.Prose(result.Text()))
 	}
 	return nil
 }

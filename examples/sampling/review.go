@@ -9,8 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/examples/review"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -31,7 +30,7 @@ func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "The server %s asks %s for up to %d tokens:\n%s\n",
-		r.Server, r.Model, r.Params.MaxTokens, safetext.Indent(review.Request(r.Params)))
+		r.Server, r.Model, r.Params.MaxTokens, hosttext.Indent(hosttext.SamplingRequest(r.Params)))
 	for {
 		choice, err := p.ask(ctx, "Let it? [y]es, [a]lways, [n]o, ne[v]er, [i]nstruct")
 		if err != nil {
@@ -59,7 +58,7 @@ func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mcp.CreateMessageResult) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, safetext.Indent(review.Reply(reply)))
+	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, hosttext.Indent(hosttext.SamplingReply(reply)))
 	choice, err := p.ask(ctx, "Let it? [y]es, [n]o")
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 func main() {
@@ -48,7 +48,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "web:", safetext.Line(err.Error(), 4000))
+		fmt.Fprintln(os.Stderr, "web:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -49,13 +49,13 @@ func (a Answers) Of(servers []string) (map[string]Answers, error) {
 			server = servers[0]
 		case server == "" && len(servers) > 1:
 			return nil, fmt.Errorf("-answer %s: say for which server, as in -answer %s/%s=value; there are %s",
-				safetext.Line(key, 80), servers[0], safetext.Line(key, 80), strings.Join(servers, ", "))
+				hosttext.Line(key, 80), servers[0], hosttext.Line(key, 80), strings.Join(servers, ", "))
 		}
 		if sorted[server] == nil {
 			sorted[server] = Answers{}
 		}
 		if _, dup := sorted[server][field]; dup {
-			return nil, fmt.Errorf("-answer: the field %s of the server %s is there twice", safetext.Line(field, 80), server)
+			return nil, fmt.Errorf("-answer: the field %s of the server %s is there twice", hosttext.Line(field, 80), server)
 		}
 		sorted[server][field] = a[key]
 	}
@@ -160,7 +160,7 @@ func (f *Filled) Unmet() (errs []error) {
 func (f *Filled) Names() string {
 	var names []string
 	for _, field := range f.Fields {
-		names = append(names, safetext.Line(field.Name, 60))
+		names = append(names, hosttext.Line(field.Name, 60))
 	}
 	return strings.Join(names, ", ")
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Flags are the settings of a command line and its environment.
@@ -119,7 +119,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 		return false, err
 	}
 	if f.path != "" && len(file.Models) == 0 {
-		return false, fmt.Errorf("-models: there are no models in %s", safetext.Line(path, 400))
+		return false, fmt.Errorf("-models: there are no models in %s", hosttext.Line(path, 400))
 	}
 	f.File = file
 	asked := f.Model
@@ -132,7 +132,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 		return false, err
 	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
 		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
-			safetext.Line(asked.Name, 80), safetext.Line(path, 400))
+			hosttext.Line(asked.Name, 80), hosttext.Line(path, 400))
 	}
 	f.Model = found
 	for name, take := range map[string]func(){
@@ -184,7 +184,7 @@ func PublicURL(text string) string {
 	if found {
 		rest = scheme + "://" + rest
 	}
-	return safetext.Line(rest, 200)
+	return hosttext.Line(rest, 200)
 }
 
 func missingScheme(base string) string {

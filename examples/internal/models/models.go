@@ -22,7 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -53,7 +53,7 @@ const OpenAI = "https://api.openai.com/v1"
 func (m *Model) check() error {
 	switch {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
-		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", safetext.Line(m.API, 40))
+		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", hosttext.Line(m.API, 40))
 	case m.Window < 0 || m.Context < 0 || m.MaxTokens < 0:
 		return errors.New("the window or the maximum of tokens is below 0")
 	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):
@@ -127,15 +127,15 @@ func Read(path string) (*File, error) {
 	}
 	for name, model := range f.Models {
 		if model.BaseURL == "" && model.API != Messages || model.Name == "" {
-			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, safetext.Line(name, 80))
+			return nil, fmt.Errorf("read models: %s: %s: want a baseUrl and a model", path, hosttext.Line(name, 80))
 		}
 		if err := model.check(); err != nil {
-			return nil, fmt.Errorf("read models: %s: %s: %w", path, safetext.Line(name, 80), err)
+			return nil, fmt.Errorf("read models: %s: %s: %w", path, hosttext.Line(name, 80), err)
 		}
 		f.Models[name] = model
 	}
 	if _, ok := f.Models[f.Default]; f.Default != "" && !ok {
-		return nil, fmt.Errorf("read models: %s: default: %s is not one of the models: %s", path, safetext.Line(f.Default, 80), f.names())
+		return nil, fmt.Errorf("read models: %s: default: %s is not one of the models: %s", path, hosttext.Line(f.Default, 80), f.names())
 	}
 	return f, nil
 }
@@ -161,7 +161,7 @@ func read(path string) ([]byte, error) {
 	return data, err
 }
 
-func (f *File) names() string { return safetext.Line(strings.Join(f.Names(), ", "), 400) }
+func (f *File) names() string { return hosttext.Line(strings.Join(f.Names(), ", "), 400) }
 
 // Names are the person's names for the models.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
@@ -179,7 +179,7 @@ func (f *File) Find(name string, getenv func(string) string) (model Model, found
 		key := variable.FindStringSubmatch(text)[1]
 		value := getenv(key)
 		if value == "" && err == nil {
-			err = fmt.Errorf("the key of the model %s: environment variable %s is not set", safetext.Line(name, 80), key)
+			err = fmt.Errorf("the key of the model %s: environment variable %s is not set", hosttext.Line(name, 80), key)
 		}
 		return value
 	})

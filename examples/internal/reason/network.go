@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
@@ -42,7 +42,7 @@ func refused(e *streamable.HTTPError) string {
 	}
 	text += fmt.Sprintf(" (HTTP status %d of %s)", e.Status, e.URL)
 	if said := strings.TrimSpace(e.Body); said != "" && !strings.HasPrefix(said, "<") { // a page is for browsers
-		text += "; it says: " + safetext.Line(said, 300)
+		text += "; it says: " + hosttext.Line(said, 300)
 	}
 	return text
 }
@@ -63,7 +63,7 @@ func network(err error) string {
 	case isRecord || errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not speak https: does its URL begin with http://?"
 	case isName && name.IsNotFound:
-		return fmt.Sprintf("there is no host %s: check the URL", safetext.Line(name.Name, 300))
+		return fmt.Sprintf("there is no host %s: check the URL", hosttext.Line(name.Name, 300))
 	case isOp && op.Op == "proxyconnect":
 		text, of = "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY", op
 	case isOp && op.Op == "dial":
@@ -77,7 +77,7 @@ func network(err error) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s (%s)", text, safetext.Line(of.Error(), 300))
+	return fmt.Sprintf("%s (%s)", text, hosttext.Line(of.Error(), 300))
 }
 
 // certificateOf is what is wrong with a server's certificate.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -65,9 +65,9 @@ func (s Server) explain(err error) string {
 	case isStatus:
 		return refused(status)
 	case isOther && len(other.Client) == 1:
-		return fmt.Sprintf("the server does not speak the protocol revision that is asked of it: take away -revision, and \"revision\" in the file (%s)", safetext.Line(other.Error(), 500))
+		return fmt.Sprintf("the server does not speak the protocol revision that is asked of it: take away -revision, and \"revision\" in the file (%s)", hosttext.Line(other.Error(), 500))
 	case isOther:
-		return fmt.Sprintf("the server speaks other revisions of the protocol: is there a newer version of it? (%s)", safetext.Line(other.Error(), 500))
+		return fmt.Sprintf("the server speaks other revisions of the protocol: is there a newer version of it? (%s)", hosttext.Line(other.Error(), 500))
 	case errors.Is(err, mcp.ErrInvalidResult):
 		return s.strange(err)
 	case isRPC:
@@ -85,7 +85,7 @@ func (s Server) strange(err error) string {
 	for cause := errors.Unwrap(err); cause != nil && cause != mcp.ErrInvalidResult; cause = errors.Unwrap(cause) {
 		err = cause // without what was being done
 	}
-	return fmt.Sprintf("%s (%s)", what, safetext.Line(err.Error(), 500))
+	return fmt.Sprintf("%s (%s)", what, hosttext.Line(err.Error(), 500))
 }
 
 // ended is why a program came to its end.
@@ -111,7 +111,7 @@ func (s Server) silent(err error) string {
 	skipped, writes := errors.AsType[*transport.SkippedError](err)
 	switch {
 	case started && installs(c.Path):
-		text += fmt.Sprintf("; the first start by %s installs the server: try %s 3m", safetext.Line(filepath.Base(c.Path), 100), s.Flag)
+		text += fmt.Sprintf("; the first start by %s installs the server: try %s 3m", hosttext.Line(filepath.Base(c.Path), 100), s.Flag)
 	case writes:
 		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: does it need another argument to speak MCP there?", skipped.Latest)
 	case started:

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -58,7 +58,7 @@ func (l *Lines) ask(question string) (string, error) {
 // default. The texts are the file's, and files come from strangers.
 func (l *Lines) Input(_ context.Context, in *config.Input) (string, error) {
 	for i, c := range in.Choices {
-		_, _ = fmt.Fprintf(l.Out, "  %d) %s\n", i+1, safetext.Line(c.Label, maxShown))
+		_, _ = fmt.Fprintf(l.Out, "  %d) %s\n", i+1, hosttext.Line(c.Label, maxShown))
 	}
 	var answer string
 	var err error
@@ -76,12 +76,12 @@ func (l *Lines) Input(_ context.Context, in *config.Input) (string, error) {
 
 // Question asks for an input on one line.
 func Question(in *config.Input) string {
-	question := safetext.Line(in.ID, maxShown)
+	question := hosttext.Line(in.ID, maxShown)
 	if in.Description != "" {
-		question = safetext.Line(in.Description, maxShown)
+		question = hosttext.Line(in.Description, maxShown)
 	}
 	if in.Default != "" && !in.Password {
-		question += " [" + safetext.Line(in.Default, maxShown) + "]"
+		question += " [" + hosttext.Line(in.Default, maxShown) + "]"
 	}
 	return question + ":"
 }
@@ -130,7 +130,7 @@ func (l *Lines) askForAddress(_ context.Context, url string) (string, error) {
 
 // showLink shows the host of a page, its whole address, and warnings.
 func (l *Lines) showLink(what, url string) error {
-	link, err := safetext.ReadLink(url)
+	link, err := hosttext.ReadLink(url)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
@@ -38,7 +38,7 @@ type Page struct {
 // Visit is a page to sign in at.
 type Visit struct {
 	URL     string         // to open
-	Link    *safetext.Link // to show
+	Link    *hosttext.Link // to show
 	Mistake error          // in what was pasted before
 }
 
@@ -103,7 +103,7 @@ func (r *reception) open(ctx context.Context, address string) error {
 		return ctx.Err()
 	}
 	defer r.visit.Done()
-	link, err := safetext.ReadLink(address)
+	link, err := hosttext.ReadLink(address)
 	if err != nil {
 		return err
 	}

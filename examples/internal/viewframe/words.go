@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -15,7 +15,7 @@ const MaxText = 16 << 10
 
 // From marks words of a view, for the model and for the person.
 func From(server string) string {
-	return "[Written by the view of the server " + safetext.Line(server, 100) + ", which I was shown:]\n"
+	return "[Written by the view of the server " + hosttext.Line(server, 100) + ", which I was shown:]\n"
 }
 
 // Message is the text of a message of a view. The error is apps.ErrInvalid if there is none, or too much.

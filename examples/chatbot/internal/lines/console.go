@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/wrap"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Console is a [screen.Screen]: answers on one writer, everything else on the other.
@@ -110,7 +110,7 @@ func (c *Console) say(text string) {
 		}
 		c.answer = wrap.New(width, len("bot > "))
 	}
-	fmt.Fprint(c.out, c.answer.Add(safetext.Prose(text)))
+	fmt.Fprint(c.out, c.answer.Add(hosttext.Prose(text)))
 }
 
 // Question implements [screen.Screen].
@@ -178,5 +178,5 @@ func (c *Console) List(style screen.Style, format string, args ...any) {
 func (c *Console) Deliver(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprintln(c.out, safetext.Prose(text))
+	fmt.Fprintln(c.out, hosttext.Prose(text))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -60,7 +60,7 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 // Await implements [screen.Screen]. Any line ends the wait.
 func (c *Console) Await(ctx context.Context, what string) error {
 	return c.dialog(ctx, func() error {
-		_, err := c.askLocked(ctx, screen.Warn, "waiting for "+safetext.Line(what, 100)+" (Enter = done, Ctrl-C = stop)")
+		_, err := c.askLocked(ctx, screen.Warn, "waiting for "+hosttext.Line(what, 100)+" (Enter = done, Ctrl-C = stop)")
 		return err
 	})
 }
@@ -69,7 +69,7 @@ func (c *Console) Await(ctx context.Context, what string) error {
 func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
 	err = c.dialog(ctx, func() error {
 		if d.Text != "" {
-			c.noteLocked(screen.Faint, "%s", safetext.Indent(d.Text))
+			c.noteLocked(screen.Faint, "%s", hosttext.Indent(d.Text))
 		}
 		for {
 			written, err = c.askLocked(ctx, screen.Warn, d.Prompt)
@@ -80,7 +80,7 @@ func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, e
 			if wrong == nil {
 				return nil
 			}
-			c.noteLocked(screen.Warn, "  %s; an empty line keeps what there was", safetext.Line(wrong.Error(), 1000))
+			c.noteLocked(screen.Warn, "  %s; an empty line keeps what there was", hosttext.Line(wrong.Error(), 1000))
 		}
 	})
 	if written == "" {
@@ -99,7 +99,7 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 	var choice byte
 	err = c.dialog(ctx, func() error {
 		c.noteLocked(screen.Warn, "The server %s asks:", f.Server)
-		c.noteLocked(screen.Tool, "%s", safetext.Block(f.Message, screen.MaxShown))
+		c.noteLocked(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
 		c.noteLocked(screen.Faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
 		for _, err := range f.Mistakes {
 			c.noteLocked(screen.Warn, "  %v", err)
@@ -110,7 +110,7 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 					return err
 				}
 			}
-			c.noteLocked(screen.Tool, "%s", safetext.Indent(f.Summary()))
+			c.noteLocked(screen.Tool, "%s", hosttext.Indent(f.Summary()))
 			var err error
 			choice, err = c.chooseLocked(ctx, "Send this to "+f.Server+"?",
 				[]screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}})
@@ -144,7 +144,7 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *mcp.Field
 		}
 		value, err := field.Parse(text)
 		if err != nil {
-			c.noteLocked(screen.Warn, "  field %q: %s", safetext.Line(field.Name, 80), screen.Wrong(field, err))
+			c.noteLocked(screen.Warn, "  field %q: %s", hosttext.Line(field.Name, 80), screen.Wrong(field, err))
 			continue
 		}
 		if value != nil {

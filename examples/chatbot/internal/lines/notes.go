@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // maxNotes is the most notes that wait for the end of a dialog.
@@ -79,7 +79,7 @@ func (c *Console) Progress(format string, args ...any) {
 	if width := c.width(); width > 1 {
 		most = min(most, width-1)
 	}
-	text := safetext.Line(fmt.Sprintf(format, args...), most)
+	text := hosttext.Line(fmt.Sprintf(format, args...), most)
 	c.notes.mu.Lock()
 	defer c.notes.mu.Unlock()
 	if c.notes.dialogs > 0 {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const (
@@ -43,7 +43,7 @@ func New(width int) *Stream { return &Stream{page: page{width: max(width, 20)}} 
 // Add takes a piece of the text. It returns what is complete, as whole lines without
 // their line breaks.
 func (s *Stream) Add(text string) (out []string) {
-	s.line += safetext.Prose(text)
+	s.line += hosttext.Prose(text)
 	for {
 		line, rest, found := strings.Cut(s.line, "\n")
 		if !found && len(s.line) <= maxBlock {
@@ -139,6 +139,6 @@ func (s *Stream) separated(block string) []string {
 }
 
 // code is a line of code: verbatim, with its tabs.
-func code(line string) string { return safetext.Prose(line) }
+func code(line string) string { return hosttext.Prose(line) }
 
 func faint(line string) string { return "\x1b[2m" + line + "\x1b[22m" }

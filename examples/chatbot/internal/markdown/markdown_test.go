@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const answer = "# Results\n\nHere is a **bold** word, some `inline code`, a Vec<String>, and\na [link](https://example.com/a).\n\n" +
@@ -94,7 +94,7 @@ func FuzzStream(f *testing.F) {
 		}
 		for _, line := range append(append(lines, s.Rest()...), s.End()...) {
 			plain := colours.ReplaceAllString(line, "")
-			if safetext.Prose(plain) != plain || strings.Contains(plain, "\n") {
+			if hosttext.Prose(plain) != plain || strings.Contains(plain, "\n") {
 				t.Errorf("%q: got the line %q, want it safe to show", text, line)
 			}
 		}

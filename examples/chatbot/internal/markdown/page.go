@@ -14,7 +14,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/mcpchain/mcpchain/examples/internal/commonmark"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // page draws blocks. HTML is text like any other: a model writes <name> and means it.
@@ -31,7 +31,7 @@ func (p page) draw(source string) string {
 		ansi.NewRenderer(ansi.Options{WordWrap: p.widthOf(source), InlineTableLinks: true, Styles: style()}), 1000))))
 	raw := []byte(visible(source))
 	if err := md.Renderer().Render(&b, raw, md.Parser().Parse(text.NewReader(raw))); err != nil {
-		return safetext.Prose(source)
+		return hosttext.Prose(source)
 	}
 	return trim(clean(b.String()))
 }
@@ -77,7 +77,7 @@ var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
 // visible writes out entities that stand for characters that are not seen.
 func visible(source string) string {
 	return entity.ReplaceAllStringFunc(source, func(e string) string {
-		if plain := html.UnescapeString(e); safetext.Exact(plain) != plain || strings.ContainsAny(plain, "\n\t") {
+		if plain := html.UnescapeString(e); hosttext.Exact(plain) != plain || strings.ContainsAny(plain, "\n\t") {
 			return "&amp;" + e[1:]
 		}
 		return e
@@ -95,13 +95,13 @@ func clean(drawn string) string {
 		state = next
 		switch {
 		case width > 0 || seq == "\n":
-			b.WriteString(safetext.Prose(seq))
+			b.WriteString(hosttext.Prose(seq))
 		case strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m") && strings.Trim(seq[2:len(seq)-1], "0123456789;:") == "":
 			b.WriteString(seq)
 		case seq == "\t":
 			b.WriteString("    ")
 		case !strings.ContainsAny(seq, "\x1b\a") && utf8.ValidString(seq):
-			b.WriteString(safetext.Prose(seq))
+			b.WriteString(hosttext.Prose(seq))
 		}
 		drawn = drawn[n:]
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/diff"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -22,7 +22,7 @@ type toolOf struct{ server, tool string }
 // Approve decides on a tool call. The toolset remembers what holds for later calls, by
 // the definition of the tool: if that changes, Approve is asked again.
 func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
-	tool := safetext.Line(a.Definition.Name, 200)
+	tool := hosttext.Line(a.Definition.Name, 200)
 	switch {
 	case p.yes:
 		return adapter.Allow(), nil
@@ -42,7 +42,7 @@ func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Deci
 	}
 	if p.changed(a) {
 		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
-		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
+		text += "\n  The server says of it:\n" + hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
 	}
 	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.Changes(changes), Question: "Allow it?", Answers: approvals}
 	draft := newDraft(a)
@@ -103,7 +103,7 @@ func (p *Person) decide(ctx context.Context, a *adapter.Approval, draft *screen.
 func arguments(raw json.RawMessage) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
-		return safetext.Block(safetext.JSON(string(raw)), screen.MaxShown)
+		return hosttext.Block(hosttext.JSON(string(raw)), screen.MaxShown)
 	}
 	var b strings.Builder
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -119,10 +119,10 @@ func arguments(raw json.RawMessage) string {
 		}
 		var text string
 		if json.Unmarshal(value, &text) == nil && strings.Contains(text, "\n") {
-			fmt.Fprintf(&b, "  %s:\n%s\n", safetext.Quote(fmt.Sprint(name)), safetext.Indent(safetext.Block(text, screen.MaxShown)))
+			fmt.Fprintf(&b, "  %s:\n%s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.Indent(hosttext.Block(text, screen.MaxShown)))
 			continue
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", safetext.Quote(fmt.Sprint(name)), safetext.JSON(string(value)))
+		fmt.Fprintf(&b, "  %s: %s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.JSON(string(value)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -130,8 +130,8 @@ func arguments(raw json.RawMessage) string {
 // explanation is what a person may want to know of a call, and of the answers.
 func explanation(a *adapter.Approval) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, safetext.Line(a.Definition.Name, 200),
-		safetext.Indent(safetext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown)))
+	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, hosttext.Line(a.Definition.Name, 200),
+		hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown)))
 	for _, claim := range Claims(a.Definition) {
 		fmt.Fprintf(&b, "    It claims: %s.\n", claim)
 	}

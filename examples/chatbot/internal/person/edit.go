@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -27,9 +27,9 @@ func newDraft(a *adapter.Approval) *screen.Draft {
 func onLines(raw json.RawMessage) string {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, raw, "", "  ") != nil {
-		return safetext.Exact(string(raw))
+		return hosttext.Exact(string(raw))
 	}
-	return safetext.EscapeJSON(pretty.String())
+	return hosttext.EscapeJSON(pretty.String())
 }
 
 // edit has the person change the arguments. If the person goes back, the draft keeps them for the next time.

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/answers"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -74,14 +74,14 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 // visit asks for consent to open a URL. The person opens it: this program must
 // not see the page.
 func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	link, err := safetext.ReadLink(params.URL)
+	link, err := hosttext.ReadLink(params.URL)
 	if err != nil || !p.screen.Attended() || !duringTurn(ctx) {
 		p.screen.Note(screen.Warn, "declined %s: it asked to open a web page", server)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	key, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading:  fmt.Sprintf("The server %s asks you to open a page of %s in your browser. It says:", server, link.Host),
-		Text:     safetext.Block(params.Message, screen.MaxShown),
+		Text:     hosttext.Block(params.Message, screen.MaxShown),
 		Link:     link.URL,
 		Warnings: link.Warnings,
 		Question: "Will you open it?",
@@ -144,14 +144,14 @@ func (f *form) unattended() *mcp.ElicitResult {
 		f.refuse(errs)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	}
-	f.person.screen.Note(screen.Faint, "%s asks: %s\n%s", f.Server, safetext.Line(f.Message, 200), safetext.Indent(f.Summary()))
+	f.person.screen.Note(screen.Faint, "%s asks: %s\n%s", f.Server, hosttext.Line(f.Message, 200), hosttext.Indent(f.Summary()))
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 }
 
 // refuse tells why a form is declined. That is a failure of the run: a server
 // waited for an answer and got none.
 func (f *form) refuse(errs []error) {
-	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, safetext.Line(f.Message, 200))
+	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
 	f.person.lacks.Declined.Add(1)
 	if len(f.person.answers[f.Server]) == 0 {
 		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
@@ -177,7 +177,7 @@ func (p *Person) TellUnmet() {
 	for _, server := range slices.Sorted(maps.Keys(p.answers)) {
 		for _, name := range slices.Sorted(maps.Keys(p.answers[server])) {
 			if !p.met[fieldOf{server, name}] {
-				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it", safetext.Line(name, 80), server)
+				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it", hosttext.Line(name, 80), server)
 			}
 		}
 	}

@@ -6,8 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/review"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -27,7 +26,7 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	if p.lendsTo(source.Server) {
-		p.screen.Note(screen.Faint, "  %s asks the model: %s", source.Server, safetext.Line(review.Request(r.Params), screen.MaxResult))
+		p.screen.Note(screen.Faint, "  %s asks the model: %s", source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
 	}
 	if !p.screen.Attended() || !duringTurn(ctx) {
@@ -36,7 +35,7 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	}
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading:  fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:", source.Server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
-		Text:     safetext.Indent(review.Request(r.Params)),
+		Text:     hosttext.Indent(hosttext.SamplingRequest(r.Params)),
 		Question: "Allow it, with its reply?",
 		Answers: []screen.Answer{
 			{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}, {Key: 's', Label: "show me the reply first"}, {Key: 'a', Label: "always for this server"},
@@ -73,7 +72,7 @@ func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.Cr
 	source, _ := adapter.SourceFrom(ctx)
 	choice, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
-		Text:    safetext.Indent(review.Reply(reply)), Question: "Allow it?",
+		Text:    hosttext.Indent(hosttext.SamplingReply(reply)), Question: "Allow it?",
 		Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
 	})
 	if err != nil {

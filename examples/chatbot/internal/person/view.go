@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -19,12 +19,12 @@ var mentions = regexp.MustCompile(`(^|\W)@`)
 
 // OpenLink opens a page that the view of a server names, if the person agrees.
 func (p *Person) OpenLink(ctx context.Context, server, url string) error {
-	link, err := safetext.ReadLink(url)
+	link, err := hosttext.ReadLink(url)
 	if err != nil {
 		return fmt.Errorf("%w: %w", apps.ErrInvalid, err)
 	}
 	key, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading: fmt.Sprintf("A view of the server %s wants to open a page of %s in your browser.", safetext.Line(server, 100), link.Host),
+		Heading: fmt.Sprintf("A view of the server %s wants to open a page of %s in your browser.", hosttext.Line(server, 100), link.Host),
 		Link:    link.URL, Warnings: link.Warnings,
 		Question: "Open it?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'm', Label: "myself"}, {Key: 'n', Label: "no"}},
@@ -54,8 +54,8 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 	}
 	text = screen.Typed(text)
 	key, err := p.screen.Choose(ctx, &screen.Choice{
-		Heading:  fmt.Sprintf("A view of the server %s wants to say this to the model in your name:", safetext.Line(server, 100)),
-		Text:     safetext.Block(text, screen.MaxShown),
+		Heading:  fmt.Sprintf("A view of the server %s wants to say this to the model in your name:", hosttext.Line(server, 100)),
+		Text:     hosttext.Block(text, screen.MaxShown),
 		Question: "Put it into your line?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
 	})
@@ -64,7 +64,7 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 		return err
 	case key == 'n':
 		return apps.ErrDenied
-	case !line.Suggest(viewframe.From(server) + mentions.ReplaceAllString(safetext.Exact(text), `$1\@`)):
+	case !line.Suggest(viewframe.From(server) + mentions.ReplaceAllString(hosttext.Exact(text), `$1\@`)):
 		p.screen.Note(screen.Warn, "  your line is not empty: the view was told to try again")
 		return fmt.Errorf("%w: the user is writing a question", apps.ErrInvalid)
 	}

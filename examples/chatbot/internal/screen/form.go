@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -17,15 +17,15 @@ const maxOptions = 20
 // an empty line.
 func (f *Form) Ask(field *mcp.Field) string {
 	var b strings.Builder
-	b.WriteString(safetext.Line(field.Title, 80))
+	b.WriteString(hosttext.Line(field.Title, 80))
 	if field.Description != "" {
-		fmt.Fprintf(&b, " (%s)", safetext.Line(field.Description, 200))
+		fmt.Fprintf(&b, " (%s)", hosttext.Line(field.Description, 200))
 	}
 	if field.Kind == mcp.FieldBoolean {
 		b.WriteString(" (yes or no)")
 	}
 	for i, o := range field.Options[:min(len(field.Options), maxOptions)] {
-		fmt.Fprintf(&b, "\n    %d) %s", i+1, safetext.Line(o.Title, 80))
+		fmt.Fprintf(&b, "\n    %d) %s", i+1, hosttext.Line(o.Title, 80))
 	}
 	if more := len(field.Options) - maxOptions; more > 0 {
 		fmt.Fprintf(&b, "\n    and %d more", more)
@@ -55,7 +55,7 @@ func (f *Form) Summary() string {
 	var lines []string
 	for _, field := range f.Fields {
 		if value, ok := f.Values[field.Name]; ok {
-			lines = append(lines, safetext.Line(field.Title, 80)+": "+Display(field, value))
+			lines = append(lines, hosttext.Line(field.Title, 80)+": "+Display(field, value))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -65,13 +65,13 @@ func (f *Form) Summary() string {
 // better than a pattern.
 func Wrong(field *mcp.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
-		return "want " + safetext.Line(field.Description, 200)
+		return "want " + hosttext.Line(field.Description, 200)
 	}
 	text := err.Error()
 	if wrong, ok := errors.AsType[*mcp.FieldError](err); ok {
 		text = wrong.Reason
 	}
-	return safetext.Line(text, 200)
+	return hosttext.Line(text, 200)
 }
 
 // Display shows a value in the person's words.
@@ -97,7 +97,7 @@ func Display(field *mcp.Field, value any) string {
 func title(field *mcp.Field, value string) string {
 	i := slices.IndexFunc(field.Options, func(o mcp.FieldOption) bool { return o.Value == value })
 	if i < 0 {
-		return safetext.Line(value, 500)
+		return hosttext.Line(value, 500)
 	}
-	return safetext.Line(field.Options[i].Title, 80)
+	return hosttext.Line(field.Options[i].Title, 80)
 }

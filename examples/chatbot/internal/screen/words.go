@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/diff"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -30,7 +30,7 @@ func Side(e agent.Event) (Style, string) {
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
 		}
-		return Faint, fmt.Sprintf("  the model answered %s: %s", e.Server, safetext.Line(ContentText(e.Result.Content), MaxResult))
+		return Faint, fmt.Sprintf("  the model answered %s: %s", e.Server, hosttext.Line(ContentText(e.Result.Content), MaxResult))
 	case *agent.AnswerEnd:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Ask.Server, e.Err)
@@ -57,7 +57,7 @@ func Side(e agent.Event) (Style, string) {
 func arguments(text string) string {
 	edits, others := diff.Edits([]byte(text))
 	if edits == nil {
-		return safetext.Line(text, 200)
+		return hosttext.Line(text, 200)
 	}
 	removed, added := 0, 0
 	for _, line := range edits {
@@ -68,7 +68,7 @@ func arguments(text string) string {
 			added++
 		}
 	}
-	return fmt.Sprintf("%s −%d +%d lines", safetext.Line(string(others), 200), removed, added)
+	return fmt.Sprintf("%s −%d +%d lines", hosttext.Line(string(others), 200), removed, added)
 }
 
 // result says in one line what became of a tool call. The person sees more of some
@@ -78,7 +78,7 @@ func result(e *agent.ToolEnd) (Style, string) {
 	if e.Result.IsError {
 		style, mark, most = Warn, "✗", MaxFailure
 	}
-	text := safetext.Line(e.Result.Text, most)
+	text := hosttext.Line(e.Result.Text, most)
 	if strings.HasSuffix(text, "…") && !strings.HasSuffix(e.Result.Text, "…") {
 		text += " (/show has all)"
 	}
@@ -88,7 +88,7 @@ func result(e *agent.ToolEnd) (Style, string) {
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = safetext.Line(Told(e.Result.Err).Error(), MaxFailure)
+		text = hosttext.Line(Told(e.Result.Err).Error(), MaxFailure)
 	}
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }
@@ -120,9 +120,9 @@ func Plural(n int, thing string) string {
 // tool.
 func CallName(c *agent.Call) string {
 	if c.Tool == "" {
-		return safetext.Line(c.Name, 100)
+		return hosttext.Line(c.Name, 100)
 	}
-	return safetext.Line(c.Tool, 100)
+	return hosttext.Line(c.Tool, 100)
 }
 
 // Progress says how far a call is.

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Turn is the object of a turn. Its names stay as they are; a later version may add some.
@@ -117,7 +117,7 @@ func (w *Screen) flush() {
 	}
 	line, err := json.Marshal(t)
 	if err == nil {
-		_, err = fmt.Fprintln(w.out, safetext.EscapeJSON(string(line)))
+		_, err = fmt.Fprintln(w.out, hosttext.EscapeJSON(string(line)))
 	}
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("write the turn: %w", err)

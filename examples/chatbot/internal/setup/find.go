@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Places are where a file of servers is looked for.
@@ -53,7 +53,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 			return nil, err
 		}
 		if content != nil {
-			s.Note(screen.Faint, "servers: by %s", safetext.Line(p.Project, 400))
+			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.Project, 400))
 			return &File{Path: p.Project, places: p, content: content}, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -61,11 +61,11 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	}
 	if p.User != "" {
 		if _, err := os.Stat(p.User); err == nil {
-			s.Note(screen.Faint, "servers: by %s", safetext.Line(p.User, 400))
+			s.Note(screen.Faint, "servers: by %s", hosttext.Line(p.User, 400))
 			return &File{Path: p.User}, nil
 		}
 	}
-	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, safetext.Line(p.User, 400))
+	s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s", p.Project, hosttext.Line(p.User, 400))
 	return nil, nil
 }
 

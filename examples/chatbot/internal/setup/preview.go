@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -33,7 +33,7 @@ func preview(cfg *config.Config, c *content) string {
 }
 
 // oneLine is a text on a line, whole.
-func oneLine(text string) string { return safetext.Line(text, maxFile) }
+func oneLine(text string) string { return hosttext.Line(text, maxFile) }
 
 // deed is what a server does, with a line for each thing that decides what that is.
 func deed(s *config.Server) string {

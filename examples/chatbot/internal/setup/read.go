@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -124,7 +124,7 @@ func ask(ctx context.Context, s screen.Screen, in *config.Input) (answer string,
 		answer, err = s.Secret(ctx, signin.Question(in))
 	default:
 		for i, c := range in.Choices {
-			s.Note(screen.Tool, "  %d) %s", i+1, safetext.Line(c.Label, 200))
+			s.Note(screen.Tool, "  %d) %s", i+1, hosttext.Line(c.Label, 200))
 		}
 		answer, err = s.Write(ctx, &screen.Draft{Prompt: signin.Question(in)})
 	}

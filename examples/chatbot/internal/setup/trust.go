@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/private"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -43,15 +43,15 @@ func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*co
 		return nil, &UntrustedError{p.Project}
 	}
 	if utf8.RuneCountInString(shown) > screen.MaxShown || strings.Count(shown, "\n") >= maxLines {
-		s.Note(screen.Warn, "The file %s names more than can be shown here. Read it, and start with -config %s to use it.", safetext.Line(path, 400), p.Project)
+		s.Note(screen.Warn, "The file %s names more than can be shown here. Read it, and start with -config %s to use it.", hosttext.Line(path, 400), p.Project)
 		return nil, nil
 	}
-	heading := fmt.Sprintf("The file %s belongs to this folder. It names:", safetext.Line(path, 400))
+	heading := fmt.Sprintf("The file %s belongs to this folder. It names:", hosttext.Line(path, 400))
 	if kept {
-		heading = fmt.Sprintf("The file %s, or a file that it names, has changed since you allowed it. It names:", safetext.Line(path, 400))
+		heading = fmt.Sprintf("The file %s, or a file that it names, has changed since you allowed it. It names:", hosttext.Line(path, 400))
 	}
 	key, err := s.Choose(ctx, &screen.Choice{
-		Heading: heading, Text: safetext.Indent(shown),
+		Heading: heading, Text: hosttext.Indent(shown),
 		Question: "Use these servers? A program that is started can do whatever you can.",
 		Answers: []screen.Answer{
 			{Key: 'y', Label: "yes, as long as the file stays as it is"}, {Key: 'o', Label: "once"}, {Key: 'n', Label: "no"},

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Bounds of what goes into a question with an @.
@@ -54,7 +54,7 @@ func (s *Session) attached(ctx context.Context, question string) (run.Message, e
 			parts, err = s.attachment(ctx, short)
 		}
 		if err != nil {
-			return message, fmt.Errorf("@%s: %w", safetext.Line(name, 200), err)
+			return message, fmt.Errorf("@%s: %w", hosttext.Line(name, 200), err)
 		}
 		if message.Parts = append(message.Parts, parts...); len(message.Parts) > 1+maxAttachments {
 			return message, fmt.Errorf("a question takes at most %d files and resources", maxAttachments)
@@ -94,7 +94,7 @@ func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error
 	}
 	key, err := s.Screen.Choose(ctx, &screen.Choice{
 		Heading:  "The question names a file that is hidden or outside of this folder:",
-		Text:     safetext.Line(name, 1000),
+		Text:     hosttext.Line(name, 1000),
 		Question: "Give it to the model?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
 	})
@@ -130,7 +130,7 @@ func (s *Session) attachFile(name, path string) ([]run.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := partOf(fmt.Sprintf("The file %s, which the user attached", safetext.Quote(name)), http.DetectContentType(data), data)
+	part, err := partOf(fmt.Sprintf("The file %s, which the user attached", hosttext.Quote(name)), http.DetectContentType(data), data)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 	if err != nil {
 		return nil, err
 	}
-	title := fmt.Sprintf("The resource %s of the server %s, which the user attached", safetext.Quote(uri), safetext.Quote(server.Name))
+	title := fmt.Sprintf("The resource %s of the server %s, which the user attached", hosttext.Quote(uri), hosttext.Quote(server.Name))
 	var parts []run.Part
 	for _, c := range result.Contents {
 		data, kind := c.Blob, c.MIMEType
@@ -168,7 +168,7 @@ func (s *Session) attachedNote(name string, part run.Part, n int) {
 	if part.Type == run.TextPart && n > maxAttachedText {
 		note = "the first " + size(maxAttachedText)
 	}
-	s.Screen.Note(screen.Faint, "attached: %s, %s", safetext.Line(name, 200), note)
+	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
 }
 
 // partOf is a file or a resource as a part of a message: a picture, or a text with a title, within

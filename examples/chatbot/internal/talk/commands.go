@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // command is what a person may tell the program.
@@ -96,7 +96,7 @@ func (s *Session) obey(ctx context.Context, text string) error {
 			return c.run(s, ctx, argument)
 		}
 	}
-	return fmt.Errorf("no command %s; /help lists them", safetext.Line(word, 40))
+	return fmt.Errorf("no command %s; /help lists them", hosttext.Line(word, 40))
 }
 
 func (s *Session) help(context.Context, string) error {
@@ -116,13 +116,13 @@ func (s *Session) quit(context.Context, string) error { return errQuit }
 
 // item shows one prompt, resource or tool of a server. What is said of it is cut at the end of the line.
 func (s *Session) item(name, server, about string) {
-	head := fmt.Sprintf("%s (%s)", safetext.Line(name, 200), server)
+	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, 200), server)
 	room := 200
 	if sized, ok := s.Screen.(screen.Sized); ok {
 		if columns, _ := sized.Size(); columns > 0 {
 			room = min(room, columns-ansi.StringWidth(head)-2)
 		}
 	}
-	about = ansi.Truncate(safetext.Line(about, 200), max(0, room), "…")
+	about = ansi.Truncate(hosttext.Line(about, 200), max(0, room), "…")
 	s.Screen.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -63,10 +63,10 @@ func commandNames() (items []screen.Item) {
 
 // add adds an item, unless its text cannot be typed as it is.
 func add(items []screen.Item, text, about string, open bool) []screen.Item {
-	if text == "" || safetext.Line(text, maxItemText) != text || screen.Typed(text) != text {
+	if text == "" || hosttext.Line(text, maxItemText) != text || screen.Typed(text) != text {
 		return items
 	}
-	return append(items, screen.Item{Text: text, About: safetext.Line(about, 200), Open: open})
+	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
 }
 
 // gather asks servers side by side, and takes what has come when the context ends.

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/reason"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -121,7 +121,7 @@ func (s *Session) listServers() {
 				state += fmt.Sprintf(", %d left out", n)
 			}
 		}
-		s.Screen.List(style, "%s (%s): %s", server.Name, reach, safetext.Line(state, 500))
+		s.Screen.List(style, "%s (%s): %s", server.Name, reach, hosttext.Line(state, 500))
 	}
 	if len(s.Servers.Names()) == 0 {
 		s.Screen.List(screen.Faint, "there are no servers")
@@ -132,7 +132,7 @@ func (s *Session) listServers() {
 func (s *Session) reach(server string) string {
 	switch t := s.Servers.transport(server).(type) {
 	case *mcpclient.Command:
-		return "stdio, " + safetext.Line(t.Path, 100)
+		return "stdio, " + hosttext.Line(t.Path, 100)
 	case *mcpclient.HTTP:
 		return "HTTP, " + models.PublicURL(t.URL)
 	case *mcpclient.SSE:

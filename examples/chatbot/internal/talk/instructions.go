@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Bounds of servers' instructions for the model, in characters.
@@ -40,7 +40,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 				s.told[server.Name] = text
 				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, toldLines(text))
 			}
-			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, safetext.Quote(text))
+			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, hosttext.Quote(text))
 		}
 	}
 	return b.String()
@@ -58,12 +58,12 @@ func shortened(text string, most int) string {
 func toldLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {
-		return " " + safetext.Line(text, maxToldOf)
+		return " " + hosttext.Line(text, maxToldOf)
 	}
 	var b strings.Builder
 	for _, line := range lines[:min(len(lines), maxToldLines)] {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+safetext.Line(line, maxToldOf), " "))
+		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+hosttext.Line(line, maxToldOf), " "))
 	}
 	if more := len(lines) - maxToldLines; more > 0 {
 		b.WriteString("\n  … " + screen.Plural(more, "more line"))

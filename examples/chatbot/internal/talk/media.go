@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/media"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/picture"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -47,10 +47,10 @@ func (s *Session) keep(from string, files [][]byte) {
 		}
 		path, err := s.Media.Save(from, data)
 		if err != nil {
-			s.Screen.Note(screen.Warn, "  not saved: %s", safetext.Line(err.Error(), 400))
+			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
 			continue
 		}
-		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", size(int64(len(data))), safetext.Exact(inHome(path)))
+		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", size(int64(len(data))), hosttext.Exact(inHome(path)))
 		s.draw(data)
 	}
 }

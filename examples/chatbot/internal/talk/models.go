@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/models"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Bounds of the list of an endpoint's models.
@@ -36,7 +36,7 @@ func (m *Model) models(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	for _, model := range list.Models {
-		if id := model.ID; id != "" && safetext.Line(id, 200) == id && len(names) < maxModels {
+		if id := model.ID; id != "" && hosttext.Line(id, 200) == id && len(names) < maxModels {
 			names = append(names, id)
 		}
 	}
@@ -66,8 +66,8 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 		s.listModels(ctx)
 		return nil
 	}
-	if strings.ContainsAny(name, " \t") || safetext.Line(name, 200) != name {
-		return fmt.Errorf("no model has the name %s", safetext.Line(name, 200))
+	if strings.ContainsAny(name, " \t") || hosttext.Line(name, 200) != name {
+		return fmt.Errorf("no model has the name %s", hosttext.Line(name, 200))
 	}
 	next, err := s.findModel(ctx, name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Session) listModels(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		s.Screen.List(screen.Faint, "the endpoint lists no models: %s", safetext.Line(err.Error(), 200))
+		s.Screen.List(screen.Faint, "the endpoint lists no models: %s", hosttext.Line(err.Error(), 200))
 	}
 }
 

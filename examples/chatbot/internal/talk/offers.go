@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/templates"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -63,14 +63,14 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 	if err != nil {
 		return fmt.Errorf("server %s: %w", server.Name, err)
 	}
-	s.Screen.Note(screen.Faint, "%s of the server %s:", safetext.Line(uri, 200), server.Name)
+	s.Screen.Note(screen.Faint, "%s of the server %s:", hosttext.Line(uri, 200), server.Name)
 	for _, c := range result.Contents {
 		switch {
 		case c.Blob != nil && s.keepBlob(server.Name, uri, c.Blob):
 		case c.Blob != nil:
-			s.Screen.List(screen.Faint, "[%s, %d bytes]", safetext.Line(c.MIMEType, 80), len(c.Blob))
+			s.Screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(c.MIMEType, 80), len(c.Blob))
 		case s.Screen.Attended():
-			s.Screen.Note(screen.Tool, "%s", safetext.Block(c.Text, screen.MaxShown))
+			s.Screen.Note(screen.Tool, "%s", hosttext.Block(c.Text, screen.MaxShown))
 		default:
 			s.Screen.Deliver(c.Text)
 		}
@@ -139,7 +139,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
 	}
 	question := strings.Join(texts, "\n")
-	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", safetext.Line(words[0], 200), server.Name, safetext.Block(question, screen.MaxShown))
+	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(words[0], 200), server.Name, hosttext.Block(question, screen.MaxShown))
 	return s.take(ctx, run.Text(run.User, question))
 }
 
@@ -156,7 +156,7 @@ func promptArguments(words []string) (map[string]string, error) {
 		case last != "":
 			given[last] += " " + w
 		default:
-			return nil, fmt.Errorf("want key=value, got %s", safetext.Line(w, 80))
+			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(w, 80))
 		}
 	}
 	for key, value := range given {
@@ -187,7 +187,7 @@ func addressee(servers []adapter.ServerStatus, what, argument string) (server *a
 		}
 	}
 	if server == nil {
-		return nil, "", fmt.Errorf("no server with %s is called %s", what, safetext.Line(named, 80))
+		return nil, "", fmt.Errorf("no server with %s is called %s", what, hosttext.Line(named, 80))
 	}
 	return server, rest, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // permissions is /permissions: what the person decided for later calls, in every folder.
@@ -37,7 +37,7 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 	}
 	n, err := strconv.Atoi(which)
 	if err != nil || n < 1 || n > len(s.kept) {
-		return fmt.Errorf("no decision %s; /permissions lists them", safetext.Line(which, 40))
+		return fmt.Errorf("no decision %s; /permissions lists them", hosttext.Line(which, 40))
 	}
 	if err := store.Drop(ctx, s.kept[n-1].Key); err != nil {
 		return err
@@ -69,6 +69,6 @@ func permission(k *adapter.KeptDecision) string {
 	if k.Key.Tool != "" {
 		what = k.Key.Tool
 	}
-	return fmt.Sprintf("%s %s of %s (%s)", verb, safetext.Line(what, 200), safetext.Line(k.Key.Server, 100),
-		safetext.Line(cmp.Or(k.Key.Place, "the demo server"), 400))
+	return fmt.Sprintf("%s %s of %s (%s)", verb, hosttext.Line(what, 200), hosttext.Line(k.Key.Server, 100),
+		hosttext.Line(cmp.Or(k.Key.Place, "the demo server"), 400))
 }

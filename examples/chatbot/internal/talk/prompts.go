@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -33,7 +33,7 @@ func (s *Session) complemented(ctx context.Context, server *adapter.ServerStatus
 			continue
 		}
 		if a.Required {
-			missing = append(missing, safetext.Line(a.Name, 80))
+			missing = append(missing, hosttext.Line(a.Name, 80))
 		}
 		form.Fields = append(form.Fields, &mcp.Field{
 			Name: a.Name, Title: a.Name, Description: a.Description, Kind: mcp.FieldString, Required: a.Required,
@@ -43,7 +43,7 @@ func (s *Session) complemented(ctx context.Context, server *adapter.ServerStatus
 	case len(missing) == 0:
 		return given, nil
 	case !s.Screen.Attended():
-		return nil, fmt.Errorf("the prompt %s needs %s, as in %s=…", safetext.Line(name, 80), strings.Join(missing, " and "), missing[0])
+		return nil, fmt.Errorf("the prompt %s needs %s, as in %s=…", hosttext.Line(name, 80), strings.Join(missing, " and "), missing[0])
 	}
 	action, err := s.Screen.Fill(ctx, form)
 	if err == io.EOF || err == nil && action != mcp.ElicitAccept {

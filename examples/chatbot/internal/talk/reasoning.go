@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // maxReasoning bounds the shown reasoning of a message, in characters.
@@ -24,7 +24,7 @@ func (s *Session) reasoning(context.Context, string) error {
 	for _, m := range s.history[first:] {
 		for _, p := range m.Parts {
 			if p.Type == run.ReasoningPart && strings.TrimSpace(p.Text) != "" {
-				s.Screen.List(screen.Faint, "%s", safetext.Block(p.Text, maxReasoning))
+				s.Screen.List(screen.Faint, "%s", hosttext.Block(p.Text, maxReasoning))
 				shown = true
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -63,7 +63,7 @@ func (l *Servers) unknown(name string) error {
 	if entry := l.entry(name); entry != nil { // neither good nor wrong
 		return entry.At(errors.New("is disabled, and is not started"))
 	}
-	return fmt.Errorf("no server %s to restart; there are %s", safetext.Line(name, 80), strings.Join(names, ", "))
+	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join(names, ", "))
 }
 
 // reread takes what the file says of a server, if that may have changed since it was read. The
@@ -75,7 +75,7 @@ func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) er
 	again, err := l.source.Again(ctx, con, name)
 	switch {
 	case errors.Is(err, setup.ErrNotAllowed):
-		return fmt.Errorf("%w: %s is left as it was", err, safetext.Line(name, 80))
+		return fmt.Errorf("%w: %s is left as it was", err, hosttext.Line(name, 80))
 	case err != nil || again == nil:
 		return err
 	}
@@ -129,13 +129,13 @@ func (l *Servers) tellOthers(con screen.Screen, name string, again *setup.Again)
 	var came, went []string
 	for i := range again.All {
 		if s := &again.All[i]; s.Name != name && !s.Disabled && l.entry(s.Name) == nil {
-			came = append(came, safetext.Line(s.Name, 80))
+			came = append(came, hosttext.Line(s.Name, 80))
 		}
 	}
 	for i := range l.file {
 		s := &l.file[i]
 		if s.Name != name && !s.Disabled && !slices.ContainsFunc(again.All, func(o config.Server) bool { return o.Name == s.Name }) {
-			went = append(went, safetext.Line(s.Name, 80))
+			went = append(went, hosttext.Line(s.Name, 80))
 		}
 	}
 	if len(came) > 0 {

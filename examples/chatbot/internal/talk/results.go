@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/diff"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/wrap"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Bounds of the results that are remembered.
@@ -98,7 +98,7 @@ func (s *Session) recallResults(history []run.Message) {
 			case run.CallPart:
 				arguments[p.ID] = p.Arguments
 			case run.ResultPart:
-				s.results.add(result{tool: safetext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
+				s.results.add(result{tool: hosttext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Session) show(ctx context.Context, number string) error {
 	case len(all) == 0:
 		return errors.New("no tool was called yet")
 	case err != nil || n < 1 || n > len(all):
-		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", safetext.Line(number, 40), len(all))
+		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", hosttext.Line(number, 40), len(all))
 	}
 	r := all[n-1]
 	style, word := screen.Tool, "result"
@@ -122,7 +122,7 @@ func (s *Session) show(ctx context.Context, number string) error {
 	s.Screen.Note(screen.Plain, "%s", strings.TrimSpace(r.server+" "+r.tool))
 	changes, others := diff.Edits([]byte(r.arguments))
 	if text := string(others); text != "{}" && text != "" {
-		s.Screen.Note(screen.Faint, "%s", safetext.Indent(safetext.JSON(text)))
+		s.Screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSON(text)))
 	}
 	for _, line := range screen.Changes(changes) {
 		s.Screen.Note(line.Style, "%s", line.Text)
@@ -195,7 +195,7 @@ func nextLine(text string) (line, rest string) {
 // resultNumbers complete the argument of /show.
 func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
 	for i, r := range s.results.list() {
-		c.Items = add(c.Items, fmt.Sprint(i+1), r.tool+": "+safetext.Line(r.text, 100), false)
+		c.Items = add(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
 	}
 	return c
 }

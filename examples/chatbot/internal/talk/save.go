@@ -12,7 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // save is /save: it writes the conversation to a file that is not there yet.
@@ -38,7 +38,7 @@ func (s *Session) save(_ context.Context, name string) error {
 	}
 	f, err := os.OpenFile(home(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already; give another name", safetext.Line(name, 200))
+		return fmt.Errorf("%s is there already; give another name", hosttext.Line(name, 200))
 	}
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Session) save(_ context.Context, name string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "saved: %s, %s", safetext.Line(name, 200), size(int64(len(text))))
+	s.Screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), size(int64(len(text))))
 	return nil
 }
 
@@ -68,7 +68,7 @@ func markdownOf(history []run.Message) string {
 		}
 		for _, p := range m.Parts {
 			if text := markdownPart(p); text != "" {
-				b.WriteString(safetext.Prose(strings.Trim(text, "\n")) + "\n\n")
+				b.WriteString(hosttext.Prose(strings.Trim(text, "\n")) + "\n\n")
 			}
 		}
 	}

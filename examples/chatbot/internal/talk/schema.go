@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Bounds of a schema that is shown.
@@ -35,7 +35,7 @@ type node struct {
 func schemaText(raw json.RawMessage) string {
 	var n node
 	if json.Unmarshal(raw, &n) != nil {
-		return safetext.Line(safetext.JSON(string(raw)), maxDescription)
+		return hosttext.Line(hosttext.JSON(string(raw)), maxDescription)
 	}
 	lines := n.members("", 0)
 	if len(lines) == 0 {
@@ -57,7 +57,7 @@ func (n *node) members(indent string, depth int) (lines []string) {
 		_ = json.Unmarshal(n.Properties, &all) // keys has read it
 		var member node
 		if json.Unmarshal(all[name], &member) != nil {
-			lines = append(lines, indent+safetext.Line(name, 80))
+			lines = append(lines, indent+hosttext.Line(name, 80))
 			continue
 		}
 		lines = append(lines, indent+member.line(name, slices.Contains(n.Required, name)))
@@ -80,9 +80,9 @@ func (n *node) line(name string, required bool) string {
 		kind += ", required"
 	}
 	if len(n.Default) > 0 {
-		kind += ", default " + safetext.JSON(string(n.Default))
+		kind += ", default " + hosttext.JSON(string(n.Default))
 	}
-	text := fmt.Sprintf("%s (%s) %s", safetext.Line(name, 80), strings.TrimPrefix(kind, ", "), safetext.Line(n.Description, 300))
+	text := fmt.Sprintf("%s (%s) %s", hosttext.Line(name, 80), strings.TrimPrefix(kind, ", "), hosttext.Line(n.Description, 300))
 	return strings.TrimRight(strings.Replace(text, " ()", "", 1), " ")
 }
 
@@ -90,7 +90,7 @@ func (n *node) kind() string {
 	if len(n.Enum) > 0 {
 		var values []string
 		for _, v := range n.Enum[:min(len(n.Enum), 20)] {
-			values = append(values, safetext.Line(fmt.Sprint(v), 60))
+			values = append(values, hosttext.Line(fmt.Sprint(v), 60))
 		}
 		if len(n.Enum) > 20 {
 			values = append(values, "…")
@@ -103,21 +103,21 @@ func (n *node) kind() string {
 		if t == "array" && json.Unmarshal(n.Items, &items) == nil && items.kind() != "" {
 			return "list of " + items.kind()
 		}
-		return safetext.Line(t, 40)
+		return hosttext.Line(t, 40)
 	case []any:
 		var names []string
 		for _, name := range t[:min(len(t), 8)] {
-			names = append(names, safetext.Line(fmt.Sprint(name), 40))
+			names = append(names, hosttext.Line(fmt.Sprint(name), 40))
 		}
 		return strings.Join(names, " or ")
 	}
 	switch {
 	case len(n.Const) > 0:
-		return safetext.Line(safetext.JSON(string(n.Const)), 60)
+		return hosttext.Line(hosttext.JSON(string(n.Const)), 60)
 	case len(n.AnyOf)+len(n.OneOf) > 0:
 		return "one of several forms"
 	case n.Ref != "":
-		return "see " + safetext.Line(n.Ref, 80)
+		return "see " + hosttext.Line(n.Ref, 80)
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/setup"
 	"github.com/mcpchain/mcpchain/examples/internal/reason"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -196,7 +196,7 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 		reached++
 		con.Note(screen.Faint, "server %s: %s, protocol revision %s", server.Name, screen.Plural(len(server.Tools), "tool"), server.Client.Server().Revision)
 		for _, tool := range server.Skipped {
-			con.Note(screen.Warn, "left out: tool %s of server %s: %v", safetext.Line(tool.Name, 100), server.Name, tool.Err)
+			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool.Name, 100), server.Name, tool.Err)
 		}
 		for _, name := range server.Unmatched {
 			con.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: fmt.Errorf("has no tool %q, which the file allows or leaves out", name)}))
@@ -245,7 +245,7 @@ type noteWriter struct {
 func (w *noteWriter) Write(line []byte) (int, error) {
 	switch n := w.count.Add(1); {
 	case n <= maxWarnings:
-		w.screen.Note(screen.Warn, "warning: %s", safetext.Line(string(line), 500))
+		w.screen.Note(screen.Warn, "warning: %s", hosttext.Line(string(line), 500))
 	case n == maxWarnings+1:
 		w.screen.Note(screen.Warn, "warning: more of this is not shown")
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/views"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Config is what a conversation consists of.
@@ -298,7 +298,7 @@ func Fail(s screen.Screen, err error) {
 	if f, ok := s.(screen.Failing); ok {
 		f.Failed(err)
 	}
-	s.Note(screen.Fail, "error: %s", safetext.Line(err.Error(), 2000))
+	s.Note(screen.Fail, "error: %s", hosttext.Line(err.Error(), 2000))
 }
 
 func isQuit(err error) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -82,7 +82,7 @@ func (s *Session) signInAtStart(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, signin.ErrDeclined):
-			s.Screen.Note(screen.Fail, "%s", safetext.Line(err.Error(), 2000))
+			s.Screen.Note(screen.Fail, "%s", hosttext.Line(err.Error(), 2000))
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (s *Session) signInOf(name string) (*oauth.Transport, error) {
 	if slices.Contains(s.Servers.Names(), name) {
 		return nil, fmt.Errorf("the server %s has no sign-in: it is started here, or has a key in its headers", name)
 	}
-	return nil, fmt.Errorf("no server is called %s", safetext.Line(name, 80))
+	return nil, fmt.Errorf("no server is called %s", hosttext.Line(name, 80))
 }
 
 // login is a command: it signs in to a server.
@@ -148,7 +148,7 @@ func (s *Session) signInNames(context.Context, string) (c screen.Completion) {
 	s.Servers.mu.Lock()
 	defer s.Servers.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.Servers.signIns)) {
-		c.Items = append(c.Items, screen.Item{Text: safetext.Line(name, maxItemText)})
+		c.Items = append(c.Items, screen.Item{Text: hosttext.Line(name, maxItemText)})
 	}
 	return c
 }

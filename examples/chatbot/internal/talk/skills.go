@@ -6,7 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/skillset"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -42,7 +42,7 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	}
 	s.Screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(s.skills), "skill"))
 	for _, why := range set.Left() {
-		s.Screen.Note(screen.Warn, "left out: a skill: %s", safetext.Line(why.Error(), 300))
+		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(why.Error(), 300))
 	}
 	return set, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const (
@@ -95,7 +95,7 @@ func (s *Session) giveUp(note run.Message) {
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
 		if s.history[i].Role == run.User {
-			s.Screen.Note(screen.Faint, "forgotten: %s", safetext.Line(asked(s.history[i]), 200))
+			s.Screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(asked(s.history[i]), 200))
 			s.branch(s.history[:i:i])
 			return nil
 		}
@@ -126,7 +126,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := s.load(ctx, head.Key); err == nil {
-			about = safetext.Line(firstQuestion(state.History), 60) + s.place(state)
+			about = hosttext.Line(firstQuestion(state.History), 60) + s.place(state)
 		}
 		waits := ""
 		if !head.Status.Ended() {
@@ -148,7 +148,7 @@ func (s *Session) place(state *run.State) string {
 	case s.Folder:
 		return " (in this folder)"
 	default:
-		return " (in " + safetext.Line(folder, 200) + ")"
+		return " (in " + hosttext.Line(folder, 200) + ")"
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *Session) numbered(ctx context.Context, number string) (run.Head, error)
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(heads) {
-		return run.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", safetext.Line(number, 40))
+		return run.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", hosttext.Line(number, 40))
 	}
 	return heads[n-1], nil
 }
@@ -227,7 +227,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	s.turn, s.sum = run.Spent{}, state.Spent
 	s.recallResults(state.History)
 	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
-		screen.Plural(len(state.History), "message"), safetext.Line(firstQuestion(state.History), 60), s.place(state))
+		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.place(state))
 	s.recall(state)
 	if state.Status.Ended() {
 		return nil
@@ -246,7 +246,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 func (s *Session) recall(state *run.State) {
 	for i := len(state.History) - 1; i >= 0; i-- {
 		if m := state.History[i]; m.Role == run.User {
-			s.Screen.Note(screen.Person, "you › %s", safetext.Line(asked(m), 500))
+			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(asked(m), 500))
 			break
 		}
 	}

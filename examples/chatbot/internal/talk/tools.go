@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/person"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // maxDescription bounds the shown description of a tool, in characters.
@@ -34,7 +34,7 @@ func (s *Session) listTools(_ context.Context, pattern string) error {
 	case all == 0:
 		s.Screen.List(screen.Faint, "there are no tools")
 	case count == 0:
-		return fmt.Errorf("no tool fits %s; there are %d", safetext.Line(pattern, 80), all)
+		return fmt.Errorf("no tool fits %s; there are %d", hosttext.Line(pattern, 80), all)
 	}
 	return nil
 }
@@ -65,17 +65,17 @@ func (s *Session) showTool(_ context.Context, argument string) error {
 		return err
 	}
 	def := t.Definition()
-	heading := fmt.Sprintf("%s of the server %s", safetext.Line(def.Name, 200), t.Server())
+	heading := fmt.Sprintf("%s of the server %s", hosttext.Line(def.Name, 200), t.Server())
 	if t.Name() != def.Name {
-		heading += ", for the model " + safetext.Line(t.Name(), 200)
+		heading += ", for the model " + hosttext.Line(t.Name(), 200)
 	}
 	s.Screen.List(screen.Plain, "%s", heading)
-	s.Screen.List(screen.Tool, "%s", safetext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
+	s.Screen.List(screen.Tool, "%s", hosttext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
 	s.Screen.List(screen.Plain, "Arguments:")
-	s.Screen.List(screen.Tool, "%s", safetext.Indent(schemaText(def.InputSchema)))
+	s.Screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.InputSchema)))
 	if len(def.OutputSchema) > 0 {
 		s.Screen.List(screen.Plain, "Structured result:")
-		s.Screen.List(screen.Tool, "%s", safetext.Indent(schemaText(def.OutputSchema)))
+		s.Screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.OutputSchema)))
 	}
 	for _, claim := range person.Claims(def) {
 		s.Screen.List(screen.Faint, "The server claims: %s.", claim)
@@ -105,11 +105,11 @@ func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("no tool %s; /tools lists them", safetext.Line(name, 80))
+		return nil, fmt.Errorf("no tool %s; /tools lists them", hosttext.Line(name, 80))
 	case 1:
 		return found[0], nil
 	}
-	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s", found[0].Server(), safetext.Line(name, 80))
+	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s", found[0].Server(), hosttext.Line(name, 80))
 }
 
 // toolNames complete the arguments of /tools and /tool.

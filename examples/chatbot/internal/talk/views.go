@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/views"
 	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // showViews prepares to show views of tools, if the screen has links to them.
@@ -33,7 +33,7 @@ func (s *Session) offerView(e *agent.ToolEnd) {
 	}
 	address, err := s.views.Offer(e.Result.Tool, json.RawMessage(e.Arguments), e.Result.Raw)
 	if err != nil {
-		s.Screen.Note(screen.Warn, "  a view of %s is not shown: %s", e.Server, safetext.Line(err.Error(), 400))
+		s.Screen.Note(screen.Warn, "  a view of %s is not shown: %s", e.Server, hosttext.Line(err.Error(), 400))
 		return
 	}
 	link.Link(screen.Faint, fmt.Sprintf("view of %s %s:", e.Server, screen.CallName(&e.Call)), address)
@@ -41,7 +41,7 @@ func (s *Session) offerView(e *agent.ToolEnd) {
 
 // viewCalls shows a call that a view makes.
 func (s *Session) viewCalls(c *views.Call) {
-	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)", c.Server, safetext.Line(c.Tool, 100), safetext.Line(string(c.Arguments), 200))
+	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)", c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
 }
 
 // viewCalled shows what came of it.
@@ -59,7 +59,7 @@ func (s *Session) viewCalled(c *views.Call) {
 		style, mark = screen.Warn, "✗"
 	}
 	s.Trace.write(r)
-	s.Screen.Note(style, "%s %s %s: %s", mark, c.Server, safetext.Line(c.Tool, 100), safetext.Line(text, screen.MaxResult))
+	s.Screen.Note(style, "%s %s %s: %s", mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
 }
 
 // tell adds to a question what views want the model to know.

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // dialog is a question that has the keyboard.
@@ -124,7 +124,7 @@ func (c *choice) update(msg tea.Msg) tea.Cmd {
 }
 
 func (c *choice) view(width int, ready bool) (string, *tea.Cursor) {
-	question := c.paint.Text(screen.Warn, safetext.Line(c.question.Question, maxPrompt))
+	question := c.paint.Text(screen.Warn, hosttext.Line(c.question.Question, maxPrompt))
 	if !ready {
 		return question + " …", nil
 	}
@@ -175,7 +175,7 @@ func (w *waiting) update(msg tea.Msg) tea.Cmd {
 }
 
 func (w *waiting) view(width int, _ bool) (string, *tea.Cursor) {
-	text := fmt.Sprintf("waiting for %s (%s; Enter = done, Ctrl-C = stop)", safetext.Line(w.what, 100), seconds(time.Since(w.since)))
+	text := fmt.Sprintf("waiting for %s (%s; Enter = done, Ctrl-C = stop)", hosttext.Line(w.what, 100), seconds(time.Since(w.since)))
 	text = ansi.Wordwrap(text, max(20, width-1), "")
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	return w.paint.Text(screen.Warn, text), tea.NewCursor(ansi.StringWidth(last), strings.Count(text, "\n"))

@@ -12,7 +12,7 @@ import (
 	"charm.land/huh/v2"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -30,7 +30,7 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	}
 	defer unlock()
 	t.present(&screen.Choice{
-		Heading: fmt.Sprintf("The server %s asks:", f.Server), Text: safetext.Block(f.Message, screen.MaxShown),
+		Heading: fmt.Sprintf("The server %s asks:", f.Server), Text: hosttext.Block(f.Message, screen.MaxShown),
 	})
 	for _, mistake := range f.Mistakes {
 		t.Note(screen.Warn, "  %v", mistake)
@@ -65,7 +65,7 @@ func closing(f *screen.Form, complete bool) *screen.Choice {
 		}}
 	}
 	return &screen.Choice{
-		Text: safetext.Indent(f.Summary()), Question: "Send this to " + f.Server + "?",
+		Text: hosttext.Indent(f.Summary()), Question: "Send this to " + f.Server + "?",
 		Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}},
 	}
 }
@@ -141,7 +141,7 @@ func (in *input) begin(f *screen.Form) {
 	case string:
 		in.text = v
 		if len(optionsOf(in.field)) == 0 {
-			in.text = safetext.Exact(v)
+			in.text = hosttext.Exact(v)
 		}
 	case float64:
 		in.text = strconv.FormatFloat(v, 'f', -1, 64)
@@ -156,7 +156,7 @@ func (in *input) begin(f *screen.Form) {
 
 // show makes the field of the screen.
 func (in *input) show() huh.Field {
-	title, about := safetext.Line(in.field.Title, 80), safetext.Line(in.field.Description, 200)
+	title, about := hosttext.Line(in.field.Title, 80), hosttext.Line(in.field.Description, 200)
 	if !in.field.Required {
 		title += " (optional)"
 	}
@@ -185,7 +185,7 @@ func (in *input) show() huh.Field {
 // optionsOf are the options of a field, yes and no among them.
 func optionsOf(field *mcp.Field) (options []huh.Option[string]) {
 	for _, o := range field.Options {
-		options = append(options, huh.NewOption(safetext.Line(o.Title, 80), o.Value))
+		options = append(options, huh.NewOption(hosttext.Line(o.Title, 80), o.Value))
 	}
 	if field.Kind == mcp.FieldBoolean {
 		options = append(options, huh.NewOption("yes", "yes"), huh.NewOption("no", "no"))

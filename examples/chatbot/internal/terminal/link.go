@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Link implements [screen.Linking]. The address stands on a row of its own if the row is too narrow for both.
@@ -15,8 +15,8 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.endAnswerLocked()
-	text = "  " + safetext.Line(text, maxPrompt)
-	shown := t.paint.Text(screen.Person, safetext.Line(address, maxAddress))
+	text = "  " + hosttext.Line(text, maxPrompt)
+	shown := t.paint.Text(screen.Person, hosttext.Line(address, maxAddress))
 	if t.paint.Colours() && linksByName(os.Getenv("TERM")) {
 		shown = linked(shown, address)
 	}
@@ -30,7 +30,7 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 
 // linked is a text with a link to an address (OSC 8); nothing in the address ends the sequence.
 func linked(shown, address string) string {
-	return ansi.SetHyperlink(safetext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
+	return ansi.SetHyperlink(hosttext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
 }
 
 // maxAddress bounds a shown address, in characters.

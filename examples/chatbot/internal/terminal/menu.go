@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Bounds of the list below the editor.
@@ -160,7 +160,7 @@ func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 		text := ansi.Truncate(item.Text, maxItem, "…")
 		text += strings.Repeat(" ", column-ansi.StringWidth(text))
 		row := "    " + paint.Text(style, mark+text)
-		if about := safetext.Line(item.About, 200); about != "" {
+		if about := hosttext.Line(item.About, 200); about != "" {
 			row += "  " + paint.Text(screen.Faint, about)
 		}
 		rows = append(rows, strings.TrimRight(ansi.Truncate(row, max(1, width-1), "…"), " "))

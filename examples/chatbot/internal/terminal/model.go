@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // The messages of a Terminal to its model.
@@ -117,7 +117,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.quiet.over(msg)
 	case writtenMsg:
 		if msg.err != nil {
-			text := safetext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
+			text := hosttext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
 			return tea.Println(strings.Join(m.terminal.note(screen.Fail, text), "\n"))
 		}
 		return m.editor.update(msg)

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // search looks for an entry of the history, as it is typed.
@@ -68,5 +68,5 @@ func (s *search) view(paint screen.Paint) []string {
 	if !s.on {
 		return nil
 	}
-	return []string{paint.Text(screen.Faint, "      search: "+safetext.Line(s.text, 60)+"  (Ctrl-R older · Enter takes it · Esc leaves)")}
+	return []string{paint.Text(screen.Faint, "      search: "+hosttext.Line(s.text, 60)+"  (Ctrl-R older · Enter takes it · Esc leaves)")}
 }

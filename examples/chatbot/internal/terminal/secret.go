@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Secret implements [screen.Screen].
@@ -72,7 +72,7 @@ func (s *secret) update(msg tea.Msg) tea.Cmd {
 }
 
 func (s *secret) view(_ int, ready bool) (string, *tea.Cursor) {
-	prompt := s.paint.Text(screen.Warn, safetext.Line(s.prompt, maxPrompt))
+	prompt := s.paint.Text(screen.Warn, hosttext.Line(s.prompt, maxPrompt))
 	if !ready {
 		return prompt + " …", nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // status is what is under way.
@@ -53,11 +53,11 @@ func (s *status) event(e agent.Event, now time.Time) {
 		s.turn.Add(e.Usage)
 		s.total.Add(e.Usage)
 	case *agent.ToolStart:
-		s.calls = append(s.calls, &call{id: e.ID, what: safetext.Line(e.Server+" "+screen.CallName(&e.Call), 60), since: now, done: -1})
+		s.calls = append(s.calls, &call{id: e.ID, what: hosttext.Line(e.Server+" "+screen.CallName(&e.Call), 60), since: now, done: -1})
 	case *agent.ToolProgress:
 		for _, c := range s.calls {
 			if c.id == e.ID {
-				c.message, c.done = safetext.Line(screen.Progress(e), 60), -1
+				c.message, c.done = hosttext.Line(screen.Progress(e), 60), -1
 				if total := e.Progress.Total; total != nil && *total > 0 {
 					c.done = min(1, max(0, e.Progress.Progress / *total))
 				}

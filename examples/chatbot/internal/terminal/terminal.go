@@ -22,7 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/markdown"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/wrap"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Options describe a terminal.
@@ -135,7 +135,7 @@ func (t *Terminal) Deliver(text string) {
 
 // Progress implements [screen.Screen].
 func (t *Terminal) Progress(format string, args ...any) {
-	t.send(noticeMsg(safetext.Line(fmt.Sprintf(format, args...), 200)))
+	t.send(noticeMsg(hosttext.Line(fmt.Sprintf(format, args...), 200)))
 }
 
 // Question implements [screen.Screen].

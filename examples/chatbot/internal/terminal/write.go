@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Write implements [screen.Screen].
@@ -92,7 +92,7 @@ func (w *writing) send() {
 	w.wrong = ""
 	if w.draft.Check != nil {
 		if err := w.draft.Check(screen.Typed(w.area.Value())); err != nil {
-			w.wrong = "✗ " + safetext.Line(err.Error(), maxWrong)
+			w.wrong = "✗ " + hosttext.Line(err.Error(), maxWrong)
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func (w *writing) end() {
 }
 
 func (w *writing) view(width int, ready bool) (string, *tea.Cursor) {
-	prompt := w.paint.Text(screen.Warn, safetext.Line(w.draft.Prompt, maxPrompt))
+	prompt := w.paint.Text(screen.Warn, hosttext.Line(w.draft.Prompt, maxPrompt))
 	if !ready {
 		return prompt + " …", nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -102,4 +102,4 @@ func (n *session) message(ctx context.Context, content []mcp.Content) error {
 }
 
 // shown is a text of a server for the page.
-func shown(text string, n int) string { return safetext.Line(text, n) }
+func shown(text string, n int) string { return hosttext.Line(text, n) }

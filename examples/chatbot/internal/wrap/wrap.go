@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Hanging is the indent of a note's lines after the first.
@@ -123,7 +123,7 @@ func Text(text string, width int) string {
 // Note lays out a note. All lines except the first are indented: they may contain a
 // server's text, which must not look like a line of the program.
 func Note(text string, width int) []string {
-	lines := strings.Split(safetext.Exact(text), "\n")
+	lines := strings.Split(hosttext.Exact(text), "\n")
 	for i, line := range lines {
 		if i > 0 && line != "" && !strings.HasPrefix(line, Hanging) {
 			lines[i] = Hanging + line

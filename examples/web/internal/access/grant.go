@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/signin"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -70,7 +70,7 @@ func (g *grant) status() Status {
 	defer g.mu.Unlock()
 	out := Status{Name: g.server.Name, State: g.state}
 	if g.err != nil {
-		out.Error = safetext.Line(signin.Failure(g.err).Error(), 500)
+		out.Error = hosttext.Line(signin.Failure(g.err).Error(), 500)
 	} else if g.tools != nil {
 		for _, s := range g.tools.Servers() {
 			out.Error = Unmatched(s)
@@ -84,7 +84,7 @@ func Unmatched(s adapter.ServerStatus) string {
 	if len(s.Unmatched) == 0 {
 		return ""
 	}
-	return safetext.Line("has no tool "+strings.Join(s.Unmatched, ", ")+", which the file allows or leaves out", 500)
+	return hosttext.Line("has no tool "+strings.Join(s.Unmatched, ", ")+", which the file allows or leaves out", 500)
 }
 
 func (g *grant) set(state State, err error) {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Draft is a text that a model is writing, block by block. What is complete is read once. The
@@ -57,7 +57,7 @@ func (d *Draft) readOpen() []Node {
 	case strings.TrimSpace(rest) == "":
 		return nil
 	case len(rest) > maxOpen:
-		return []Node{element("pre", plain(safetext.Prose(rest[len(rest)-maxOpen:])))}
+		return []Node{element("pre", plain(hosttext.Prose(rest[len(rest)-maxOpen:])))}
 	}
 	return Tree(rest)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/mcpchain/mcpchain/examples/internal/commonmark"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const (
@@ -37,7 +37,7 @@ var markdown = commonmark.New(extension.Table, extension.Strikethrough, extensio
 
 // Tree is the text as elements.
 func Tree(markdownText string) []Node {
-	shown := safetext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
+	shown := hosttext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
 	if len(shown) > MaxText || isDeep(shown) || isStarred(shown) {
 		return []Node{element("pre", plain(shown))}
 	}
@@ -170,7 +170,7 @@ func (b *builder) text(n *ast.Text) []Node {
 	out := []Node{{Text: string(n.Segment.Value(b.source))}}
 	if !n.IsRaw() {
 		out[0].Text = string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(out[0].Text)))))
-		out[0].Text = safetext.Prose(out[0].Text) // entities may stand for what is not seen
+		out[0].Text = hosttext.Prose(out[0].Text) // entities may stand for what is not seen
 	}
 	switch {
 	case n.HardLineBreak():
@@ -210,7 +210,7 @@ func (b *builder) link(address string, children []Node) []Node {
 		a.Attrs = map[string]string{"href": u.String()}
 		return []Node{a}
 	}
-	return append(children, Node{Text: " (" + safetext.Line(address, 200) + ")"})
+	return append(children, Node{Text: " (" + hosttext.Line(address, 200) + ")"})
 }
 
 func autoURL(n *ast.AutoLink, source []byte) string {

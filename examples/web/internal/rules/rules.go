@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // maxEach bounds the rules of a user, and maxAll the rules of all.
@@ -50,7 +50,7 @@ type Rule struct {
 
 func ruleOf(k adapter.DecisionKey, d adapter.Decision) Rule {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", k))
-	return Rule{hex.EncodeToString(sum[:8]), safetext.Line(k.Server, 100), safetext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
+	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
 }
 
 // View is the list of a user's rules, for windows of the page.

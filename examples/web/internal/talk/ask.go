@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/review"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -83,11 +82,11 @@ type sampled struct {
 
 func askOf(q *run.Ask) ask {
 	a := ask{
-		ID: q.ID, Kind: string(q.Kind), Call: q.Call, Server: safetext.Line(q.Server, 100), Tool: safetext.Line(q.Tool, 200),
+		ID: q.ID, Kind: string(q.Kind), Call: q.Call, Server: hosttext.Line(q.Server, 100), Tool: hosttext.Line(q.Tool, 200),
 		Expires: q.Expires, Tries: q.Tries, Sent: q.Sent,
 	}
 	for _, name := range q.Path {
-		a.Path = append(a.Path, safetext.Line(name, 100))
+		a.Path = append(a.Path, hosttext.Line(name, 100))
 	}
 	if len(q.Arguments) > 0 {
 		a.Arguments = shownJSON(string(q.Arguments), maxWhole)
@@ -125,13 +124,13 @@ func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	}
 	for _, f := range fields {
 		v := field{
-			Name: f.Name, Title: safetext.Line(f.Title, 200), Description: exactText(f.Description, 1000),
-			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: safetext.Line(f.Pattern, 200),
+			Name: f.Name, Title: hosttext.Line(f.Title, 200), Description: exactText(f.Description, 1000),
+			Kind: string(f.Kind), Required: f.Required, Format: f.Format, Pattern: hosttext.Line(f.Pattern, 200),
 			MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum,
 			MinItems: f.MinItems, MaxItems: f.MaxItems, Default: f.Default,
 		}
 		for _, o := range f.Options {
-			v.Options = append(v.Options, option{o.Value, safetext.Line(o.Title, 200)})
+			v.Options = append(v.Options, option{o.Value, hosttext.Line(o.Title, 200)})
 		}
 		out = append(out, v)
 	}
@@ -139,7 +138,7 @@ func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 }
 
 func samplingOf(q *run.Ask) (s *sampled, wrong string) {
-	s = &sampled{Model: safetext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: review.Request(q.Sampling)}
+	s = &sampled{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
 	data, err := json.Marshal(q.Sampling)
 	if err != nil {
 		return s, "The request cannot be shown: " + shownError(err.Error())
@@ -150,7 +149,7 @@ func samplingOf(q *run.Ask) (s *sampled, wrong string) {
 
 // subject says in a few words what a question is about.
 func subject(q *run.Ask) string {
-	name := safetext.Line(cmp.Or(q.Tool, q.Server), 100)
+	name := hosttext.Line(cmp.Or(q.Tool, q.Server), 100)
 	switch q.Kind {
 	case run.AskApproval:
 		return "the call of " + name
@@ -159,7 +158,7 @@ func subject(q *run.Ask) string {
 	case run.AskURL, run.AskSignIn:
 		return "the page of " + name
 	case run.AskSampling:
-		return "the request of " + safetext.Line(q.Server, 100) + " to the model"
+		return "the request of " + hosttext.Line(q.Server, 100) + " to the model"
 	}
 	return "the doubt about " + name
 }

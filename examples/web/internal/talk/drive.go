@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/examples/web/internal/prose"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const (
@@ -182,7 +182,7 @@ func (t *topic) write(text string) {
 // report shows the progress of a call.
 func (t *topic) report(e *agent.ToolProgress) {
 	data, err := json.Marshal(progress{
-		Done: e.Progress.Progress, Total: e.Progress.Total, Message: safetext.Line(e.Progress.Message, 200),
+		Done: e.Progress.Progress, Total: e.Progress.Total, Message: hosttext.Line(e.Progress.Message, 200),
 	})
 	if err != nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Link is what the page shows of an address, and opens: as JSON.
@@ -19,7 +19,7 @@ func Link(address string) (any, error) {
 
 // linkOf splits an address so that the page can set its host apart.
 func linkOf(address string) (*link, string) {
-	read, err := safetext.ReadLink(address)
+	read, err := hosttext.ReadLink(address)
 	if err != nil {
 		return nil, shownError(err.Error())
 	}

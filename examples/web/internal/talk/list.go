@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // maxTitles bounds the titles that are kept in memory.
@@ -70,7 +70,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	}
 	for _, m := range inputOf(log.Records[0].Change) {
 		if m.Role == run.User { // the last one: earlier ones are of the conversation that was edited
-			title = safetext.Line(m.Text(), 60)
+			title = hosttext.Line(m.Text(), 60)
 		}
 	}
 	s.mu.Lock()

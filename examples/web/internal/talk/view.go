@@ -11,8 +11,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/examples/web/internal/prose"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // The bounds of what a window shows, in bytes.
@@ -100,7 +100,7 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 	case *agent.Answer:
 		stop := ""
 		if e.StopReason != agent.StopAnswer {
-			stop = safetext.Line(string(e.StopReason), 100)
+			stop = hosttext.Line(string(e.StopReason), 100)
 		}
 		return ended{Status: string(run.Finished), Stop: stop}, "ended"
 	}
@@ -130,7 +130,7 @@ func pathOf(e agent.Event) []string {
 }
 
 func replyOf(text, reasoning, model string) reply {
-	r := reply{Reasoning: shownText(reasoning, maxReasoning), Model: safetext.Line(model, 100)}
+	r := reply{Reasoning: shownText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
 	if strings.TrimSpace(text) != "" {
 		r.Text = prose.Tree(text)
 	}
@@ -138,7 +138,7 @@ func replyOf(text, reasoning, model string) reply {
 }
 
 func callOf(c agent.Call) call {
-	return call{ID: c.ID, Turn: c.Turn, Server: safetext.Line(c.Server, 100), Name: safetext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
+	return call{ID: c.ID, Turn: c.Turn, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
 }
 
 // kept is where a result is kept: in a record, in a message of it. Records stay as they are, whatever becomes
@@ -177,7 +177,7 @@ func shownText(s string, n int) string {
 	if len(s) > n {
 		s, more = s[:n], "\n… ("+strconv.Itoa(len(s)-n)+" bytes more)"
 	}
-	return safetext.Prose(strings.ToValidUTF8(s, "\ufffd")) + more
+	return hosttext.Prose(strings.ToValidUTF8(s, "\ufffd")) + more
 }
 
 // exactText is a text that a person decides on, cut to n bytes.
@@ -186,7 +186,7 @@ func exactText(s string, n int) string {
 	if len(s) > n {
 		s, more = s[:n], "\n… ("+strconv.Itoa(len(s)-n)+" bytes more)"
 	}
-	return safetext.Exact(strings.ToValidUTF8(s, "\ufffd")) + more
+	return hosttext.Exact(strings.ToValidUTF8(s, "\ufffd")) + more
 }
 
 // shownJSON is JSON on lines, with escapes for what is not seen, cut to n bytes before they are
@@ -199,7 +199,7 @@ func shownJSON(text string, n int) string {
 	if err := json.Indent(&b, []byte(text), "", "  "); err != nil || b.Len() > 4*n {
 		return exactText(text, n)
 	}
-	return safetext.EscapeJSON(b.String())
+	return hosttext.EscapeJSON(b.String())
 }
 
 // isNested reports whether JSON is so deep that its indentation would be most of it.
@@ -225,4 +225,4 @@ func isNested(text string) bool {
 // ShownError is the text of an error as the page shows it.
 func ShownError(text string) string { return shownError(text) }
 
-func shownError(text string) string { return safetext.Line(text, maxError) }
+func shownError(text string) string { return hosttext.Line(text, maxError) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // viewed is an event of a call that a view makes. Its run is "" for a call that no person was asked
@@ -25,10 +25,10 @@ type viewed struct {
 // ViewedEvent tells windows of a call of a view that no person was asked about, and what came of it.
 func ViewedEvent(c ViewCall, text string, failed bool, took time.Duration) Event {
 	event := momentary("", result{
-		call: call{ID: c.Tool, Server: safetext.Line(c.Server, 100), Name: safetext.Line(c.Tool, 200), Arguments: shownJSON(string(c.Arguments), maxArguments)},
+		call: call{ID: c.Tool, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Tool, 200), Arguments: shownJSON(string(c.Arguments), maxArguments)},
 		Text: shownText(text, maxResult), Error: failed, Took: int64(took / time.Millisecond),
 	})
-	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: safetext.Line(c.Server, 100), Kind: "result", Event: event.Data})
+	return momentary("viewed", viewed{Turn: c.Turn, Call: c.Call, Server: hosttext.Line(c.Server, 100), Kind: "result", Event: event.Data})
 }
 
 // WatchViews sends the events of the calls that views of a conversation make, all and then each new one, until
@@ -88,7 +88,7 @@ func (s *Service) viewedSince(ctx context.Context, key run.Key, at agent.Positio
 			continue
 		}
 		out = append(out, momentary("viewed", viewed{
-			Run: key.ID, Turn: c.Turn, Call: c.Call, Server: safetext.Line(c.Server, 100), Kind: p.Type, Event: p.Data,
+			Run: key.ID, Turn: c.Turn, Call: c.Call, Server: hosttext.Line(c.Server, 100), Kind: p.Type, Event: p.Data,
 		}))
 	}
 	return out, at, nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/viewframe"
-	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/examples/web/internal/talk"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -125,7 +125,7 @@ func (v *view) ask(ctx context.Context, kind, text, href string) error {
 		delete(v.asked, id)
 		v.mu.Unlock()
 	}()
-	if !v.window.put(v, "view-ask", question{v.id, id, kind, safetext.Line(v.call.Server, 100), text, href}) {
+	if !v.window.put(v, "view-ask", question{v.id, id, kind, hosttext.Line(v.call.Server, 100), text, href}) {
 		return apps.ErrDenied
 	}
 	select {
@@ -158,7 +158,7 @@ func (s *Service) Answer(user, id, ask string, yes bool) error {
 }
 
 func (v *view) openLink(ctx context.Context, url string) error {
-	return v.ask(ctx, "link", safetext.Exact(url), url)
+	return v.ask(ctx, "link", hosttext.Exact(url), url)
 }
 
 // message adds what a view writes to the conversation, as the view's words.
@@ -168,7 +168,7 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 		if err != nil {
 			return err
 		}
-		if err := v.ask(ctx, "message", safetext.Exact(text), ""); err != nil {
+		if err := v.ask(ctx, "message", hosttext.Exact(text), ""); err != nil {
 			return err
 		}
 		return s.Ask(user, v.call.Conversation, func(before ...string) error {

@@ -1,9 +1,11 @@
-// Package safetext shows texts of servers and models on a terminal. The texts
-// can neither control the terminal nor hide a part of themselves.
+// Package hosttext shows a person at a terminal what servers and models wrote: names, questions, results, links. The
+// texts can neither control the terminal nor hide a part of themselves.
 //
-// An invisible character, such as a control character, a direction mark or a
-// zero-width joiner, becomes its Go escape, such as \u200b.
-package safetext
+// An invisible character, such as a control character, a direction mark or a zero-width joiner, becomes its Go escape,
+// such as \u200b.
+//
+// Its place in a host is docs/sampling.md and SECURITY.md of the repository.
+package hosttext
 
 import (
 	"fmt"

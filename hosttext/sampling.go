@@ -1,6 +1,4 @@
-// Package review shows a person a server's request to the model, and the reply
-// for the server.
-package review
+package hosttext
 
 import (
 	"encoding/json"
@@ -8,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -19,16 +16,16 @@ const (
 	maxParts = 100
 )
 
-// Request writes the whole request to the model: instructions, messages, tools,
+// SamplingRequest writes the whole request to the model: instructions, messages, tools,
 // and parameters of the answer. Each part has a heading of this package, and
 // below it the server's text, indented.
-func Request(params *mcp.CreateMessageParams) string {
+func SamplingRequest(params *mcp.CreateMessageParams) string {
 	p := &page{left: maxWhole}
 	if params.SystemPrompt != "" {
 		p.text("system prompt", params.SystemPrompt)
 	}
 	for _, m := range params.Messages {
-		p.blocks(safetext.Line(m.Role, 20), m.Content)
+		p.blocks(Line(m.Role, 20), m.Content)
 	}
 	for i, t := range params.Tools {
 		p.tool(fmt.Sprintf("tool %d of %d", i+1, len(params.Tools)), t)
@@ -45,8 +42,8 @@ func Request(params *mcp.CreateMessageParams) string {
 	return p.String()
 }
 
-// Reply writes the reply for the server.
-func Reply(r *mcp.CreateMessageResult) string {
+// SamplingReply writes the reply for the server.
+func SamplingReply(r *mcp.CreateMessageResult) string {
 	p := &page{left: maxWhole}
 	p.blocks("reply", r.Content)
 	return p.String()
@@ -74,7 +71,7 @@ func (p *page) text(heading, text string) {
 		p.hidden++
 		return
 	}
-	shown := safetext.Block(text, min(maxPart, p.left))
+	shown := Block(text, min(maxPart, p.left))
 	p.left = max(0, p.left-len([]rune(shown)))
 	if strings.TrimSpace(shown) == "" {
 		fmt.Fprintf(&p.b, "%s: (empty)\n", heading)
@@ -88,7 +85,7 @@ func (p *page) json(heading string, v any) {
 	if err != nil {
 		raw = []byte(err.Error())
 	}
-	p.text(heading, safetext.JSON(string(raw)))
+	p.text(heading, JSON(string(raw)))
 }
 
 // tool adds the definition of a tool.
@@ -98,7 +95,7 @@ func (p *page) tool(heading string, t *mcp.Tool) {
 		p.text(heading+", description", t.Description)
 	}
 	if len(t.InputSchema) > 0 {
-		p.text(heading+", arguments", safetext.JSON(string(t.InputSchema)))
+		p.text(heading+", arguments", JSON(string(t.InputSchema)))
 	}
 }
 
@@ -117,7 +114,7 @@ func (p *page) blocks(who string, blocks []mcp.Content) {
 		case *mcp.EmbeddedResource:
 			p.resource(who, &c.Resource)
 		case *mcp.ToolUseContent:
-			p.text(who+", call of a tool", c.Name+"\n"+safetext.JSON(string(c.Input)))
+			p.text(who+", call of a tool", c.Name+"\n"+JSON(string(c.Input)))
 		case *mcp.ToolResultContent:
 			p.result(who, c)
 		case *mcp.UnknownContent:
@@ -144,7 +141,7 @@ func (p *page) result(who string, r *mcp.ToolResultContent) {
 	}
 	p.blocks(who, r.Content)
 	if len(r.StructuredContent) > 0 {
-		p.text(who+", structured", safetext.JSON(string(r.StructuredContent)))
+		p.text(who+", structured", JSON(string(r.StructuredContent)))
 	} else if len(r.Content) == 0 {
 		p.text(who, "")
 	}

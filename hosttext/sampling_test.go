@@ -1,4 +1,4 @@
-package review
+package hosttext
 
 import (
 	"encoding/json"
@@ -17,9 +17,9 @@ func user(blocks ...mcp.Content) mcp.SamplingMessage {
 func text(s string) mcp.Content { return &mcp.TextContent{Text: s} }
 
 // The whole request is shown, and no part of it looks like a heading.
-func TestRequest(t *testing.T) {
+func TestSamplingRequest(t *testing.T) {
 	warm := 0.5
-	got := Request(&mcp.CreateMessageParams{
+	got := SamplingRequest(&mcp.CreateMessageParams{
 		SystemPrompt: "Be brief.\x1b[2J",
 		Messages: []mcp.SamplingMessage{
 			user(text("Hello\nsystem prompt:\n  obey")),
@@ -95,7 +95,7 @@ ends before any of:
 }
 
 func TestReply(t *testing.T) {
-	got := Reply(&mcp.CreateMessageResult{Content: []mcp.Content{
+	got := SamplingReply(&mcp.CreateMessageResult{Content: []mcp.Content{
 		text("Hi\u2028"), &mcp.ToolUseContent{Name: "find", Input: json.RawMessage(`{}`)},
 	}})
 	if want := "reply:\n  Hi\\u2028\nreply, call of a tool:\n  find\n  {}"; got != want {
@@ -106,7 +106,7 @@ func TestReply(t *testing.T) {
 // A long part does not hide the number of parts after it.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", maxPart+7)
-	got := Request(&mcp.CreateMessageParams{SystemPrompt: long, Tools: []*mcp.Tool{{Name: "find"}}})
+	got := SamplingRequest(&mcp.CreateMessageParams{SystemPrompt: long, Tools: []*mcp.Tool{{Name: "find"}}})
 	if !strings.HasSuffix(got, "x…\n  (7 more characters are not shown)\ntool 1 of 1:\n  find") {
 		t.Errorf("got %q, want the tool behind the cut", got[max(0, len(got)-100):])
 	}
@@ -115,7 +115,7 @@ func TestBounds(t *testing.T) {
 	for range maxParts + 3 {
 		messages = append(messages, user(text(strings.Repeat("x", maxPart))))
 	}
-	got = Request(&mcp.CreateMessageParams{Messages: messages})
+	got = SamplingRequest(&mcp.CreateMessageParams{Messages: messages})
 	if n := strings.Count(got, "user:\n"); n != maxParts || !strings.HasSuffix(got, "\n(3 more parts are not shown)") {
 		t.Errorf("got %d parts and %q, want %d", n, got[max(0, len(got)-100):], maxParts)
 	}
