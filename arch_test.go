@@ -44,6 +44,7 @@ var layers = []struct {
 	{"internal/claudetest", nil},
 	{"internal/openaitest", nil},
 	{"internal/memhttp", nil},
+	{"internal/signin", []string{"hosttext", "mcpclient", "golang.org/x/term"}},
 	{"internal/private", []string{"golang.org/x/sys"}},
 	{"internal/npmtest", nil},
 	{"internal/pgtest", nil},

@@ -32,8 +32,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 

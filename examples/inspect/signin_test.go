@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 	"github.com/mcpchain/mcpchain/examples/internal/peer"
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 

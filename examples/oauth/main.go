@@ -21,8 +21,8 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )

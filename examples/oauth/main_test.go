@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/examples/internal/peer"
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
-	"github.com/mcpchain/mcpchain/examples/internal/signin"
+	"github.com/mcpchain/mcpchain/internal/signin"
 )
 
 // errInterrupted ends a turn.
