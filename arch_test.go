@@ -1,4 +1,4 @@
-package mcpchain
+package mcpchain_test
 
 import (
 	"bytes"
@@ -91,14 +91,14 @@ var layers = []struct {
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/temporal", []string{"agent", "go.temporal.io", "golang.org/x/time/rate"}},
 	{"agent/anthropicmodel", []string{"github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
-	{"agent/openaimodel", []string{"internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
+	{"agent/openaimodel", []string{"sampling", "internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "charm.land", "github.com", "golang.org", "modernc.org"}},
 	{"examples/service", []string{"", "github.com", "go.temporal.io", "golang.org", "modernc.org"}},
 	{"evals", []string{"", "github.com", "golang.org", "modernc.org"}},
 	{"evals/temporal", []string{"", "github.com", "go.temporal.io", "modernc.org"}},
 	{"evals/loop", []string{"", "github.com", "google.golang.org"}},
-	{".", nil},
+	{".", []string{"adapter", "agent", "hosttext", "internal/signin", "mcpclient", "sampling", "golang.org/x/term"}},
 }
 
 func TestArchitecture(t *testing.T) {

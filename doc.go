@@ -1,5 +1,12 @@
-// Package mcpchain is the front page of a module for Go agents that use MCP servers. It
-// has no code of its own; the packages are:
+// Package mcpchain is the front door of a module for Go agents that use MCP servers: an mcp.json becomes servers, their
+// tools an agent, in two calls.
+//
+//	host, err := mcpchain.Open(ctx, "mcp.json", nil)
+//	defer host.Close()
+//	a, err := host.Agent(model, &agent.Options{System: "Be brief."})
+//	result, err := a.Run(ctx, agent.Text("Book a table for 4"))
+//
+// [Ask] is a whole program in one call, for a question at a terminal. The packages below it can be used without it:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, everything that a
@@ -11,15 +18,8 @@
 //   - [github.com/mcpchain/mcpchain/agent], a model that uses tools until it has an answer;
 //     its runs wait for people and survive their process
 //
-// An agent with one server, without the handling of errors:
-//
-//	tools, err := adapter.Open(ctx, []adapter.Server{{Name: "demo", Transport: server}}, nil)
-//	model, err := openaimodel.New(host, "gpt-5", nil)
-//	assistant, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tools}})
-//	result, err := assistant.Run(ctx, agent.Text("What is 17 plus 25?"))
-//
-// The programs under examples are to start from: examples/quickstart is this one,
-// examples/chatbot a terminal program over an mcp.json, examples/web a page for several people,
-// examples/inspect a look at servers without a model. README.md of the repository leads to the
-// guides: docs/agent.md, docs/adapter.md, docs/sampling.md, docs/mcp-json.md and others.
+// The programs under examples are to start from: examples/quickstart is the smallest, examples/agent a conversation,
+// examples/chatbot a terminal program, examples/web a page for several people, examples/inspect a look at servers without a
+// model. README.md of the repository leads to the guides: docs/agent.md, docs/adapter.md, docs/sampling.md, docs/mcp-json.md
+// and others.
 package mcpchain

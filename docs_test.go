@@ -1,4 +1,4 @@
-package mcpchain
+package mcpchain_test
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
@@ -342,14 +343,12 @@ var _ = func(ctx context.Context) error {
 }
 
 // docs/mcp-json.md
-var _ = func(ctx context.Context) *adapter.Toolset {
-	loader := &config.Loader{Filters: true} // Allow and Deny are used below
-	servers, left := adapter.FromConfig(must(loader.Load(ctx, "mcp.json")))
-	for _, s := range left {
-		log.Print("left out: ", s.Err)
-	}
-	tools := must(adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable}))
-	return tools
+var _ = func(ctx context.Context, model agent.Model) *agent.Result {
+	host := must(mcpchain.Open(ctx, "mcp.json", &mcpchain.Options{Terminal: &mcpchain.Terminal{}}))
+	defer host.Close()
+	a := must(host.Agent(model, &agent.Options{System: "Be brief."}))
+	result := must(a.Run(ctx, agent.Text("Book a table for 4")))
+	return result
 }
 
 func must[T any](v T, err error) T {

@@ -1,4 +1,4 @@
-package mcpchain
+package mcpchain_test
 
 import (
 	"go/ast"

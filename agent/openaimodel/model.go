@@ -101,6 +101,7 @@ type Options struct {
 // caller cuts or rewrites earlier messages, the data is lost.
 type Model struct {
 	chat    *chat.Client
+	host    openai.ClientConfig
 	model   string
 	options Options
 }
@@ -135,7 +136,7 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
-	return &Model{chat: client, model: name, options: o}, nil
+	return &Model{chat: client, host: cfg, model: name, options: o}, nil
 }
 
 // telling has failures come as an [*Error].

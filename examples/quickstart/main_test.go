@@ -2,32 +2,32 @@ package main
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"net/http/httptest"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
-const programVariable = "MCPCHAIN_QUICKSTART_PROGRAM"
+const (
+	serverArg       = "serve-as-demo"
+	refuseArg       = "serve-and-refuse"
+	programVariable = "MCPCHAIN_QUICKSTART"
+)
 
-// TestMain makes this program the quickstart, or its server.
+// TestMain makes this program the quickstart, and also the servers of its file.
 func TestMain(m *testing.M) {
 	switch {
-	case len(os.Args) > 1 && os.Args[1] == "serve":
-		if err := demoserver.Run(context.Background()); err != nil {
-			os.Exit(1)
-		}
-		if len(os.Args) > 2 {
-			_ = os.WriteFile(os.Args[2], nil, 0o600) // says that the server ended by itself
-		}
+	case slices.Contains(os.Args, serverArg):
+		_ = demoserver.Run(context.Background()) // ends with the input
+	case slices.Contains(os.Args, refuseArg):
+		refuse()
 	case os.Getenv(programVariable) != "":
 		main()
 	default:
@@ -35,98 +35,146 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestQuickstart runs the program of the README.
-func TestQuickstart(t *testing.T) {
+// write writes an mcp.json of the servers, and starts the demo model, which the environment names.
+func write(t *testing.T, servers map[string]any) (file string) {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	model, err := demomodel.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = model.Close() }()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, program, "serve")
-	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=demo", "OPENAI_BASE_URL="+model.BaseURL)
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "42") {
-		t.Errorf("got %v and %q, want an answer with 42", err, out)
-	}
+	t.Cleanup(func() { _ = model.Close() })
+	t.Setenv("OPENAI_API_KEY", "none")
+	t.Setenv("OPENAI_MODEL", demomodel.Name)
+	t.Setenv("OPENAI_BASE_URL", model.BaseURL)
+	return file
 }
 
-// An answer cannot control the terminal.
-func TestHostileModel(t *testing.T) {
-	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"\u001b[2JIt is 42."},"finish_reason":"stop"}]}`)
-	}))
-	defer host.Close()
+func server(t *testing.T, arg string) map[string]any {
+	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, program, "serve")
-	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+host.URL)
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != `\x1b[2JIt is 42.`+"\n" {
-		t.Errorf("got %v and %q", err, out)
-	}
+	return map[string]any{"command": program, "args": []string{arg}}
 }
 
-// TestInterrupt presses Ctrl-C while the model thinks: the program ends, and its server before it.
-func TestInterrupt(t *testing.T) {
-	asked := make(chan struct{}, 1)
-	host := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the request is noticed
-		asked <- struct{}{}
-		<-r.Context().Done()
-	}))
-	defer host.Close()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := filepath.Join(t.TempDir(), "ended")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, program, "serve", ended)
-	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+host.URL)
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-asked:
-	case <-ctx.Done():
-		t.Fatal("the model was not asked")
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	err = cmd.Wait()
-	if _, serverErr := os.Stat(ended); err == nil || cmd.ProcessState.ExitCode() != 1 || serverErr != nil || !strings.Contains(out.String(), "interrupt") {
-		t.Errorf("got %v, %v and %q, want an end that says why, after the server's", err, serverErr, out.String())
-	}
-}
-
-// Without a required setting the program names it.
-func TestUsage(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		args, env []string
-		want      string
+// TestAsk has the demo model ask the person at the terminal all that a server and a call can ask.
+func TestAsk(t *testing.T) {
+	file := write(t, map[string]any{
+		"demo": server(t, serverArg),
+		"typo": map[string]any{"comand": "x"},
+		"off":  map[string]any{"command": "no-such-program-here", "disabled": true},
+	})
+	for name, tt := range map[string]struct {
+		question string
+		typed    string // the person's input
+		want     string
+		shown    string
+		err      error
 	}{
-		{nil, nil, "usage: quickstart COMMAND [ARGUMENT …], where the command starts an MCP server\n"},
-		{[]string{"x"}, nil, "OPENAI_MODEL is not set: it names the model\n"},
-		{[]string{"x"}, []string{"OPENAI_MODEL=m"}, "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another host\n"},
+		"approval":      {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run "add" on "demo" with {"a":17,"b":25}? y, n, or a for always with this tool: `, nil},
+		"denial":        {"What is 17 plus 25?", "n\n", "the user said no", `Run "add"`, nil},
+		"nobody":        {"What is 17 plus 25?", "", "nobody could be asked", `Run "add"`, mcpchain.ErrNobody},
+		"sampling":      {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "\"demo\" asks the model:\n  system prompt:\n    Summarize the text of the user in one short sentence.\n  user:\n    Go is small. It is fun.\nLet it, for at most 200 tokens? y or n: ", nil},
+		"refusal":       {"Summarize: Go is small. It is fun.", "y\nn\n", "the user did not let the tool's server use the model", "Let it, for at most 200 tokens? y or n: ", nil},
+		"not lent":      {"Summarize: Go is small. It is fun.", "y\n", "the user did not let the tool's server use the model", "Let it, for at most 200 tokens? y or n: ", mcpchain.ErrNobody},
+		"elicitation":   {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" ["4"]:   "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["inside"]: `, nil},
+		"bad form":      {"Book a table", "y\ntomorrow\n", "No table was booked", "declined: field \"date\"", nil},
+		"half a form":   {"Book a table for 4", "y\n2030-05-01\n19:30\n", "No table was booked", `"Number of people" ["4"]: ` + "\n", mcpchain.ErrNobody},
+		"asked at once": {"", "What is 17 plus 25?\ny\n", "17 + 25 = 42", "Your question: ", nil},
 	} {
-		cmd := exec.CommandContext(t.Context(), program, tt.args...)
-		cmd.Env = append(tt.env, programVariable+"=1")
-		out, err := cmd.CombinedOutput()
-		if err == nil || string(out) != tt.want {
-			t.Errorf("%v %v: got %v and %q, want %q", tt.args, tt.env, err, out, tt.want)
+		t.Run(name, func(t *testing.T) {
+			var shown strings.Builder
+			got, err := mcpchain.Ask(t.Context(), file, tt.question, &mcpchain.Terminal{In: strings.NewReader(tt.typed), Out: &shown})
+			if err != tt.err || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, %v; want %q in it and %v", got, err, tt.want, tt.err)
+			}
+			const left = `mcp.json:1: server "typo": comand: unknown key; did you mean "command"?`
+			if got := shown.String(); !strings.HasPrefix(got, `left out: `) || !strings.Contains(got, left) {
+				t.Errorf("the person saw %q, want the mistake in the file first", got)
+			}
+			if !strings.Contains(shown.String(), tt.shown) {
+				t.Errorf("the person saw %q, want %q in it", &shown, tt.shown)
+			}
+		})
+	}
+}
+
+// start makes the command of the program in the folder of the file.
+func start(t *testing.T, file, typed string) *exec.Cmd {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Dir, cmd.Stdin = filepath.Dir(file), strings.NewReader(typed)
+	cmd.Env = append(os.Environ(), programVariable+"=1")
+	return cmd
+}
+
+// TestProgram runs the program as a person does.
+func TestProgram(t *testing.T) {
+	cmd := start(t, write(t, map[string]any{"demo": server(t, serverArg)}), "What is 17 plus 25?\ny\n")
+	var shown strings.Builder
+	cmd.Stderr = &shown
+	if out, err := cmd.Output(); err != nil || string(out) != "The result: 17 + 25 = 42.\n" || !strings.HasPrefix(shown.String(), "Your question: ") {
+		t.Errorf("got %v, %q and %q", err, out, &shown)
+	}
+}
+
+// Without anybody to ask, the program fails, and says why.
+func TestNobodyThere(t *testing.T) {
+	out, err := start(t, write(t, map[string]any{"demo": server(t, serverArg)}), "What is 17 plus 25?\n").CombinedOutput()
+	if err == nil || !strings.HasSuffix(string(out), mcpchain.ErrNobody.Error()+"\n") {
+		t.Errorf("got %v and %q, want a failure with its reason", err, out)
+	}
+}
+
+// Without a model the program says what to set.
+func TestNoModel(t *testing.T) {
+	cmd := start(t, write(t, map[string]any{"demo": server(t, serverArg)}), "")
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(s string) bool {
+		return strings.HasPrefix(s, "OPENAI_MODEL=") || strings.HasPrefix(s, "ANTHROPIC_MODEL=")
+	})
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "no model: set OPENAI_MODEL and OPENAI_API_KEY") {
+		t.Errorf("got %v and %q, want the variables to set", err, out)
+	}
+}
+
+// An unreachable server's reason is one line, whatever its text.
+func TestReasonsAreOneLine(t *testing.T) {
+	var shown strings.Builder
+	file := write(t, map[string]any{"bad": server(t, refuseArg)})
+	if _, err := mcpchain.Ask(t.Context(), file, "Hello", &mcpchain.Terminal{In: strings.NewReader(""), Out: &shown}); err != nil {
+		t.Errorf("got %v and %s", err, &shown)
+	}
+	if got := shown.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") || !strings.Contains(got, refusal[len(refusal)-9:]) {
+		t.Errorf("got %q, want the reason on one line", got)
+	}
+}
+
+// refusal is the error of a server that answers nothing.
+const refusal = "\x1b[2Jno\nRun \"add\" on demo with {}? y/n: y, it said"
+
+// refuse answers every request with an error.
+func refuse() {
+	for in := json.NewDecoder(os.Stdin); ; {
+		var request struct{ ID json.RawMessage }
+		if in.Decode(&request) != nil {
+			return
+		}
+		if request.ID != nil {
+			_ = json.NewEncoder(os.Stdout).Encode(map[string]any{
+				"jsonrpc": "2.0", "id": request.ID, "error": map[string]any{"code": -32000, "message": refusal}})
 		}
 	}
 }

@@ -1,0 +1,73 @@
+package mcpchain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// authorize gives each remote server of a file the HTTP client that signs in.
+func (h *Host) authorize(cfg *config.Config) (err error) {
+	store := h.options.Tokens
+	if store == nil {
+		if store, err = signin.Tokens(""); err != nil {
+			return err
+		}
+	}
+	h.signIns = map[string]*oauth.Transport{}
+	for i := range cfg.Servers {
+		s := &cfg.Servers[i]
+		if s.Disabled || s.Err != nil {
+			continue
+		}
+		t, err := signin.Authorize(s, &signin.Options{
+			Client: cmp.Or(h.options.Name, "mcpchain"), Store: store, Receiver: h.receiver(s),
+		})
+		switch {
+		case t != nil:
+			h.signIns[s.Name] = t
+		case err != nil && s.OAuth != nil: // else it is a server that cannot want a sign-in
+			s.Err = fmt.Errorf("sign in: %w", err)
+		}
+	}
+	return nil
+}
+
+// receiver has the person at the terminal sign in to a server, or says what to do without one.
+func (h *Host) receiver(s *config.Server) oauth.Receiver {
+	t := h.options.Terminal
+	if t == nil {
+		return signin.NotNow("open the file once in a program with a terminal, and sign in there")
+	}
+	return &signin.Page{
+		Advice: "start the program again, and sign in", Port: signin.Port(s),
+		Visit: func(ctx context.Context, v *signin.Visit) (string, error) { return t.visit(ctx, s.Name, v) },
+	}
+}
+
+// signIn has the person sign in to the servers that could not be reached without it, one after the other.
+func (h *Host) signIn(ctx context.Context, t *Terminal) {
+	for _, s := range h.tools.Servers() {
+		if _, needed := errors.AsType[*signin.NeededError](s.Err); !needed || h.signIns[s.Name] == nil {
+			continue
+		}
+		err := h.signIns[s.Name].SignIn(signin.Asking(ctx))
+		if err == nil {
+			err = h.tools.Refresh(ctx, s.Name)
+		}
+		if err != nil {
+			t.note("sign in to %s: %v", s.Name, signin.Failure(err))
+		}
+	}
+}
+
+func (h *Host) closeSignIns() {
+	for _, t := range h.signIns {
+		_ = t.Close()
+	}
+}

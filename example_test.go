@@ -1,0 +1,53 @@
+package mcpchain_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpchain/mcpchain"
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+)
+
+// A host uses what can be used of a file, and says what cannot.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {"files": {"comand": "file-server"}}}`), 0o600); err != nil {
+		log.Fatal(err)
+	}
+
+	ctx := context.Background()
+	host, err := mcpchain.Open(ctx, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer host.Close()
+	for _, server := range host.Left() {
+		fmt.Println("left out:", server.Name)
+	}
+
+	// Any model will do; this one plays a script.
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "today"}), agenttest.Say("It is Sunday."))
+	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
+	a, err := host.Agent(model, &agent.Options{Tools: []adapter.Source{today}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := a.Run(ctx, agent.Text("What day is it?"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Answer)
+	// Output:
+	// left out: files
+	// It is Sunday.
+}

@@ -1,0 +1,64 @@
+package mcpchain
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// lender completes the sampling requests of servers by the model of the first agent. Connections are older than agents.
+type lender struct {
+	mu      sync.Mutex // guards the field below
+	sampler *sampling.Sampler
+}
+
+// lendable is a model that servers can borrow.
+type lendable interface {
+	Sampler(*sampling.Options) (*sampling.Sampler, error)
+}
+
+// lend has the lender use a model, unless it has one or this one cannot be lent.
+func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
+	lent, ok := m.(lendable)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !ok || l.sampler != nil {
+		return nil
+	}
+	o := sampling.Options{Review: sampling.AskLater{}}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Source == nil {
+		o.Source = source
+	}
+	sampler, err := lent.Sampler(&o)
+	l.sampler = sampler
+	return err
+}
+
+// source names the server of a request and its call.
+func source(ctx context.Context) sampling.Source {
+	s, _ := adapter.SourceFrom(ctx)
+	return sampling.Source{Server: s.Server, Call: s.Call.ID}
+}
+
+// SamplingCapability declares what a [sampling.Sampler] takes.
+func (l *lender) SamplingCapability() mcp.SamplingCapability {
+	return mcp.SamplingCapability{Tools: true}
+}
+
+// CreateMessage implements [mcp.SamplingHandler].
+func (l *lender) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	l.mu.Lock()
+	sampler := l.sampler
+	l.mu.Unlock()
+	if sampler == nil {
+		return nil, &mcp.RPCError{Code: mcp.CodeInternalError, Message: "this host has no model that servers can borrow"}
+	}
+	return sampler.CreateMessage(ctx, params)
+}

@@ -1,0 +1,213 @@
+//lint:file-ignore SA1019 servers still use sampling, which the SDK calls deprecated
+
+package mcpchain
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+func linkOf(t *testing.T, address string) *hosttext.Link {
+	t.Helper()
+	link, err := hosttext.ReadLink(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+// serve serves tools over HTTP: add, which needs no one, and ask, which borrows the model.
+func serve(t *testing.T) (url string) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+	type pair struct{ A, B int }
+	sdk.AddTool(server, &sdk.Tool{Name: "add"}, func(_ context.Context, _ *sdk.CallToolRequest, in pair) (*sdk.CallToolResult, any, error) {
+		return nil, map[string]int{"sum": in.A + in.B}, nil
+	})
+	sdk.AddTool(server, &sdk.Tool{Name: "ask"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		switch reply := r.Params.InputResponses["q"].(type) {
+		case *sdk.CreateMessageResult:
+			return &sdk.CallToolResult{Content: []sdk.Content{reply.Content}}, nil, nil
+		case *sdk.CreateMessageWithToolsResult:
+			return &sdk.CallToolResult{Content: reply.Content}, nil, nil
+		}
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.CreateMessageParams{
+			MaxTokens: 9, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "Hi"}}},
+		}}}, nil, nil
+	})
+	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(h.Close)
+	return h.URL
+}
+
+// file writes an mcp.json.
+func file(t *testing.T, servers map[string]any) string {
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestOpen uses what can be used of a file, and lists what cannot, for the program and for the person.
+func TestOpen(t *testing.T) {
+	var shown strings.Builder
+	h, err := Open(t.Context(), file(t, map[string]any{
+		"good":   map[string]any{"url": serve(t), "includeTools": []string{"add", "ad"}, "timeout": "3s"},
+		"typo":   map[string]any{"comand": "x"},
+		"absent": map[string]any{"command": "no-such-program-here"},
+		"locked": map[string]any{"url": protected(t)},
+	}), &Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader(""), Out: &shown}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if all := h.Tools().Tools(); len(all) != 1 || all[0].Name() != "add" {
+		t.Errorf("got %v, want the tool that the file allows", all)
+	}
+	left := map[string]adapter.ServerStatus{}
+	for _, s := range h.Left() {
+		left[s.Name] = s
+	}
+	if len(left) != 4 || left["typo"].Err == nil || left["absent"].Err == nil || left["locked"].Err == nil || len(left["good"].Unmatched) != 1 {
+		t.Errorf("got %v", left)
+	}
+	for _, want := range []string{`comand: unknown key`, `no-such-program-here`, `server "good" has no tool "ad"`, "wants you to sign in at"} {
+		if !strings.Contains(shown.String(), want) {
+			t.Errorf("the person saw %q, want %q in it", &shown, want)
+		}
+	}
+}
+
+// protected is a server that wants a sign-in, with its authorization server.
+func protected(t *testing.T) string {
+	mux := http.NewServeMux()
+	h := httptest.NewServer(mux)
+	t.Cleanup(h.Close)
+	reply := func(path string, v any) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v)
+		})
+	}
+	reply("/.well-known/oauth-protected-resource/mcp", map[string]any{"resource": h.URL + "/mcp", "authorization_servers": []string{h.URL}})
+	reply("/.well-known/oauth-authorization-server", map[string]any{
+		"issuer": h.URL, "authorization_endpoint": h.URL + "/authorize", "token_endpoint": h.URL + "/token", "registration_endpoint": h.URL + "/register",
+		"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"},
+	})
+	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
+		client := map[string]any{}
+		_ = json.NewDecoder(r.Body).Decode(&client)
+		client["client_id"] = "c"
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(client)
+	})
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.URL+`/.well-known/oauth-protected-resource/mcp"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	return h.URL + "/mcp"
+}
+
+// TestAgentOfAHost lends its model to a server, after the word of the person.
+func TestAgentOfAHost(t *testing.T) {
+	t.Setenv("OPENAI_MODEL", "m")
+	t.Setenv("OPENAI_API_KEY", "k")
+	t.Setenv("OPENAI_BASE_URL", completions(t))
+	for typed, want := range map[string]string{"y\ny\n": "pong", "y\nn\n": "not approved"} {
+		var shown strings.Builder
+		h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
+			&Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		a, err := h.Agent(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := a.Run(t.Context(), agent.Text("go"))
+		if err != nil || !strings.Contains(result.Answer, want) || !strings.Contains(shown.String(), `"s" asks the model:`) {
+			t.Errorf("%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
+		}
+	}
+}
+
+// completions is a host whose model calls the tool ask, and repeats its result. Asked by the server it says pong.
+func completions(t *testing.T) string {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Tools    []any
+			Messages []struct{ Role, Content string }
+		}
+		_ = json.NewDecoder(r.Body).Decode(&request)
+		last := request.Messages[len(request.Messages)-1]
+		message := map[string]any{"role": "assistant", "content": "pong"}
+		switch {
+		case last.Role == "tool":
+			message["content"] = last.Content
+		case len(request.Tools) > 0:
+			message = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+				"id": "1", "type": "function", "function": map[string]any{"name": "ask", "arguments": "{}"},
+			}}}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": message, "finish_reason": "stop"}}})
+	}))
+	t.Cleanup(h.Close)
+	return h.URL
+}
+
+// TestModelThatCannotBeLent tells the server so.
+func TestModelThatCannotBeLent(t *testing.T) {
+	l := new(lender)
+	if err := l.lend(agenttest.Play(), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.CreateMessage(t.Context(), &mcp.CreateMessageParams{})
+	if err == nil || !strings.Contains(err.Error(), "no model that servers can borrow") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestFromEnv prefers OPENAI_MODEL, and returns no model with an error.
+func TestFromEnv(t *testing.T) {
+	for _, tt := range []struct{ openai, key, anthropic, want, provider string }{
+		{"", "", "", "no model: set OPENAI_MODEL", ""},
+		{"m", "", "c", "neither OPENAI_API_KEY nor OPENAI_BASE_URL", ""},
+		{"m", "k", "c", "", "m"},
+		{"", "k", "claude-opus-4-7", "", "claude-opus-4-7"},
+	} {
+		t.Setenv("OPENAI_BASE_URL", "")
+		t.Setenv("OPENAI_MODEL", tt.openai)
+		t.Setenv("OPENAI_API_KEY", tt.key)
+		t.Setenv("ANTHROPIC_MODEL", tt.anthropic)
+		t.Setenv("ANTHROPIC_API_KEY", tt.key)
+		m, err := FromEnv()
+		switch {
+		case tt.want != "" && (err == nil || m != nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%+v: got %v, %v", tt, m, err)
+		case tt.want == "" && (err != nil || m.Info().Name != tt.provider):
+			t.Errorf("%+v: got %v, %v", tt, m, err)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package mcpchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Answer is an [agent.Options].Answer: it puts a question of a run to the person. Whatever the person says but yes refuses, and so
+// does a value that does not fit its form. If nobody is there, a form, a page and a sign-in are cancelled, a call and a request to the model
+// denied with that reason, and a doubt stays open.
+func (t *Terminal) Answer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	put := map[run.AskKind]func(context.Context, *run.Ask) (run.Answer, error){
+		run.AskApproval: t.approveLocked, run.AskSampling: t.lendLocked, run.AskForm: t.fillInLocked,
+		run.AskURL: t.openLocked, run.AskSignIn: t.openLocked, run.AskDoubt: t.doubtLocked,
+	}[q.Kind]
+	if put == nil {
+		return nil, fmt.Errorf("a question of the unknown kind %q", q.Kind)
+	}
+	a, err := put(ctx, q)
+	if errors.Is(err, ErrNobody) {
+		return unasked(q), nil
+	}
+	return &a, err
+}
+
+// unasked is what becomes of a question that found nobody: nothing is said in a person's name. A doubt stays open.
+func unasked(q *run.Ask) *run.Answer {
+	a := q.Cancel()
+	switch q.Kind {
+	case run.AskDoubt:
+		return nil
+	case run.AskApproval, run.AskSampling:
+		a = q.Deny(ErrNobody.Error())
+	}
+	return &a
+}
+
+// approveLocked asks about a call.
+func (t *Terminal) approveLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	line, err := t.askLocked(ctx, "Run %s%s with %s? y, n, or a for always with this tool:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+	a := q.Allow()
+	switch line {
+	case "a":
+		a.Scope = run.SameTool
+	case "y":
+	default:
+		a = q.Deny("the user said no")
+	}
+	return a, err
+}
+
+// on names the server of a question, if it has one.
+func on(server string) string {
+	if server == "" {
+		return ""
+	}
+	return " on " + hosttext.Quote(server)
+}
+
+// lendLocked asks whether a server may have a completion.
+func (t *Terminal) lendLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	fmt.Fprintf(t.out(), "%s asks the model:\n%s\n", hosttext.Quote(q.Server), hosttext.Indent(hosttext.SamplingRequest(q.Sampling)))
+	line, err := t.askLocked(ctx, "Let it, for at most %d tokens? y or n:", q.Sampling.MaxTokens)
+	if line == "y" {
+		return q.Allow(), err
+	}
+	return q.Deny("the user said no"), err
+}
+
+// fillInLocked asks for each field of a form. An empty line takes the default. Without a default it declines the form if the
+// field is required.
+func (t *Terminal) fillInLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	fields, err := q.Elicit.Fields()
+	if err != nil {
+		return run.Answer{}, err
+	}
+	fmt.Fprintf(t.out(), "%s asks: %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Elicit.Message))
+	content := map[string]any{}
+	for _, f := range fields {
+		value, err := t.fieldLocked(ctx, f)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, ErrNobody):
+			return q.Cancel(), err
+		case err != nil:
+			fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
+			return q.Decline(), nil
+		case value != nil:
+			content[f.Name] = value
+		}
+	}
+	a, err := q.Accept(content)
+	if err != nil {
+		fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
+		return q.Decline(), nil
+	}
+	return a, nil
+}
+
+func (t *Terminal) fieldLocked(ctx context.Context, f *mcp.Field) (any, error) {
+	line, err := t.askLocked(ctx, "  %s:", label(f))
+	if err != nil {
+		return nil, err
+	}
+	return f.Parse(line)
+}
+
+// label describes a field: its title, its options, and the value of an empty line.
+func label(f *mcp.Field) string {
+	text := hosttext.Quote(f.Title)
+	for i, o := range f.Options {
+		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))
+	}
+	switch {
+	case f.Default != nil:
+		text += fmt.Sprintf(" [%s]", hosttext.Quote(fmt.Sprint(f.Default)))
+	case !f.Required:
+		text += " (optional)"
+	}
+	return text
+}
+
+// openLocked asks the person to visit a page of a server. The page is never opened here.
+func (t *Terminal) openLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	address, reason := q.URL, "wants you to sign in"
+	if q.Kind == run.AskURL {
+		address, reason = q.Elicit.URL, "asks you: "+hosttext.Quote(q.Elicit.Message)
+	}
+	link, err := hosttext.ReadLink(address)
+	if err != nil {
+		fmt.Fprintf(t.out(), "declined: %s\n", hosttext.Line(err.Error(), maxShown))
+		return q.Decline(), nil
+	}
+	t.showLinkLocked(fmt.Sprintf("%s %s\nat", hosttext.Quote(q.Server), reason), link)
+	line, err := t.askLocked(ctx, "Say y when you have done it there, or n:")
+	a := q.Decline()
+	if line == "y" {
+		a.Action = run.Accept
+	}
+	return a, err
+}
+
+// doubtLocked asks whether a call ran, until the person says yes or no.
+func (t *Terminal) doubtLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	for {
+		line, err := t.askLocked(ctx, "It is not known whether %s%s ran with %s. Did it? y or n:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
+		switch {
+		case err != nil || line == "y":
+			return q.Ran(), err
+		case line == "n":
+			return q.NotRun(), nil
+		}
+	}
+}

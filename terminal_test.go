@@ -1,0 +1,112 @@
+package mcpchain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// TestTerminal puts each kind of question, with each answer that a person may give.
+func TestTerminal(t *testing.T) {
+	visit := &run.Ask{ID: "q", Kind: run.AskURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: "Pay\u200b", URL: "https://pay.example.com/x"}}
+	signIn := &run.Ask{ID: "q", Kind: run.AskSignIn, Server: "shop", URL: "http://auth.example.com/x"}
+	doubt := &run.Ask{ID: "q", Kind: run.AskDoubt, Server: "shop", Tool: "buy", Arguments: json.RawMessage(`{"n":1}`)}
+	approval := &run.Ask{ID: "q", Kind: run.AskApproval, Server: "shop", Tool: "run\u3164", Arguments: json.RawMessage("{\"a\": \"\U000e0041\"}")}
+	native := &run.Ask{ID: "q", Kind: run.AskApproval, Tool: "now", Arguments: json.RawMessage(`{}`)}
+	script := &run.Ask{ID: "q", Kind: run.AskURL, Server: "shop", Elicit: &mcp.ElicitParams{URL: "javascript:alert(1)"}}
+	for name, tt := range map[string]struct {
+		q     *run.Ask
+		typed string
+		want  run.Answer // the zero value: none
+		shown string
+	}{
+		"visited":        {visit, "y\n", run.Answer{Ask: "q", Action: run.Accept}, "\"shop\" asks you: \"Pay\\u200b\"\nat pay.example.com:\n\n  https://pay.example.com/x\n\n"},
+		"not visited":    {visit, "no\n", run.Answer{Ask: "q", Action: run.Decline}, ""},
+		"nobody visits":  {visit, "", run.Answer{Ask: "q", Action: run.Cancel}, ""},
+		"not a page":     {script, "", run.Answer{Ask: "q", Action: run.Decline}, "declined: "},
+		"signed in":      {signIn, "y\n", run.Answer{Ask: "q", Action: run.Accept}, "Warning: http is not encrypted"},
+		"it ran":         {doubt, "y\n", run.Answer{Ask: "q", Action: run.Ran}, `It is not known whether "buy" on "shop" ran with {"n":1}. Did it?`},
+		"it did not run": {doubt, "what\nn\n", run.Answer{Ask: "q", Action: run.NotRun}, ""},
+		"nobody knows":   {doubt, "", run.Answer{}, ""},
+		"allowed":        {approval, "y\n", run.Answer{Ask: "q", Action: run.Allow}, `Run "run\u3164" on "shop" with {"a":"\udb40\udc41"}?`},
+		"for always":     {native, "a\n", run.Answer{Ask: "q", Action: run.Allow, Scope: run.SameTool}, `Run "now" with {}?`},
+		"an empty line":  {native, "\n", run.Answer{Ask: "q", Action: run.Deny, Reason: "the user said no"}, ""},
+		"nobody allows":  {native, "", run.Answer{Ask: "q", Action: run.Deny, Reason: ErrNobody.Error()}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var shown strings.Builder
+			got, err := (&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Answer(t.Context(), tt.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == nil {
+				got = new(run.Answer)
+			}
+			if diff := cmp.Diff(&tt.want, got); diff != "" || !strings.Contains(shown.String(), tt.shown) {
+				t.Errorf("-want +got\n%s\nand the person saw %q, want %q in it", diff, &shown, tt.shown)
+			}
+		})
+	}
+}
+
+// TestQuestionThatEnds ends a question before its line has come: the next question gets that line.
+func TestQuestionThatEnds(t *testing.T) {
+	in, typed := io.Pipe()
+	defer typed.Close()
+	var shown strings.Builder
+	you := &Terminal{In: in, Out: &shown}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	over := errors.New("it is over")
+	cancel(over)
+	if _, err := you.Read(ctx, "first:"); !errors.Is(err, over) {
+		t.Errorf("got %v, want the cause of the end", err)
+	}
+	go func() { _, _ = io.WriteString(typed, "a line\n") }()
+	if line, err := you.Read(t.Context(), "second:"); line != "a line" || err != nil {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if want := "first: \nsecond: "; shown.String() != want {
+		t.Errorf("the person saw %q, want %q", &shown, want)
+	}
+}
+
+// TestInputOfTheFile asks for what an mcp.json leaves open.
+func TestInputOfTheFile(t *testing.T) {
+	in := &config.Input{ID: "place", Default: "b", Choices: []config.Choice{{Label: "Ann\x1b[2J", Value: "a"}, {Label: "Bee", Value: "b"}}}
+	for typed, want := range map[string]string{"1\n": "a", "Bee\n": "b", "\n": "b"} {
+		var shown strings.Builder
+		got, err := (&Terminal{In: strings.NewReader(typed), Out: &shown}).input(t.Context(), in)
+		if got != want || err != nil || shown.String() != "  1) Ann\\x1b[2J\n  2) Bee\nplace [b]: " {
+			t.Errorf("%q: got %q, %v, and %q", typed, got, err, &shown)
+		}
+	}
+	if _, err := (&Terminal{In: strings.NewReader(""), Out: io.Discard}).input(t.Context(), in); err != ErrNobody {
+		t.Errorf("got %v, want that nobody is there", err)
+	}
+}
+
+// TestVisit pastes the address of the last page of a sign-in, or stops it.
+func TestVisit(t *testing.T) {
+	link := &signin.Visit{URL: "https://auth.example.com/a", Link: linkOf(t, "https://auth.example.com/a")}
+	var shown strings.Builder
+	you := &Terminal{In: strings.NewReader("n\nhttp://127.0.0.1/?code=c\ns\n"), Out: &shown}
+	if got, err := you.visit(t.Context(), "mail", link); got != "http://127.0.0.1/?code=c" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if !strings.Contains(shown.String(), "The server \"mail\" wants you to sign in at auth.example.com:\n\n  https://auth.example.com/a\n") {
+		t.Errorf("the person saw %q", &shown)
+	}
+	if _, err := you.visit(t.Context(), "mail", link); err != signin.ErrDeclined {
+		t.Errorf("got %v, want that the person stopped", err)
+	}
+}
