@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -249,8 +250,7 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 		case item.Raw != nil:
 			out = append(out, item.Raw)
 		case item.Text != nil && item.Text.Text != "":
-			content := []responsesPart{{Type: "output_text", Text: item.Text.Text}}
-			out = append(out, responsesMessage{Type: "message", Role: "assistant", Content: content, Phase: item.Text.Phase})
+			out = append(out, responsesMessage{Type: "message", Role: "assistant", Content: item.Text.Text, Phase: item.Text.Phase})
 		case item.Call != nil:
 			d.ids[item.Call.ID] = true
 			arguments := item.Call.Arguments
@@ -306,7 +306,7 @@ func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
 			if p.Image.Data != nil {
 				u = dataURL(p.Image.MIMEType, p.Image.Data)
 			}
-			out = append(out, responsesPart{Type: "input_image", ImageURL: u, Detail: p.Image.Detail})
+			out = append(out, responsesPart{Type: "input_image", ImageURL: u, Detail: cmp.Or(p.Image.Detail, "auto")})
 		case p.File != nil && p.File.Data == nil:
 			out = append(out, responsesPart{Type: "input_file", FileURL: p.File.URL})
 		case p.File != nil:

@@ -113,11 +113,11 @@ func TestResponses(t *testing.T) {
 			}
 			want := []string{
 				`{"type":"message","role":"user","content":[{"type":"input_text","text":"Weather in Rome and Oslo?"}]}`, thoughtItem,
-				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Let me see."}],"phase":"commentary"}`,
+				`{"type":"message","role":"assistant","content":"Let me see.","phase":"commentary"}`,
 				`{"type":"function_call","call_id":"call_1","name":"weather","arguments":"{\"city\":\"Rome\"}"}`, lateThought,
 				`{"type":"function_call","call_id":"call_2","name":"weather","arguments":"{\"city\":\"Oslo\"}"}`,
 				`{"type":"function_call_output","call_id":"call_1","output":"sun"}`,
-				`{"type":"function_call_output","call_id":"call_2","output":[{"type":"input_text","text":"rain"},{"type":"input_image","image_url":"data:image/png;base64,cG5n"}]}`,
+				`{"type":"function_call_output","call_id":"call_2","output":[{"type":"input_text","text":"rain"},{"type":"input_image","image_url":"data:image/png;base64,cG5n","detail":"auto"}]}`,
 			}
 			var got []string
 			for _, item := range sent.Input {

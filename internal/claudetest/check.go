@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/published"
 )
 
 // Request is a valid request.
@@ -147,6 +149,9 @@ func check(body []byte, sign func(string) string) (*Request, error) {
 	r := &Request{}
 	if err := json.Unmarshal(body, r); err != nil {
 		return nil, err
+	}
+	if err := published.Messages(body); err != nil {
+		return nil, refuse("by the published schema: %v", err)
 	}
 	if err := known("request", all); err != nil {
 		return nil, err

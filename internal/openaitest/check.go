@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/published"
 )
 
 type object = map[string]json.RawMessage
@@ -49,6 +51,9 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 	var o object
 	if err := json.Unmarshal(r.Body, &o); err != nil {
 		return false, err
+	}
+	if err := published.Responses(r.Body); err != nil {
+		return false, refuse("by the published schema: %v", err)
 	}
 	if err := known("request", o, "model instructions input tools tool_choice parallel_tool_calls store include reasoning text max_output_tokens temperature top_p prompt_cache_key stream"); err != nil {
 		return false, err
@@ -261,6 +266,9 @@ func checkChat(r *Request) (stream bool, err error) {
 	var o object
 	if err := json.Unmarshal(r.Body, &o); err != nil {
 		return false, err
+	}
+	if err := published.Chat(r.Body); err != nil {
+		return false, refuse("by the published schema: %v", err)
 	}
 	if err := known("request", o, "model messages tools tool_choice parallel_tool_calls reasoning_effort response_format max_completion_tokens temperature top_p seed stop presence_penalty frequency_penalty prompt_cache_key stream stream_options"); err != nil {
 		return false, err

@@ -1,0 +1,123 @@
+package openaitest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// host is a host that says "ok", and the thought and the call of an earlier reply.
+func host(t *testing.T) (url, thought, call string) {
+	h := &Host{Key: "k", Reply: func(r *Request) []Block {
+		if strings.Contains(string(r.Body), "begin") {
+			return []Block{{Type: "reasoning", Text: "Hm."}, {Type: "call", ID: "c1", Name: "f", Arguments: "{}"}}
+		}
+		return []Block{{Type: "text", Text: "ok"}}
+	}}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	_, body := post(t, server.URL+"/v1/responses", "k", `{"model":"gpt-6-astra","store":false,"input":[{"type":"message","role":"user","content":"begin"}]}`)
+	var reply struct{ Output []json.RawMessage }
+	if err := json.Unmarshal([]byte(body), &reply); err != nil || len(reply.Output) != 2 {
+		t.Fatalf("got %s, %v", body, err)
+	}
+	return server.URL, string(reply.Output[0]), string(reply.Output[1])
+}
+
+func post(t *testing.T, url, key, body string) (status int, reply string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// TestResponses sends what the host takes, and one of everything that it refuses.
+func TestResponses(t *testing.T) {
+	url, thought, call := host(t)
+	const (
+		user   = `{"type":"message","role":"user","content":"go"}`
+		result = `{"type":"function_call_output","call_id":"c1","output":"1"}`
+		tool   = `,"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{},"additionalProperties":false},"strict":true}]`
+	)
+	for name, tt := range map[string]struct{ model, input, more, want string }{
+		"good":               {"gpt-6-astra", user, ``, ""},
+		"with its thought":   {"gpt-6-astra", user + "," + thought + "," + call + "," + result, tool, ""},
+		"no such model":      {"gpt-3", user, ``, "does not exist"},
+		"a field of its own": {"gpt-6-astra", user, `,"top_k":1`, "Unknown parameter: 'request.top_k'"},
+		"temperature":        {"gpt-6-astra", user, `,"temperature":0.5`, "'temperature' is not supported"},
+		"effort":             {"gpt-6-astra", user, `,"reasoning":{"effort":"none"}`, "'reasoning.effort' does not support 'none'"},
+		"few tokens":         {"gpt-6-astra", user, `,"max_output_tokens":15`, "but got 15 instead"},
+		"encrypted":          {"gpt-4o", user, `,"include":["reasoning.encrypted_content"]`, "Encrypted content is not supported"},
+		"long key":           {"gpt-4o", user, `,"prompt_cache_key":"` + strings.Repeat("k", 65) + `"`, "string too long"},
+		"loose strict tool":  {"gpt-4o", user, `,"tools":[{"type":"function","name":"f","parameters":{"type":"object"},"strict":true}]`, "'additionalProperties' is required"},
+		"same tools":         {"gpt-4o", user, `,"tools":[{"type":"function","name":"f","parameters":{"type":"object"},"strict":false},{"type":"function","name":"f","parameters":{"type":"object"},"strict":false}]`, "Invalid 'tools'"},
+		"choice of none":     {"gpt-4o", user, `,"tool_choice":"auto"`, "only allowed when 'tools' are specified"},
+		"choice of another":  {"gpt-4o", user, tool + `,"tool_choice":{"type":"function","name":"g"}`, "not found in 'tools'"},
+		"without thought":    {"gpt-6-astra", user + "," + call + "," + result, tool, "without its required 'reasoning' item"},
+		"thought alone":      {"gpt-6-astra", user + "," + thought, ``, "without its required following item"},
+		"another's thought":  {"gpt-6-astra", user + "," + strings.Replace(thought, `"encrypted_content":"`, `"encrypted_content":"QUFB`, 1) + "," + call + "," + result, tool, "could not be verified"},
+		"no result":          {"gpt-6-astra", user + "," + thought + "," + call, tool, "No tool output found for function call c1"},
+		"no call":            {"gpt-6-astra", user + "," + result, tool, "No tool call found"},
+		"output of the user": {"gpt-6-astra", `{"type":"message","role":"user","content":[{"type":"output_text","text":"x"}]}`, ``, "Supported values are: input_text"},
+		"no content":         {"gpt-6-astra", `{"type":"message","role":"user","content":[]}`, ``, "empty array"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := post(t, url+"/v1/responses", "k", `{"model":"`+tt.model+`","store":false,"input":[`+tt.input+`]`+tt.more+`}`)
+			published := strings.Contains(body, "by the published schema") // which may refuse it before the rules do
+			if tt.want == "" && status != http.StatusOK || tt.want != "" && (status != http.StatusBadRequest || !published && !strings.Contains(body, tt.want)) {
+				t.Errorf("got %d %s, want %q", status, body, tt.want)
+			}
+		})
+	}
+	if status, _ := post(t, url+"/v1/responses", "other", `{}`); status != http.StatusUnauthorized {
+		t.Errorf("got %d for another key", status)
+	}
+	if status, body := post(t, url+"/v1/responses", "k", `{"model":"gpt-4o","input":[`+user+`]}`); status != http.StatusBadRequest || !strings.Contains(body, "'store' must be false") {
+		t.Errorf("got %d %s for a request that is stored", status, body)
+	}
+}
+
+// TestChat is TestResponses of Chat Completions.
+func TestChat(t *testing.T) {
+	url, _, _ := host(t)
+	const (
+		user = `{"role":"user","content":"go"}`
+		call = `{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+		tool = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+	)
+	for name, tt := range map[string]struct{ model, messages, more, want string }{
+		"good":           {"gpt-4o", user, ``, ""},
+		"with a result":  {"gpt-4o", user + "," + call + `,{"role":"tool","tool_call_id":"c1","content":"1"}`, tool, ""},
+		"tools, no":      {"gpt-6-astra", user, tool, "Please use /v1/responses instead"},
+		"tools, none":    {"gpt-5.6-sol", user, tool + `,"reasoning_effort":"none"`, ""},
+		"tools, low":     {"gpt-5.6-sol", user, tool + `,"reasoning_effort":"low"`, "Please use /v1/responses instead"},
+		"stop":           {"gpt-5-mini", user, `,"stop":["x"]`, "'stop' is not supported"},
+		"unknown":        {"gpt-4o", user, `,"max_tokens":1`, "Unknown parameter: 'request.max_tokens'"},
+		"no result":      {"gpt-4o", user + "," + call, tool, "must be followed by tool messages"},
+		"another result": {"gpt-4o", user + "," + call + `,{"role":"tool","tool_call_id":"c2","content":"1"}`, tool, "must be a response to a preceding message"},
+		"no messages":    {"gpt-4o", ``, ``, "Invalid 'messages'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := post(t, url+"/v1/chat/completions", "k", `{"model":"`+tt.model+`","messages":[`+tt.messages+`]`+tt.more+`}`)
+			published := strings.Contains(body, "by the published schema")
+			if tt.want == "" && status != http.StatusOK || tt.want != "" && (status != http.StatusBadRequest || !published && !strings.Contains(body, tt.want)) {
+				t.Errorf("got %d %s, want %q", status, body, tt.want)
+			}
+		})
+	}
+}
