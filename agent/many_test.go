@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -20,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/pgtest"
 	"github.com/mcpchain/mcpchain/internal/soak"
 	"github.com/mcpchain/mcpchain/internal/stats"
 )
@@ -42,6 +46,36 @@ func inSQLite(t testing.TB) run.Store {
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
 	store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// postgres is the server of the tests, once one has asked for it. It ends with the process.
+var postgres = sync.OnceValues(pgtest.Start)
+
+var schemas atomic.Int64
+
+func inPostgres(t testing.TB) run.Store {
+	t.Helper()
+	server, err := postgres()
+	switch {
+	case errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "":
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	schema := fmt.Sprintf("s%d", schemas.Add(1))
+	db, err := sql.Open("pgx", server.DSN("postgres")+" search_path="+schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlstore.New(t.Context(), db, sqlstore.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}

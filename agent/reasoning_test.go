@@ -91,7 +91,7 @@ func TestReasoningAtEveryBoundary(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) run.Store{
 		"memory": func(testing.TB) run.Store { return run.NewMemory() },
 		"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.Never) },
-		"SQLite": inSQLite,
+		"SQLite": inSQLite, "Postgres": inPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, writes := thoughts(t, open(t), &dying{})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -389,16 +388,4 @@ func freshIDs(history []run.Message, parts []run.Part) {
 		}
 		taken[parts[i].ID] = true
 	}
-}
-
-// withoutThoughts is a history without the thoughts that only this API understands.
-func withoutThoughts(history []run.Message) (out []run.Message, found bool) {
-	out = slices.Clone(history)
-	for i := range out {
-		if slices.ContainsFunc(out[i].Parts, func(p run.Part) bool { return p.Type == run.ReasoningPart && ours(&p) }) {
-			found = true
-			out[i].Parts = slices.DeleteFunc(slices.Clone(out[i].Parts), func(p run.Part) bool { return p.Type == run.ReasoningPart })
-		}
-	}
-	return out, found
 }

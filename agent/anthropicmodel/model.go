@@ -234,16 +234,16 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	return reply, nil
 }
 
-// ask asks once, and once more without thoughts if the host refuses their signatures, as another key's host does.
+// ask asks once, and once more without the thoughts of before if the host refuses their signatures.
 func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
-	reply, err := m.post(ctx, r, show)
-	if refused, ok := errors.AsType[*chat.Error](err); ok && refused.Status == http.StatusBadRequest && strings.Contains(refused.Message, "signature") {
-		if messages, found := withoutThoughts(r.Messages); found {
-			without := *r
-			without.Messages = messages
-			if reply, err = m.post(ctx, &without, show); err == nil {
-				reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
-			}
+	refused := refusedOf(r.Kept)
+	asked := *r
+	asked.Messages = refused.without(r.Messages)
+	reply, err := m.post(ctx, &asked, show)
+	if refusesThoughts(err) && refused.add(asked.Messages) {
+		asked.Messages = refused.without(r.Messages)
+		if reply, err = m.post(ctx, &asked, show); err == nil {
+			reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
 		}
 	}
 	return reply, err

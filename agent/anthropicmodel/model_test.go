@@ -212,12 +212,31 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 		{Type: run.TextPart, Text: "Hello."},
 	}}
 	history := []run.Message{run.Text(run.User, "Hi"), message, run.Text(run.User, "Weather?")}
-	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}})
+	kept := new(model.Kept)
+	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
 	if err != nil || !strings.Contains(reply.Warning, "refused the model's earlier thoughts") {
-		t.Errorf("got warning %q, error %v", reply.Warning, err)
+		t.Fatalf("got warning %q, error %v", reply.Warning, err)
 	}
-	if len(history[1].Parts) != 2 || len(h.Requests()) != 1 {
-		t.Errorf("the history was changed, or %d requests were valid, want 1", len(h.Requests()))
+	if len(history[1].Parts) != 2 || len(h.Requests()) != 1 || len(h.Invalid()) != 1 {
+		t.Errorf("the history was changed, or %d requests were valid and %d not, want 1 each", len(h.Requests()), len(h.Invalid()))
+	}
+
+	// The conversation remembers what was refused, and its new thoughts go back.
+	history = append(history, reply.Message, run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "toolu_1", Name: weather.Name, Text: "sun"}, {Type: run.ResultPart, ID: "toolu_2", Name: weather.Name, Text: "rain"}}})
+	reply, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
+	if err != nil || reply.Warning != "" || len(h.Invalid()) != 1 {
+		t.Fatalf("got %+v, %v after %q", reply, err, h.Invalid())
+	}
+	thoughts := 0
+	for _, m := range h.Requests()[1].Messages {
+		for _, c := range m.Content {
+			if c.Type == "thinking" || c.Type == "redacted_thinking" {
+				thoughts++
+			}
+		}
+	}
+	if thoughts == 0 {
+		t.Error("the new thought did not go back")
 	}
 }
 

@@ -1,0 +1,66 @@
+package anthropicmodel
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
+)
+
+// refusesThoughts reports whether the host refuses the signatures of thoughts, as the host of another key does.
+func refusesThoughts(err error) bool {
+	e, ok := errors.AsType[*chat.Error](err)
+	return ok && e.Status == http.StatusBadRequest && strings.Contains(e.Message, "signature")
+}
+
+// refused are the thoughts of a conversation that its host refuses, by their signatures.
+type refused map[string]bool
+
+// refusedOf is what a conversation knows of refused thoughts.
+func refusedOf(kept *model.Kept) refused {
+	if kept == nil {
+		return refused{}
+	}
+	r, ok := kept.Value.(refused)
+	if !ok {
+		r = refused{}
+		kept.Value = r
+	}
+	return r
+}
+
+// add notes all thoughts of a history as refused. It reports whether there are any.
+func (r refused) add(history []run.Message) (found bool) {
+	for i := range history {
+		for j := range history[i].Parts {
+			if p := &history[i].Parts[j]; p.Type == run.ReasoningPart && ours(p) {
+				r[signatureOf(p)], found = true, true
+			}
+		}
+	}
+	return found
+}
+
+// without returns the history without refused thoughts: the same if it has none.
+func (r refused) without(history []run.Message) []run.Message {
+	if len(r) == 0 {
+		return history
+	}
+	isRefused := func(p run.Part) bool { return p.Type == run.ReasoningPart && r[signatureOf(&p)] }
+	out := slices.Clone(history)
+	for i := range out {
+		if slices.ContainsFunc(out[i].Parts, isRefused) {
+			out[i].Parts = slices.DeleteFunc(slices.Clone(out[i].Parts), isRefused)
+		}
+	}
+	return out
+}
+
+// signatureOf tells a thought from others.
+func signatureOf(p *run.Part) string {
+	return string(p.Provider[signatureKey]) + string(p.Provider[redactedKey]) + string(p.Provider[blockKey])
+}
