@@ -50,13 +50,12 @@ func TestStreamsShareAConnection(t *testing.T) {
 
 // forgetful is a host that answers one request on each connection, says that the connection stays, and
 // closes it when the next request comes.
-func forgetful(t *testing.T, closing func(net.Conn)) (url string) {
+func forgetful(t *testing.T, body string, closing func(net.Conn)) (url string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	body := chunk(`{"content":"Hello"}`, "stop") + "\n\ndata: [DONE]\n\n"
 	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	go func() {
 		for {
@@ -86,27 +85,49 @@ func TestClosedConnections(t *testing.T) {
 		"closed": func(c net.Conn) { _ = c.Close() },
 		"reset":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); _ = c.Close() },
 	} {
-		cfg := openai.DefaultConfig(testKey)
-		cfg.BaseURL = forgetful(t, closing)
-		transport := &http.Transport{TLSClientConfig: &tls.Config{}}
-		defer transport.CloseIdleConnections()
-		cfg.HTTPClient = &http.Client{Transport: transport}
-		c, err := New(cfg, &Options{Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range 100 {
-			if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
-				t.Fatalf("%s: call %d: got %+v, %v", name, n, reply, err)
+		for api, body := range map[string]string{Chat: strings.Join(helloChunks, "\n\n") + "\n\n", Responses: strings.Join(append(events(helloItem), completed("response.completed", helloResponse)), "\n\n") + "\n\n"} {
+			cfg := openai.DefaultConfig(testKey)
+			cfg.BaseURL = forgetful(t, body, closing)
+			transport := &http.Transport{TLSClientConfig: &tls.Config{}}
+			defer transport.CloseIdleConnections()
+			cfg.HTTPClient = &http.Client{Transport: transport}
+			c, err := New(cfg, &Options{API: api, Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range 100 {
+				if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
+					t.Fatalf("%s, %s: call %d: got %+v, %v", name, api, n, reply, err)
+				}
 			}
 		}
 	}
 }
 
+// What a host says, at each endpoint.
+const (
+	helloItem     = `{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hello","annotations":[]}]}`
+	helloResponse = `{"id":"resp_1","object":"response","model":"m","status":"completed","output":[` + helloItem + `]}`
+)
+
+var (
+	helloChunks  = []string{chunk(`{"content":"Hello"}`, "stop"), "data: [DONE]"}
+	helloAnswers = map[string]string{Chat: plainAnswer, Responses: helloResponse}
+)
+
 // A redirect leads neither the key nor the conversation to another host, and the answer of another
 // host is not taken.
 func TestRedirects(t *testing.T) {
 	stranger := newHost(t, answering(plainAnswer))
+	for api, answer := range helloAnswers {
+		redirects(t, api, answer, stranger)
+	}
+	if n := stranger.asked(); n > 0 {
+		t.Errorf("the other host was asked %d times", n)
+	}
+}
+
+func redirects(t *testing.T, api, answer string, stranger *host) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for target, want := range map[string]string{
 			"https://stranger.example/v1/x": "redirect to another origin refused: set the base URL to https://stranger.example if you trust it",
@@ -119,26 +140,23 @@ func TestRedirects(t *testing.T) {
 					http.Redirect(w, r, target, status)
 					return
 				}
-				answering(plainAnswer)(w, r)
+				answering(answer)(w, r)
 			})
-			cfg := openai.DefaultAzureConfig(testKey, "https://own.example")
-			cfg.APIVersion = "2024-10-21"
+			cfg := openai.DefaultConfig(testKey)
+			cfg.BaseURL = "https://own.example/v1"
 			cfg.HTTPClient = &http.Client{Transport: byHost{"own.example": own.Client(), "stranger.example": stranger.Client()}}
-			c, err := New(cfg, &Options{Retries: -1})
+			c, err := New(cfg, &Options{API: api, Retries: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			reply, err := c.Complete(t.Context(), hello())
 			switch {
 			case want == "" && (err != nil || reply.Text != "Hello"):
-				t.Errorf("%d to %s: got %+v, %v", status, target, reply, err)
+				t.Errorf("%s, %d to %s: got %+v, %v", api, status, target, reply, err)
 			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-				t.Errorf("%d to %s: got %v, want %q", status, target, err, want)
+				t.Errorf("%s, %d to %s: got %v, want %q", api, status, target, err, want)
 			}
 		}
-	}
-	if n := stranger.asked(); n > 0 {
-		t.Errorf("the other host was asked %d times", n)
 	}
 }
 
@@ -150,21 +168,24 @@ func (b byHost) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A failure is told by its status and its headers, even if its body does not end.
 func TestErrorBodyWithoutEnd(t *testing.T) {
-	for _, status := range []int{401, 503} {
+	for _, tt := range []struct {
+		api    string
+		status int
+	}{{Chat, 401}, {Chat, 503}, {Responses, 401}, {Responses, 503}} {
 		synctest.Test(t, func(t *testing.T) {
 			over := make(chan struct{})
 			h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "7")
-				w.WriteHeader(status)
+				w.WriteHeader(tt.status)
 				_, _ = io.WriteString(w, `{"error": "no`)
 				w.(http.Flusher).Flush()
 				<-over
 			})
 			began := time.Now()
-			_, err := h.client(t, openAI, &Options{Retries: -1}).Complete(t.Context(), hello())
+			_, err := h.client(t, openAI, &Options{API: tt.api, Retries: -1}).Complete(t.Context(), hello())
 			close(over)
 			want := wantCode(t, err, "")
-			if took := time.Since(began); want.Status != status || want.RetryAfter != 7*time.Second || took != errorBodyTime {
+			if took := time.Since(began); want.Status != tt.status || want.RetryAfter != 7*time.Second || took != errorBodyTime {
 				t.Errorf("got status %d, retry after %v, in %v", want.Status, want.RetryAfter, took)
 			}
 		})

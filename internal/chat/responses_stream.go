@@ -149,5 +149,6 @@ func (s *responseStream) finish() (*answer, error) {
 		missing = missing[:max(0, len(a.text)-s.said.Len())]
 		return a, s.deltas.text(missing)
 	}
+	a.cutAt(s.draft.stops)
 	return a, nil
 }

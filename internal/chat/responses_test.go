@@ -279,6 +279,15 @@ func TestResponsesStop(t *testing.T) {
 			t.Errorf("to the end %t: got %+v, %q, %v", toEnd, reply, text, err)
 		}
 	}
+
+	// The last event counts, and may have another text than the pieces.
+	last := completed("response.completed", response("completed", strings.Replace(textItem, "Let me see.", "Tell me.", 1), ""))
+	r := astra()
+	r.Stop = []string{"me."}
+	reply, err := newHost(t, streaming(append(events(textItem), last)...)).client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
+	if err != nil || reply.Text != "Tell " || !reply.Stopped {
+		t.Errorf("another text at the end: got %+v, %v", reply, err)
+	}
 }
 
 // TestResponsesBombs bounds the memory for a reply by its bytes.
