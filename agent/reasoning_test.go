@@ -215,3 +215,50 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		}
 	}
 }
+
+// Each of 20 turns sends the prompt of the turn before as it was, so that the host's cache has it: instructions, tools, key and
+// items byte for byte, with the new items after them.
+func TestPromptsBeginAlike(t *testing.T) {
+	turn := 0
+	host := &openaitest.Host{Key: "k", Reply: func(*openaitest.Request) []openaitest.Block {
+		if turn++; turn == 20 {
+			return []openaitest.Block{{Type: "text", Text: "done"}}
+		}
+		return []openaitest.Block{
+			{Type: "reasoning", Text: fmt.Sprint("Thought ", turn)},
+			{Type: "call", ID: fmt.Sprint("call_", turn), Name: "look", Arguments: fmt.Sprintf(`{"n":%d}`, turn)},
+		}
+	}}
+	look := adapter.Func("look", "Looks.", func(_ context.Context, in struct {
+		N int `json:"n"`
+	}) (string, error) {
+		return fmt.Sprint("seen ", in.N), nil
+	}, &adapter.FuncOptions{ReadOnly: true})
+	a := newAgent(t, thinking(t, host, "gpt-6-sol"), &agent.Options{System: "Be brief.", Tools: []adapter.Source{look}, Limits: run.Limits{Turns: 30}})
+	if got, err := a.Run(t.Context(), human("go")); err != nil || got.Answer != "done" {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	requests := host.Requests()
+	if len(requests) != 20 {
+		t.Fatalf("got %d requests, want 20", len(requests))
+	}
+	prompt := func(r *openaitest.Request) (head, input string) {
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(r.Body, &all); err != nil {
+			t.Fatal(err)
+		}
+		input = strings.TrimSuffix(string(all["input"]), "]")
+		return fmt.Sprintf("%s %s %s", all["instructions"], all["tools"], all["prompt_cache_key"]), input
+	}
+	head, input := prompt(requests[0])
+	if !strings.Contains(head, "Be brief.") || !strings.Contains(head, "look") {
+		t.Fatalf("got %s", head)
+	}
+	for i, r := range requests[1:] {
+		nextHead, next := prompt(r)
+		if nextHead != head || !strings.HasPrefix(next, input) || len(next) == len(input) {
+			t.Errorf("turn %d begins with\n%s %s\nand turn %d with\n%s %s", i+1, head, input, i+2, nextHead, next)
+		}
+		head, input = nextHead, next
+	}
+}
