@@ -87,7 +87,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 				}
 				return err
 			}
-			err := s.watch(ctx, person.User, window, send)
+			err := s.watch(ctx, person, window, send)
 			if err == nil || ctx.Err() != nil || send([]talk.Event{s.refusal(r, err)}) != nil {
 				return
 			}

@@ -188,7 +188,7 @@ func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
 	person, ok := s.opts.SignIn.Person(r)
 	endViews := func() {
 		if ok && s.opts.Views != nil {
-			s.opts.Views.EndUser(person.User)
+			s.opts.Views.EndSession(person.User, person.Session)
 		}
 	}
 	endViews() // while their windows can still answer

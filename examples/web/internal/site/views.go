@@ -100,14 +100,14 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // watch streams a conversation to a window, and what its views do.
-func (s *Site) watch(ctx context.Context, user string, w shown, send func([]talk.Event) error) error {
+func (s *Site) watch(ctx context.Context, p Person, w shown, send func([]talk.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var views sync.WaitGroup
 	defer views.Wait()
 	defer cancel()
 	if s.opts.Views != nil && w.window != "" && len(w.window) <= 100 && w.conversation != "" {
-		views.Go(func() { _ = s.opts.Views.Watch(ctx, user, w.window, send); cancel() })
-		views.Go(func() { _ = s.opts.Talk.WatchViews(ctx, user, w.conversation, send); cancel() })
+		views.Go(func() { _ = s.opts.Views.Watch(ctx, p.User, p.Session, w.window, send); cancel() })
+		views.Go(func() { _ = s.opts.Talk.WatchViews(ctx, p.User, w.conversation, send); cancel() })
 	}
-	return s.opts.Talk.Watch(ctx, user, w.conversation, w.after, send)
+	return s.opts.Talk.Watch(ctx, p.User, w.conversation, w.after, send)
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -261,10 +262,17 @@ func (s *Service) EndConversation(user, conversation string) {
 	s.forget(user, func(t *told) bool { return t.conversation == conversation })
 }
 
-// EndUser ends the views of a user, who has signed out.
-func (s *Service) EndUser(user string) {
-	s.closeAll("the user has signed out", func(v *view) bool { return v.window.key.user == user })
-	s.forget(user, func(*told) bool { return true })
+// EndSession ends the views of a user in the windows of one session, which has ended. Other devices keep theirs.
+func (s *Service) EndSession(user, session string) {
+	var calls []string
+	s.closeAll("the user has signed out", func(v *view) bool {
+		ends := v.window.key.user == user && v.window.isOf(session)
+		if ends {
+			calls = append(calls, v.call.Call)
+		}
+		return ends
+	})
+	s.forget(user, func(t *told) bool { return slices.Contains(calls, t.call) })
 }
 
 // closeAll ends views. A view whose window has a stream is asked to end, for a while.

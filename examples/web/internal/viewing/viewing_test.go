@@ -148,7 +148,7 @@ func TestUsersAreApart(t *testing.T) {
 	if said := strings.Join(w.saidToModel(), "\n"); strings.Contains(said, "secret") {
 		t.Errorf("Grace's model was told %s", said)
 	}
-	w.views.EndUser("Grace")
+	w.views.EndSession("Grace", sessionOf("w"))
 	if got := ada.ask("ping", `{}`); !strings.Contains(got, "result") {
 		t.Errorf("after Grace has signed out: got %s", got)
 	}
@@ -200,7 +200,7 @@ func TestTeardown(t *testing.T) {
 	id, calls := w.converse("Ada")
 	for name, end := range map[string]func(){
 		"conversation": func() { w.views.EndConversation("Ada", id) },
-		"user":         func() { w.views.EndUser("Ada") },
+		"session":      func() { w.views.EndSession("Ada", sessionOf("window session")) },
 		"program":      w.views.Close,
 	} {
 		if name == "program" {
@@ -211,6 +211,26 @@ func TestTeardown(t *testing.T) {
 	testTeardown(t, w, "program", id, calls[0], w.views.Close)
 	if _, err := w.open("Ada", "w", id, calls[0]); err == nil {
 		t.Error("a view after the end: got no error")
+	}
+}
+
+// TestSignOutOfOneDevice ends the views of that device; those of another one of the same user go on.
+func TestSignOutOfOneDevice(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	phone, desk := w.show("Ada", "phone", id, calls[0]), w.show("Ada", "desk", id, calls[0])
+	over := make(chan struct{})
+	go func() { defer close(over); w.views.EndSession("Ada", sessionOf("phone")) }()
+	ask := phone.hears("ui/resource-teardown")
+	phone.send(`{"jsonrpc":"2.0","id":` + ask + `,"result":{}}`)
+	<-over
+	for e := phone.stream.next(t); e.kind != "view-closed"; e = phone.stream.next(t) {
+	}
+	if err := w.views.Say(t.Context(), "Ada", phone.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
+		t.Errorf("the view on the phone: got %v, want it gone", err)
+	}
+	if got := desk.ask("ping", `{}`); !strings.Contains(got, "result") {
+		t.Errorf("the view at the desk: got %s", got)
 	}
 }
 

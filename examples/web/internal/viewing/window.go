@@ -26,7 +26,8 @@ type window struct {
 	waiting []numbered
 	bytes   int
 	streams int
-	latest  int // counts the streams that there were
+	session string // of the latest stream
+	latest  int    // counts the streams that there were
 	away    *time.Timer
 	gone    bool
 }
@@ -111,6 +112,12 @@ func (w *window) isRead() bool {
 	return w.streams > 0
 }
 
+func (w *window) isOf(session string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session == session
+}
+
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -147,13 +154,14 @@ func (w *window) put(v *view, kind string, value any) bool {
 	}
 }
 
-// Watch sends what waits for a window until the context ends, send fails or a later stream of the window
+// Watch sends what waits for a window of a user's session until the context ends, send fails or a later stream of the window
 // begins. The life of the window comes first: views of another life have ended, and numbers begin anew with it.
-func (s *Service) Watch(ctx context.Context, user, id string, send func([]talk.Event) error) error {
+func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	s.mu.Lock()
 	w := s.windowLocked(windowKey{user, id})
 	w.mu.Lock()
 	w.streams++
+	w.session = session
 	w.latest++
 	mine := w.latest
 	w.sent = 0 // the window says what it has

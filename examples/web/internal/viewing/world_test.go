@@ -186,13 +186,16 @@ type event struct {
 	data json.RawMessage
 }
 
+// sessionOf is the session of a window: each window is on a device of its own.
+func sessionOf(window string) string { return "session of " + window }
+
 func (w *world) watch(user, window string) *stream {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s := &stream{events: make(chan event, 1000), over: make(chan struct{}), end: cancel}
 	w.t.Cleanup(cancel)
 	go func() {
 		defer close(s.over)
-		_ = w.views.Watch(ctx, user, window, func(batch []talk.Event) error {
+		_ = w.views.Watch(ctx, user, sessionOf(window), window, func(batch []talk.Event) error {
 			for _, e := range batch {
 				var numbered struct {
 					N    uint64
