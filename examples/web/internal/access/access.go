@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -18,6 +19,13 @@ import (
 
 // maxGrants bounds the connections of all users.
 const maxGrants = 2000
+
+// A connection that nobody uses ends after idleAfter; if there are maxGrants, after idleIfFull. The next use connects
+// again, with the token that is kept.
+const (
+	idleAfter  = 12 * time.Hour
+	idleIfFull = 15 * time.Minute
+)
 
 // Options configure an Access. Store, Callback and Changed must be set.
 type Options struct {
@@ -76,7 +84,39 @@ func New(o Options) *Access {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	a := &Access{opts: o, none: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.work.Go(a.tidy)
 	return a
+}
+
+// tidy ends what nobody uses.
+func (a *Access) tidy() {
+	for tick := time.NewTicker(idleAfter / 4); ; {
+		select {
+		case <-tick.C:
+			a.endIdle(time.Now().Add(-idleAfter))
+		case <-a.ctx.Done():
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// endIdle ends what nobody has used since a time, but for sign-ins under way.
+func (a *Access) endIdle(since time.Time) {
+	a.mu.Lock()
+	var idle []*grant
+	for key, g := range a.grants {
+		if g.idle(since) {
+			idle = append(idle, g)
+			delete(a.grants, key)
+		}
+	}
+	a.mu.Unlock()
+	for _, g := range idle {
+		if err := errors.Join(g.disconnect(), g.auth.Close()); err != nil {
+			a.opts.Logger.Warn("a connection did not end well", "server", g.server.Name, "error", err)
+		}
+	}
 }
 
 // Close ends sign-ins and connections.
@@ -208,10 +248,20 @@ func (a *Access) SignOut(ctx context.Context, user, server string) error {
 
 // grant returns what a user has at a server.
 func (a *Access) grant(user, server string) (*grant, error) {
+	g, err := a.take(user, server)
+	if errors.Is(err, ErrFull) {
+		a.endIdle(time.Now().Add(-idleIfFull))
+		g, err = a.take(user, server)
+	}
+	return g, err
+}
+
+func (a *Access) take(user, server string) (*grant, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := [2]string{user, server}
 	if g := a.grants[key]; g != nil {
+		g.touch()
 		return g, nil
 	}
 	if a.ctx.Err() != nil {
@@ -228,6 +278,7 @@ func (a *Access) grant(user, server string) (*grant, error) {
 		if err != nil {
 			return nil, err
 		}
+		g.touch()
 		a.grants[key] = g
 		return g, nil
 	}

@@ -36,6 +36,7 @@ type grant struct {
 	tools   *adapter.Toolset // nil without a connection
 	scopes  []string         // that a call was refused for
 	attempt *attempt         // the sign-in under way
+	used    time.Time
 }
 
 // attempt is a sign-in under way.
@@ -63,6 +64,20 @@ func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 	}
 	g.server = &own
 	return g, err
+}
+
+// touch notes a use.
+func (g *grant) touch() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used = time.Now()
+}
+
+// idle reports whether nothing has used the grant since a time.
+func (g *grant) idle(since time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.attempt == nil && g.used.Before(since)
 }
 
 func (g *grant) status() Status {
