@@ -1,0 +1,166 @@
+// Package keep is where the page keeps conversations: a store of runs that has each message of edited conversations once, knows
+// how much a user keeps, and deletes what is old.
+//
+// An edit begins a conversation with what was said before the question. That would be a copy for each edit: here the first record has the
+// hashes of these messages, and a table the messages, once for each user.
+package keep
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// Store is a store of runs in SQLite.
+type Store struct {
+	*sqlstore.Store
+	db *sql.DB
+}
+
+// New makes the tables in the database of the store, which both stay the caller's.
+func New(ctx context.Context, db *sql.DB, store *sqlstore.Store) (*Store, error) {
+	_, err := db.ExecContext(ctx, `
+		CREATE TABLE IF NOT EXISTS web_messages (tenant TEXT NOT NULL, hash TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tenant, hash)) STRICT, WITHOUT ROWID;
+		CREATE TABLE IF NOT EXISTS web_uses (tenant TEXT NOT NULL, run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (tenant, run, hash)) STRICT, WITHOUT ROWID;
+		CREATE INDEX IF NOT EXISTS web_uses_of ON web_uses (tenant, hash)`)
+	if err != nil {
+		return nil, fmt.Errorf("make the tables of messages: %w", err)
+	}
+	return &Store{store, db}, nil
+}
+
+// shared is what the first record of an edited conversation has beside its own members.
+type shared struct {
+	Hashes []string `json:"web_shared"`
+}
+
+// Create implements [run.Store].
+func (s *Store) Create(ctx context.Context, by run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+	if len(records) == 0 {
+		return s.Store.Create(ctx, by, head, records)
+	}
+	begun, ok := records[0].Change.(*run.Begun)
+	if !ok || len(begun.Messages) < 2 {
+		return s.Store.Create(ctx, by, head, records)
+	}
+	last := len(begun.Messages) - 1
+	hashes, err := s.share(ctx, head.Key, begun.Messages[:last])
+	if err != nil {
+		return run.Lease{}, err
+	}
+	short := *begun
+	short.Messages = begun.Messages[last:]
+	if short.Unknown, err = json.Marshal(shared{hashes}); err != nil {
+		return run.Lease{}, err
+	}
+	first := records[0]
+	first.Change = &short
+	return s.Store.Create(ctx, by, head, append([]run.Record{first}, records[1:]...))
+}
+
+// share keeps messages before the run that uses them, and returns their hashes.
+func (s *Store) share(ctx context.Context, key run.Key, messages []run.Message) (hashes []string, err error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for i := range messages {
+		data, err := json.Marshal(&messages[i])
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		hash := base64.RawStdEncoding.EncodeToString(sum[:18]) // within one user
+		hashes = append(hashes, hash)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO web_messages VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, key.Tenant, hash, data); err != nil {
+			return nil, err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO web_uses VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, key.Tenant, key.ID, hash); err != nil {
+			return nil, err
+		}
+	}
+	return hashes, tx.Commit()
+}
+
+// Load implements [run.Store].
+func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	if err != nil || len(log.Records) == 0 {
+		return log, err
+	}
+	begun, ok := log.Records[0].Change.(*run.Begun)
+	var others shared
+	if !ok || len(begun.Unknown) == 0 || json.Unmarshal(begun.Unknown, &others) != nil || len(others.Hashes) == 0 {
+		return log, nil
+	}
+	messages := make([]run.Message, len(others.Hashes), len(others.Hashes)+len(begun.Messages))
+	for i, hash := range others.Hashes {
+		var data []byte
+		err := s.db.QueryRowContext(ctx, `SELECT data FROM web_messages WHERE tenant = ? AND hash = ?`, key.Tenant, hash).Scan(&data)
+		if err == nil {
+			err = json.Unmarshal(data, &messages[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load run %q: message %d: %w: %w", key.ID, i, run.ErrCorrupt, err)
+		}
+	}
+	whole := *begun
+	whole.Messages = append(messages, begun.Messages...)
+	log.Records[0].Change = &whole
+	return log, nil
+}
+
+// Delete implements [run.Store]. It deletes messages that no other conversation uses.
+func (s *Store) Delete(ctx context.Context, key run.Key) error {
+	if err := s.Store.Delete(ctx, key); err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, statement := range []string{
+		`DELETE FROM web_messages WHERE tenant = ?1 AND hash IN (SELECT hash FROM web_uses WHERE tenant = ?1 AND run = ?2)
+			AND NOT EXISTS (SELECT 1 FROM web_uses AS u WHERE u.tenant = ?1 AND u.hash = web_messages.hash AND u.run <> ?2)`,
+		`DELETE FROM web_uses WHERE tenant = ?1 AND run = ?2`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, key.Tenant, key.ID); err != nil {
+			return fmt.Errorf("delete the messages of run %q: %w", key.ID, err)
+		}
+	}
+	return tx.Commit()
+}
+
+// Kept is how many conversations a user keeps, and their bytes.
+func (s *Store) Kept(ctx context.Context, user string) (conversations int, bytes int64, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT
+		(SELECT COUNT(*) FROM mcpchain_runs WHERE tenant = ?1),
+		(SELECT COALESCE(SUM(LENGTH(data)), 0) FROM mcpchain_records WHERE run IN (SELECT num FROM mcpchain_runs WHERE tenant = ?1)) +
+		(SELECT COALESCE(SUM(LENGTH(data)), 0) FROM web_messages WHERE tenant = ?1)`, user).Scan(&conversations, &bytes)
+	return conversations, bytes, err
+}
+
+// Forget deletes the conversations of all users that have ended and were changed last before a time, and returns how many.
+func (s *Store) Forget(ctx context.Context, before time.Time) (n int, err error) {
+	for _, status := range []run.Status{run.Finished, run.Failed, run.Cancelled} {
+		for head, err := range run.Readable(s.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}), nil) {
+			if err != nil {
+				return n, err
+			}
+			if err := s.Delete(ctx, head.Key); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
