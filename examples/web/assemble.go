@@ -13,17 +13,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/examples/internal/tokens"
 	"github.com/mcpchain/mcpchain/examples/web/internal/access"
 	"github.com/mcpchain/mcpchain/examples/web/internal/demo"
+	"github.com/mcpchain/mcpchain/examples/web/internal/keep"
 	"github.com/mcpchain/mcpchain/examples/web/internal/rules"
 	"github.com/mcpchain/mcpchain/examples/web/internal/signin"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
@@ -64,7 +68,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := a.store(ctx, o, db)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,12 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	var service *talk.Service
 	kept := rules.New(func(user string) { service.Changed(user) })
 	opts.Decisions = kept
-	tools, asking, refused, err := a.tools(ctx, o, sandboxed, opts)
+	var present atomic.Pointer[talk.Service] // servers come and go before it is there
+	tools, asking, refused, err := a.tools(ctx, o, sandboxed, opts, func(adapter.Event) {
+		if s := present.Load(); s != nil {
+			s.ChangedAll()
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +119,11 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	settings := talk.Options{
 		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
+		Limits: run.Limits{Tokens: int64(o.tokens)},
+		Shared: func() any { return shared{model.Name, names(tools), troubles(tools, refused)} },
+		Room: func(ctx context.Context, user string, begins bool) error {
+			return store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
+		},
 	}
 	if sandboxed != nil {
 		settings.View, settings.ViewTools = viewOf(tools), tools.ViewTools()
@@ -118,14 +132,45 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
+	present.Store(service)
 	a.later(func() error { service.Close(); return nil })
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal, Rules: kept,
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies, Model: model.Name, Servers: names(tools), Troubles: troubles(tools, refused),
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies,
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil
+}
+
+// store is where conversations are kept.
+func (a *app) store(ctx context.Context, o *options, db *sql.DB) (*keep.Store, error) {
+	runs, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	if err != nil {
+		return nil, err
+	}
+	store, err := keep.New(ctx, db, runs)
+	if err != nil || o.kept == 0 {
+		return store, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var tidying sync.WaitGroup
+	tidying.Go(func() { store.Tidy(ctx, o.kept, o.logger) })
+	a.later(func() error { stop(); tidying.Wait(); return nil })
+	return store, nil
+}
+
+// shared is what windows show of the model and the servers of all users.
+type shared struct {
+	Model    string    `json:"model"`
+	Servers  []string  `json:"servers"`
+	Troubles []trouble `json:"troubles"`
+}
+
+// trouble says why a server is left out, or what of its entry in the file has no effect.
+type trouble struct {
+	Server string `json:"server"`
+	Text   string `json:"text"`
 }
 
 // signIn is how people sign in.
@@ -219,7 +264,7 @@ func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter
 
 // tools connects to the servers, once for all users. Servers that ask for a sign-in are for each
 // user.
-func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options) (tools *adapter.Toolset, asking []*config.Server, refused []adapter.ServerStatus, err error) {
+func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options, changed func(adapter.Event)) (tools *adapter.Toolset, asking []*config.Server, refused []adapter.ServerStatus, err error) {
 	var servers []adapter.Server
 	var file []*config.Server
 	if o.config == "" {
@@ -231,7 +276,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 		return nil, nil, nil, err
 	}
 	shared := *opts
-	shared.Start = adapter.StartAvailable
+	shared.Start, shared.OnChange = adapter.StartAvailable, changed
 	if sandboxed != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
 			return nil, nil, nil, err
@@ -264,18 +309,21 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 
 // troubles are what the panel says of servers. A mistake in the file stands there with its line; how a server is
 // reached is for the log alone.
-func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) (out []site.Trouble) {
-	for _, s := range append(refused, tools.Servers()...) {
+func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) []trouble {
+	out := []trouble{}
+	for _, s := range slices.Concat(refused, tools.Servers()) {
 		mistake, ok := errors.AsType[*config.ServerError](s.Err)
 		switch {
 		case ok:
 			short := *mistake
 			short.File = filepath.Base(short.File)
-			out = append(out, site.Trouble{Server: s.Name, Text: talk.ShownError(strings.Replace(short.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1))})
+			out = append(out, trouble{Server: s.Name, Text: talk.ShownError(strings.Replace(short.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1))})
 		case s.Err != nil:
-			out = append(out, site.Trouble{Server: s.Name, Text: "could not be used at the start; the log has the reason"})
+			out = append(out, trouble{Server: s.Name, Text: "cannot be used; the log has the reason, and it is tried again"})
+		case s.Ended != nil:
+			out = append(out, trouble{Server: s.Name, Text: "has ended; it is tried again"})
 		case len(s.Unmatched) > 0:
-			out = append(out, site.Trouble{Server: s.Name, Text: access.Unmatched(s)})
+			out = append(out, trouble{Server: s.Name, Text: access.Unmatched(s)})
 		}
 	}
 	return out
@@ -345,9 +393,11 @@ func withUser(c *http.Client, header string) *http.Client {
 	return &copied
 }
 
-func names(tools *adapter.Toolset) (out []string) {
+// names are the servers that can be used.
+func names(tools *adapter.Toolset) []string {
+	out := []string{}
 	for _, s := range tools.Servers() {
-		if s.Err == nil {
+		if s.Err == nil && s.Ended == nil {
 			out = append(out, s.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -90,16 +91,12 @@ func TestFileWithMistakes(t *testing.T) {
 		t.Errorf("got %+v, %v, want the settings of the file", shared, err)
 	}
 	h, log := trial(t, "-config", file)
-	w := request(h, "GET", "/api/me", "", as(t, h, `{"name":"Ada"}`))
-	var me struct {
-		Servers  []string
-		Troubles []struct{ Server, Text string }
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &me); err != nil || len(me.Servers) != 1 || me.Servers[0] != "good" {
-		t.Errorf("got %s, %v, want the server that can be used", w.Body, err)
+	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))
+	if len(me.Servers) != 1 || me.Servers[0] != "good" {
+		t.Errorf("got %+v, want the server that can be used", me)
 	}
 	shown := fmt.Sprint(me.Troubles)
-	for _, want := range []string{`mcp.json:4: comand: unknown key`, "mcp.json:5", "could not be used at the start", "has no tool ad, which"} {
+	for _, want := range []string{`mcp.json:4: comand: unknown key`, "mcp.json:5", "cannot be used; the log has the reason", "has no tool ad, which"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("got %s, want %s", shown, want)
 		}
@@ -112,6 +109,38 @@ func TestFileWithMistakes(t *testing.T) {
 			t.Errorf("got the log %s\nwant %s", log, want)
 		}
 	}
+}
+
+// sharedBy is what the event stream says first of what all users share.
+func sharedBy(t *testing.T, h http.Handler, signed func(*http.Request)) (s shared) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "127.0.0.1:8080"
+	signed(r)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for kind := ""; lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			kind = name
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && kind == "shared" {
+			if err := json.Unmarshal([]byte(data), &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+	}
+	t.Fatalf("got status %d and no word of the servers: %v", resp.StatusCode, lines.Err())
+	return s
 }
 
 // TestOrigin tells browsers to use HTTPS alone if the page has it, and takes a proxy's word for the user.
@@ -173,5 +202,65 @@ func TestNavigations(t *testing.T) {
 	}
 	if w := request(h, "GET", "/api/conversations", ""); w.Code != 401 || w.Body.String() != `{"error":"sign in first"}`+"\n" {
 		t.Errorf("got %d %s, want JSON for the page's scripts", w.Code, w.Body)
+	}
+}
+
+// TestBoundsOfAUser has a user keep as many conversations, and bytes, as there may be: the page says so, and what to do.
+func TestBoundsOfAUser(t *testing.T) {
+	begin := func(h http.Handler, who func(*http.Request)) *httptest.ResponseRecorder {
+		return request(h, "POST", "/api/conversations", `{"text":"hello"}`, who)
+	}
+	h, _ := trial(t, "-stored", "2")
+	ada, grace := as(t, h, `{"name":"Ada"}`), as(t, h, `{"name":"Grace"}`)
+	for range 2 {
+		if w := begin(h, ada); w.Code != http.StatusAccepted {
+			t.Fatalf("got %d %s", w.Code, w.Body)
+		}
+	}
+	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep 2 conversations, as many as you may: delete one") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := begin(h, grace); w.Code != http.StatusAccepted {
+		t.Errorf("another user: got %d %s", w.Code, w.Body)
+	}
+	h, _ = trial(t, "-bytes", "100")
+	ada = as(t, h, `{"name":"Ada"}`)
+	if w := begin(h, ada); w.Code != http.StatusAccepted {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "as much as they may") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.
+func TestServerThatEnds(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // nobody is there yet
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {"late": {"url": "http://`+address+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, _ := trial(t, "-config", file)
+	ada := as(t, h, `{"name":"Ada"}`)
+	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
+		t.Errorf("got %+v, want the server that is not there", s)
+	}
+	late := demoserver.New()
+	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	go func() { _ = web.Serve(listener) }()
+	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
+		if t.Context().Err() != nil {
+			t.Fatalf("got %+v, want the server", s)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }

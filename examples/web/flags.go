@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/internal/models"
@@ -33,6 +34,10 @@ type options struct {
 	viewsLocal bool   // views may reach this machine
 	processes  int    // of each server over standard input and output; 0: one for all users
 	rate       int    // requests of a user that change something, a minute
+
+	stored, tokens int           // conversations of a user, and tokens of the answer to a question
+	bytes          int64         // that a user keeps
+	kept           time.Duration // how long a conversation is kept after its last turn; 0: until it is deleted
 
 	addressHeader string // in which the proxy names the browser's address
 
@@ -61,6 +66,10 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
 	flags.IntVar(&o.processes, "processes", 10, "`processes` of each server over standard input and output, each for one user at a time; 0: one for all users")
 	flags.IntVar(&o.rate, "rate", 120, "`requests` that change something, a minute for each user, 30 at once")
+	flags.IntVar(&o.stored, "stored", 1000, "`conversations` that a user keeps")
+	flags.Int64Var(&o.bytes, "bytes", 256<<20, "`bytes` that a user's conversations have")
+	flags.IntVar(&o.tokens, "tokens", 500_000, "`tokens` that the answer to a question may use, its tools and sub-agents included")
+	flags.DurationVar(&o.kept, "keep", 0, "`time` that a conversation is kept after its last turn, such as 2160h; default: until its user deletes it")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -90,6 +99,8 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		return nil, fmt.Errorf("the arguments %q are unknown", flags.Args())
 	case o.processes < 0:
 		return nil, errors.New("-processes is below 0")
+	case o.stored < 1 || o.bytes < 1 || o.tokens < 1 || o.kept < 0:
+		return nil, errors.New("-stored, -bytes and -tokens have to be at least 1, and -keep not below 0")
 	case o.rate < 1:
 		return nil, errors.New("-rate has to be at least 1")
 	case len(o.users) == 0:

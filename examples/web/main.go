@@ -47,7 +47,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	if err := listen(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "web:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
@@ -63,8 +63,8 @@ const (
 	closeTime      = 5 * time.Second
 )
 
-// run serves until the context ends.
-func run(ctx context.Context, o *options) (err error) {
+// listen serves until the context ends.
+func listen(ctx context.Context, o *options) (err error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("%w; -listen names another address, as in -listen 127.0.0.1:0 for a free port", err)

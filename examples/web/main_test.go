@@ -71,7 +71,7 @@ func TestBusyPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	if err := run(t.Context(), &options{listen: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
+	if err := listen(t.Context(), &options{listen: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
 		t.Errorf("got %v, want the flag named", err)
 	}
 }

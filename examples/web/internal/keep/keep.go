@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -138,6 +139,46 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// Bounds are what a user may keep.
+type Bounds struct {
+	Conversations int
+	Bytes         int64
+}
+
+// Room says why a user may keep nothing more, in words for the user; begins is for a conversation more.
+func (s *Store) Room(ctx context.Context, user string, begins bool, b Bounds) error {
+	conversations, bytes, err := s.Kept(ctx, user)
+	switch {
+	case err != nil:
+		return err
+	case begins && conversations >= b.Conversations:
+		return fmt.Errorf("you keep %d conversations, as many as you may: delete one that you do not need", conversations)
+	case bytes >= b.Bytes:
+		return fmt.Errorf("your conversations have %d MB, as much as they may: delete one that you do not need", bytes>>20)
+	}
+	return nil
+}
+
+// Tidy deletes what was changed last longer ago than the time, once an hour, until the context ends.
+func (s *Store) Tidy(ctx context.Context, kept time.Duration, logger *slog.Logger) {
+	for {
+		n, err := s.Forget(ctx, time.Now().Add(-kept))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			logger.Warn("old conversations cannot be deleted", "error", err)
+		case n > 0:
+			logger.Info("old conversations were deleted", "conversations", n)
+		}
+		select {
+		case <-time.After(time.Hour):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Kept is how many conversations a user keeps, and their bytes.

@@ -143,6 +143,8 @@ func (s *Site) describe(r *http.Request, err error) (status int, text string) {
 		return http.StatusNotFound, err.Error()
 	case errors.Is(err, talk.ErrBusy), errors.Is(err, talk.ErrWaiting), errors.Is(err, talk.ErrElsewhere):
 		return http.StatusConflict, err.Error()
+	case errors.Is(err, talk.ErrFull):
+		return http.StatusInsufficientStorage, err.Error()
 	case errors.Is(err, talk.ErrTooMany):
 		return http.StatusTooManyRequests, err.Error()
 	case errors.Is(err, context.Canceled):

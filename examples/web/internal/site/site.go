@@ -101,17 +101,8 @@ type Options struct {
 	// Access signs users in to servers. Default: none asks for it.
 	Access Access
 
-	Model    string       // to show
-	Servers  []string     // to show
-	Troubles []Trouble    // to show
-	Limits   Limits       //
-	Logger   *slog.Logger // default: [slog.Default]
-}
-
-// Trouble says why a server is left out, or what of its entry in the file has no effect.
-type Trouble struct {
-	Server string `json:"server"`
-	Text   string `json:"text"`
+	Limits Limits
+	Logger *slog.Logger // default: [slog.Default]
 }
 
 // Site is the handler of all routes.
@@ -170,7 +161,7 @@ func (s *Site) me(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, s.opts.SignIn.Choices())
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"user": person.User, "model": s.opts.Model, "servers": s.opts.Servers, "troubles": s.opts.Troubles})
+	writeJSON(w, http.StatusOK, map[string]any{"user": person.User})
 }
 
 // signIn has the sign-in decide, within the rate of the address.

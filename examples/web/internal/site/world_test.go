@@ -56,7 +56,7 @@ func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store run.St
 	}
 	w := &world{Server: httptest.NewUnstartedServer(nil)}
 	w.Config.Handler = site.New(site.Options{
-		Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Model: "test", Limits: limits,
+		Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Limits: limits,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	w.Config.BaseContext = func(net.Listener) context.Context { return ctx }

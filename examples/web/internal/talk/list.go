@@ -111,6 +111,15 @@ func (s *Service) forget(user string) {
 	}
 }
 
+// ChangedAll tells the windows of all users that what is shared is another one.
+func (s *Service) ChangedAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lists {
+		l.fire()
+	}
+}
+
 // Changed tells the windows of a user that the list, or what is personal, is another one.
 func (s *Service) Changed(user string) { s.changed(user) }
 

@@ -53,6 +53,13 @@ type Options struct {
 
 	Logger *slog.Logger // default: [slog.Default]
 
+	// Shared is what windows show of the model and of the servers of all users, as JSON. Default: nothing.
+	Shared func() any
+
+	// Room says why a user may store nothing more, in words for the user; begins is for a conversation more. Default: there is
+	// always room.
+	Room func(ctx context.Context, user string, begins bool) error
+
 	// Personal are tools of each user. Default: all have the same.
 	Personal Personal
 	Rules    Rules // default: windows show none
@@ -87,6 +94,8 @@ type Service struct {
 	model    agent.Model
 	personal Personal
 	rules    Rules
+	shared   func() any
+	space    func(ctx context.Context, user string, begins bool) error
 	store    run.Store
 	logger   *slog.Logger
 
@@ -107,6 +116,7 @@ var (
 	ErrBusy    = errors.New("the conversation is at work: stop it, or wait for its answer")
 	ErrWaiting = errors.New("the conversation waits for your answers")
 	ErrTooMany = errors.New("too many of your conversations are at work")
+	ErrFull    = errors.New("there is no room")
 	ErrUnfit   = errors.New("not accepted")
 	ErrGone    = errors.New("there is no such thing")
 
@@ -118,7 +128,7 @@ var (
 // it.
 func New(o Options) (*Service, error) {
 	s := &Service{
-		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules,
+		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules, shared: o.Shared, space: o.Room,
 		view: o.View, tools: o.ViewTools, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
@@ -165,7 +175,7 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 }
 
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	leave, err := s.room(user, messages[len(messages)-1].Text())
+	leave, err := s.room(ctx, user, messages[len(messages)-1].Text(), true)
 	if err != nil {
 		return "", err
 	}
@@ -186,7 +196,7 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 
 // Say puts another question, after texts of the host.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	leave, err := s.room(user, text)
+	leave, err := s.room(ctx, user, text, false)
 	if err != nil {
 		return err
 	}
@@ -242,9 +252,14 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 
 // room reports what keeps a user from asking, and else has a place for the work: until leave, or
 // until the work ends.
-func (s *Service) room(user, text string) (leave func(), err error) {
+func (s *Service) room(ctx context.Context, user, text string, begins bool) (leave func(), err error) {
 	if text == "" || len(text) > maxMessage {
 		return nil, fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
+	}
+	if s.space != nil {
+		if err := s.space(ctx, user, begins); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFull, err)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,6 +82,9 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 				return err
 			}
 			batch, known = append(batch, momentary("list", heads)), true
+			if s.shared != nil {
+				batch = append(batch, momentary("shared", s.shared()))
+			}
 			if s.rules != nil {
 				batch = append(batch, momentary("rules", s.rules.View(user)))
 			}

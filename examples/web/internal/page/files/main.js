@@ -129,6 +129,10 @@ function show(id) {
       busy();
     }),
     list: (e) => { older.latest(summaries, e); summaries = e; refresh(); },
+    shared: (e) => {
+      byId("servers").textContent = `Model: ${e.model}. Servers: ${e.servers.join(", ") || "none"}.`;
+      showTroubles(byId("troubles"), e.troubles);
+    },
     rules: (e) => showRules(byId("rules"), e, (r) => attempt(() => api.dropRule(r.id))),
     servers: (e) => {
       for (const s of e) if (s.state === "ready" && asks.drop(`server ${s.name}`)) announce(`You are signed in to ${s.name}.`);
@@ -304,8 +308,6 @@ async function start() {
   if (me.user) {
     api.as(me.user);
     byId("user").textContent = me.user;
-    byId("servers").textContent = `Model: ${me.model}. Servers: ${(me.servers ?? []).join(", ") || "none"}.`;
-    showTroubles(byId("troubles"), me.troubles ?? []);
     show(place());
     question.focus();
     return;
