@@ -120,7 +120,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
 		Limits: run.Limits{Tokens: int64(o.tokens)},
-		Shared: func() any { return shared{model.Name, names(tools), troubles(tools, refused)} },
+		Shared: func() any { return shared{model.Name, o.config == "", names(tools), troubles(tools, refused)} },
 		Room: func(ctx context.Context, user string, begins bool) error {
 			return store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
 		},
@@ -163,6 +163,7 @@ func (a *app) store(ctx context.Context, o *options, db *sql.DB) (*keep.Store, e
 // shared is what windows show of the model and the servers of all users.
 type shared struct {
 	Model    string    `json:"model"`
+	Demo     bool      `json:"demo"` // the servers are those of this program
 	Servers  []string  `json:"servers"`
 	Troubles []trouble `json:"troubles"`
 }

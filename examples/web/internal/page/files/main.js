@@ -132,6 +132,7 @@ function show(id) {
     shared: (e) => {
       byId("servers").textContent = `Model: ${e.model}. Servers: ${e.servers.join(", ") || "none"}.`;
       showTroubles(byId("troubles"), e.troubles);
+      document.body.classList.toggle("demo", e.demo);
     },
     rules: (e) => showRules(byId("rules"), e, (r) => attempt(() => api.dropRule(r.id))),
     servers: (e) => {
