@@ -3,10 +3,17 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
 // entries writes a file of servers, each on a line of its own: NAME=KIND, or NAME=!TEXT for another entry.
@@ -150,4 +157,29 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	entries(t, mine, "mine=good")
 	o = finish(t, again(t, cmd), "hello\n")
 	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
+}
+
+// A server that is not there at the start joins by itself, and the person is told.
+func TestServerThatComesLate(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // nobody is there yet
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	entries(t, path, `late=!{"url": "http://`+address+`"}`)
+	p := start(t, "-config", path, "-yes")
+	p.await(p.stderr, "connection refused")
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	late := demoserver.New()
+	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
+	defer web.Close()
+	go func() { _ = web.Serve(listener) }()
+	p.await(p.stderr, "the server late is there now; the next question can use its tools")
+	p.say("What is 17 plus 25?")
+	p.await(p.stdout, "17 + 25 = 42")
 }

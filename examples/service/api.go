@@ -22,7 +22,14 @@ import (
 // routes are the service. A user sees no run of another: the user is the tenant of each key.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", s.health)
+	detail := s.as(s.detail)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("detail") {
+			detail.ServeHTTP(w, r)
+			return
+		}
+		s.health(w, r)
+	})
 	mux.Handle("POST /runs", s.as(s.begin))
 	mux.Handle("GET /runs", s.as(s.list))
 	mux.Handle("GET /runs/{run}", s.as(s.show))
@@ -64,6 +71,32 @@ func (s *service) health(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// serverState says how a server stands in this process.
+type serverState struct {
+	Name  string `json:"name"`
+	State string `json:"state"` // ready, or down: it is tried again
+	Tools int    `json:"tools"`
+}
+
+// detail is the state of the servers, for users. Why one is down is in the log.
+func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error {
+	if err := s.checkStore(r.Context()); err != nil {
+		return refusal{http.StatusServiceUnavailable, "the store does not answer"}
+	}
+	states := []serverState{}
+	if s.servers != nil {
+		for _, server := range s.servers() {
+			state := serverState{server.Name, "ready", len(server.Tools)}
+			if server.Err != nil || server.Ended != nil {
+				state.State = "down"
+			}
+			states = append(states, state)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{"servers": states})
 }
 
 // storeWait is how long the store has to answer.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
@@ -259,4 +261,47 @@ func (l *passedLog) Write(p []byte) (int, error) {
 	default: // the test has ended
 	}
 	return len(p), nil
+}
+
+// TestServersOfHealth shows users how the servers stand: one is down at the start, and is there later.
+func TestServersOfHealth(t *testing.T) {
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // nobody is there yet
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, urlOf(servers[0]), address), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := person{t, start(t, settings(t, "-servers", file, "-rate", "10000"), nil), "demo-ada"}
+	state := func() string {
+		var body struct{ Servers []serverState }
+		if code, _ := p.do("GET", "/healthz?detail", "", &body); code != http.StatusOK {
+			t.Fatalf("got status %d", code)
+		}
+		return fmt.Sprint(body.Servers)
+	}
+	if got, want := state(), "[{fine ready 8} {late down 0}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if code, _ := (person{t, p.url, "nobody"}).do("GET", "/healthz?detail", "", nil); code != http.StatusUnauthorized {
+		t.Errorf("without a token: got %d, want %d", code, http.StatusUnauthorized)
+	}
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = web.Serve(listener) }()
+	for state() != "[{fine ready 8} {late ready 8}]" {
+		if t.Context().Err() != nil {
+			t.Fatalf("got %s", state())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }

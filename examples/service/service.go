@@ -35,6 +35,7 @@ type service struct {
 	db      *sql.DB
 	feed    *feed.Feed
 	engine  engine
+	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
 	users   identify
 	again   func() (users int, err error) // reads the users again; nil for the demo's
 	limits  *limits
@@ -85,7 +86,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 			return nil, err
 		}
 		s.ends = append(s.ends, end)
-		tools = append(tools, toolset)
+		tools, s.servers = append(tools, toolset), toolset.Servers
 	}
 	return s, s.equip(ctx, o, model, tools)
 }

@@ -23,6 +23,28 @@ import (
 type health struct {
 	mu   sync.Mutex       // guards the map
 	down map[string]error // why, by the names of servers
+	with map[string]bool  // servers that the person has connected to at the moment
+}
+
+// person notes that the person has a server connected to, until the function that it returns is called.
+func (h *health) person(server string) (done func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.with == nil {
+		h.with = map[string]bool{}
+	}
+	h.with[server] = true
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.with, server)
+	}
+}
+
+func (h *health) byPerson(server string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.with[server]
 }
 
 func (h *health) set(server string, err error) {
@@ -66,6 +88,10 @@ func (s *Session) changed(e adapter.Event) {
 		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: it is connected with %s from now on", e.Server, mcp.Revision20251125)
 	case adapter.ServerLost:
 		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
+	case adapter.ServerAdded:
+		if !s.Servers.health.byPerson(e.Server) { // whoever does that says so
+			s.Screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
+		}
 	case adapter.ServerReturned:
 		s.Servers.health.set(e.Server, nil)
 		s.Screen.Note(screen.Faint, "the server %s is back", e.Server)

@@ -39,6 +39,7 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 
 // add connects to a server.
 func (s *Session) add(ctx context.Context, server adapter.Server) error {
+	defer s.Servers.health.person(server.Name)()
 	err := s.tools.Add(ctx, server)
 	if err == nil {
 		return nil

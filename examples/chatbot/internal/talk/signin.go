@@ -102,6 +102,7 @@ func (s *Session) signIn(ctx context.Context, name string) error {
 	if !present && i >= 0 {
 		return s.add(ctx, s.Servers.Good[i])
 	}
+	defer s.Servers.health.person(name)()
 	return s.tools.Refresh(ctx, name)
 }
 
