@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -23,7 +24,8 @@ type Options struct {
 	Terminal *Terminal
 
 	// Toolset configures the connections and the tools. Its Start is [adapter.StartAvailable] in any case: one server that
-	// cannot be reached does not stop the others. Default: see [adapter.Options].
+	// cannot be reached does not stop the others. Without its Lists, those are files in the folder mcpchain/tools of the user's
+	// configuration. Default: see [adapter.Options].
 	Toolset *adapter.Options
 
 	// Sampling says how servers may borrow the model of [Host.Agent]. Default: a person is asked about each request
@@ -99,6 +101,9 @@ func (h *Host) toolset() *adapter.Options {
 		client.Sampling = h.lender
 	}
 	o.Client, o.Start = &client, adapter.StartAvailable
+	if dir, err := os.UserConfigDir(); err == nil && o.Lists == nil {
+		o.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "tools"))
+	}
 	return &o
 }
 

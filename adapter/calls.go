@@ -57,7 +57,7 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.local != nil {
+	if now.local != nil || now.client == nil { // a function, or a tool of a server that rests
 		return now, nil
 	}
 	if err := now.client.Err(); err != nil {

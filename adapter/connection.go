@@ -43,6 +43,7 @@ type server struct {
 	pins      map[string]string // nil: not pinned
 	uses      int               // calls under way
 	retired   bool              // it is closed when uses is 0
+	dormant   bool              // it is not connected to before its first call, see StartLazy
 	asking    int               // questions of the server that are being answered
 	callers   map[*Caller]int   // of the calls under way
 
@@ -90,6 +91,9 @@ func (s *server) enter(ctx context.Context) error {
 	}
 	s.pins = s.hold(&l, s.pins)
 	s.tools, s.skipped, s.unmatched = l.tools, l.skipped, l.unmatched
+	if s.lazy() && s.ready == nil { // the tools of before have no connection of their own
+		s.policy.live.Store(s.client)
+	}
 	return nil
 }
 
@@ -146,15 +150,25 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 	if s.client.Server().Capabilities.Tools == nil {
 		return l, nil
 	}
-	seen := map[string]bool{}
-	var listed []string
+	var defs []*mcp.Tool
 	for def, err := range s.client.Tools(ctx, opts...) {
 		if err != nil {
 			return l, err
 		}
-		if listed = append(listed, def.Name); len(listed) > s.opts.MaxTools {
+		if defs = append(defs, def); len(defs) > s.opts.MaxTools {
 			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.MaxTools)
 		}
+	}
+	s.keepList(ctx, defs)
+	return s.listed(defs), nil
+}
+
+// listed makes tools of what the server lists.
+func (s *server) listed(defs []*mcp.Tool) (l listing) {
+	seen := map[string]bool{}
+	var listed []string
+	for _, def := range defs {
+		listed = append(listed, def.Name)
 		tool, err := s.offer(def)
 		if tool != nil && seen[def.Name] {
 			err = errors.New("listed twice: the first one is used")
@@ -168,7 +182,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 		}
 	}
 	l.unmatched = s.unmatchedBy(listed)
-	return l, nil
+	return l
 }
 
 // offer makes a tool of a definition, nil if the host does not want it.

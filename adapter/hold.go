@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -12,6 +14,18 @@ func (t *Toolset) hold(ctx context.Context, tool *Tool) (*Tool, *server, error) 
 	if err != nil || now.local != nil {
 		t.mu.Unlock()
 		return now, nil, err
+	}
+	rests := now.client == nil
+	if now.policy.users == nil && rests {
+		t.mu.Unlock()
+		if now, err = t.awake(ctx, now); err != nil || now.local != nil {
+			return now, nil, err
+		}
+		t.mu.Lock()
+		if now.client == nil { // it rests again
+			t.mu.Unlock()
+			return nil, nil, &unsentError{fmt.Errorf("server %q: %w", now.policy.label, errResting)}
+		}
 	}
 	if now.policy.users == nil {
 		defer t.mu.Unlock()
@@ -27,10 +41,16 @@ func (t *Toolset) hold(ctx context.Context, tool *Tool) (*Tool, *server, error) 
 	own, err := t.toolOf(s, now)
 	if err != nil {
 		s.release(callerOf(ctx))
+		if rests { // the list that was kept is an old one
+			_, _ = t.awake(ctx, now) // the next catalog has what there is now
+		}
 		return nil, nil, err
 	}
 	return own, s, nil
 }
+
+// errResting is for a call that met the end of an idle connection.
+var errResting = errors.New("the connection has ended because nothing used it; try again")
 
 // toolOf is a tool on the connection of a user, where it must be what it is on that of all.
 func (t *Toolset) toolOf(s *server, tool *Tool) (*Tool, error) {
@@ -76,6 +96,8 @@ func (t *Toolset) released(s *server, by *Caller) {
 		t.retired = slices.DeleteFunc(t.retired, func(r *server) bool { return r == s })
 	case s.uses == 0 && s.ready != nil:
 		t.restLocked(s)
+	case s.uses == 0 && s.lazy():
+		t.dozeLocked(s)
 	}
 	if s.policy.users != nil {
 		s.policy.users.wakeLocked()

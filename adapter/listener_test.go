@@ -110,6 +110,8 @@ func (l *listener) answer(t *testing.T, data []byte) error {
 			return err
 		}
 		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":3600000,"tools":%s}}`, m.ID, list)
+	case "tools/call":
+		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"done"}]}}`, m.ID)
 	case "subscriptions/listen":
 		l.mu.Lock()
 		l.listen, l.filter = append(l.listen, m.ID), string(m.Params.Notifications)

@@ -14,7 +14,7 @@ import (
 // connection has ended by itself. Its successor is tended, too.
 // No person is asked to sign in meanwhile.
 func (t *Toolset) tend(s *server) {
-	if t.opts.RetryWait < 0 || s.recipe.Transport == nil {
+	if t.opts.RetryWait < 0 || s.recipe.Transport == nil || s.dormant {
 		return
 	}
 	t.start(func() {

@@ -78,6 +78,9 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 		s := t.newServer(&recipe, newPolicy(t.opts, &recipe))
 		t.servers[i] = s
 		wg.Go(func() {
+			if s.recall(starting) {
+				return
+			}
 			s.err = s.enter(starting)
 			switch {
 			case s.err == nil:
@@ -121,7 +124,10 @@ func (t *Toolset) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := t.newServer(added, newPolicy(t.opts, added))
-	err := s.enter(ctx)
+	var err error
+	if !s.recall(ctx) {
+		err = s.enter(ctx)
+	}
 	t.mu.Lock()
 	delete(t.reserved, s.label)
 	if err == nil && t.closed {

@@ -112,6 +112,10 @@ type Options struct {
 	// about its other lists. Default 1 s.
 	RefreshInterval time.Duration
 
+	// Lists keeps what servers with [StartLazy] list, so that the next program need not connect to them before their
+	// first call. Default: nothing is kept. [FileLists] keeps them in files.
+	Lists ListStore
+
 	// Logger gets, at Warn, servers and tools that are left out, and what
 	// CheckOutputs finds. Default: discarded.
 	Logger *slog.Logger

@@ -29,9 +29,10 @@ type policy struct {
 	compiler                 schemacheck.Validator // of output schemas, unless the client has one
 
 	// What has been learnt about the server.
-	users     *pool       // nil: all users share a connection
-	older     atomic.Bool // its tools ask by requests: it is spoken to in an older revision
-	newerOnly atomic.Bool // it could not be reached in that
+	users     *pool                            // nil: all users share a connection
+	older     atomic.Bool                      // its tools ask by requests: it is spoken to in an older revision
+	newerOnly atomic.Bool                      // it could not be reached in that
+	live      atomic.Pointer[mcpclient.Client] // the connection to a lazy server, nil while it rests
 
 	log *slog.Logger
 }

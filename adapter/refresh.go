@@ -77,7 +77,7 @@ func toolNames(tools []*Tool) []string {
 }
 
 // Refresh lists the tools of the servers with these names again, of all servers
-// if none is named. It connects again at once to servers that could not be reached or
+// that do not rest ([StartLazy]) if none is named. It connects again at once to servers that could not be reached or
 // whose connection has ended, as the toolset does by itself, see [Options.RetryWait]. A
 // server that fails keeps its tools; the error joins what went wrong.
 //
@@ -92,7 +92,7 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	}
 	var chosen []*server
 	for _, s := range t.servers {
-		if len(names) == 0 || slices.Contains(names, s.label) {
+		if len(names) == 0 && !s.dormant || slices.Contains(names, s.label) {
 			chosen = append(chosen, s)
 		}
 	}
@@ -223,7 +223,9 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 	t.mu.Unlock()
 	t.retire(old)
 	close(s.watch.offered)
-	t.opts.Logger.Info("a server is there again", "server", s.label)
+	if !old.dormant {
+		t.opts.Logger.Info("a server is there again", "server", s.label)
+	}
 	t.tend(s)
 	return &e, nil
 }

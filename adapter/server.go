@@ -33,6 +33,9 @@ type Server struct {
 	// server whose tools ask by requests, which 2026-07-28 does not have.
 	Revision string
 
+	// Start says when the server is connected to. Default: [StartAtOpen].
+	Start Start
+
 	// PerUser gives each user ([Options.User]) a connection of their own, at most so many at a time. That
 	// is for servers that keep state for whoever calls, and for servers over standard input and output of a
 	// revision up to 2025-11-25, which do not say for which call they ask: there calls of different
@@ -101,6 +104,10 @@ func checkServer(s *Server) error {
 		return fmt.Errorf("server %q: set Transport or Client", s.Name)
 	case s.Client != nil && s.Transport != nil:
 		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
+	case s.Start != StartAtOpen && s.Start != StartLazy:
+		return fmt.Errorf("server %q: Start %q: want %q or nothing", s.Name, cut(string(s.Start), 200), StartLazy)
+	case s.Client != nil && s.Start == StartLazy:
+		return fmt.Errorf("server %q: Start does not go with Client, which is connected already", s.Name)
 	case s.Client != nil && s.PerUser > 0:
 		return fmt.Errorf("server %q: PerUser does not go with Client, which is one connection", s.Name)
 	case s.Client != nil && s.Revision != "":

@@ -134,8 +134,16 @@ func (t *Tool) Name() string { return t.name }
 // toolset's own tool, see [Options.Spill].
 func (t *Tool) Server() string { return t.policy.label }
 
-// Client is the connection to that server, nil for the toolset's own tool.
-func (t *Tool) Client() *mcpclient.Client { return t.client }
+// Native reports whether the tool runs in this program: it is a function, or the toolset's own.
+func (t *Tool) Native() bool { return t.local != nil }
+
+// Client is the connection to that server, nil for a tool of this program, and for one of a server that rests ([StartLazy]).
+func (t *Tool) Client() *mcpclient.Client {
+	if t.client == nil && t.policy != nil {
+		return t.policy.live.Load()
+	}
+	return t.client
+}
 
 // Wrapped reports whether the model is asked for all arguments in one property, see
 // [Profile].

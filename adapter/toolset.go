@@ -162,7 +162,7 @@ func (t *Toolset) serverLocked(label string) int {
 // ServerStatus is the state of a server of a toolset.
 type ServerStatus struct {
 	Name    string            // the host's label
-	Client  *mcpclient.Client // nil when Err is set
+	Client  *mcpclient.Client // nil when Err is set, and while the server rests
 	Err     error             // why the server is left out
 	Tools   []*Tool
 	Skipped []SkippedTool
@@ -179,6 +179,9 @@ type ServerStatus struct {
 	// is no connection that could end, and one that is being restarted has not:
 	// [mcpclient.Client.Ping] asks whether the server is there.
 	Ended error
+
+	// Rests says that the server is not connected to before the next call of it, see [StartLazy].
+	Rests bool
 }
 
 // SkippedTool is a tool that a server lists and that is not offered to the
@@ -202,12 +205,15 @@ func (t *Toolset) Servers() []ServerStatus {
 		out[i] = ServerStatus{
 			Name:      s.label,
 			Client:    s.client,
-			Ended:     s.client.Err(),
+			Rests:     s.dormant,
 			Tools:     forModels(s.tools),
 			Skipped:   append([]SkippedTool(nil), s.skipped...),
 			Unmatched: slices.Clone(s.unmatched),
 
 			AppTools: forViews(s.tools),
+		}
+		if s.client != nil {
+			out[i].Ended = s.client.Err()
 		}
 	}
 	return out

@@ -86,7 +86,7 @@ func (w *work) perform(c *run.Call, j *job, send sender) error {
 // sent sends a call in its own context.
 func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error {
 	start := w.ledger.now()
-	if j.call.Tool().Client() == nil { // options have requests checked
+	if j.call.Tool().Native() { // options have requests checked
 		if err := w.ledger.confirm(ctx); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ const noForms = "it asks the user, and its client has no handler for that: conne
 // adviceOf is what the host can do about a call that failed because its server could not ask, ""
 // if that is not known.
 func adviceOf(result *adapter.Result) string {
-	if !result.IsError || result.Tool == nil || result.Tool.Client() == nil {
+	if !result.IsError || result.Tool == nil || result.Tool.Native() {
 		return ""
 	}
 	err := result.Err

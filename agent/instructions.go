@@ -34,7 +34,7 @@ func instructionsOf(c *adapter.Catalog, accept func(string) bool) string {
 	var b strings.Builder
 	known := map[string]bool{}
 	for _, tool := range c.Tools() {
-		label, client := tool.Server(), tool.Client()
+		label, client := tool.Server(), tool.Client() // nil for a function, and for a server that rests
 		if client == nil || known[label] {
 			continue
 		}

@@ -130,7 +130,7 @@ func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, err
 // options are the options of a call.
 func (w *work) options(c *run.Call, j *job) callOptions {
 	opts := adapter.CallLimits(w.agent.opts.IdleTimeout, w.agent.opts.CallTimeout)
-	if j.call.Tool().Client() == nil {
+	if j.call.Tool().Native() {
 		return opts // a function of this program
 	}
 	return append(opts,

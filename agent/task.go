@@ -46,7 +46,7 @@ func (w *work) await(c *run.Call) (func() error, error) {
 // leaves tasks to the next one.
 func (w *work) callContext(j *job) (context.Context, func()) {
 	ctx := context.WithValue(w.ctx, callKey{}, &j.about)
-	if w.ledger.journal == nil || j.call.Tool().Client() == nil { // a function makes no tasks
+	if w.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
 		return ctx, func() {}
 	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -21,7 +21,7 @@ import (
 // store returns where the conversation of a person is kept, with the decisions for later
 // calls. A script goes by the decisions, and keeps no conversation. The caller closes what is kept.
 func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store run.Store, closer func() error, err error) {
-	servers.Decisions = place("approvals")
+	servers.Decisions, servers.Lists = place("approvals"), place("tools")
 	if ui.Attended() && !o.oneShot {
 		return openStore(ctx, place("conversations.db"))
 	}

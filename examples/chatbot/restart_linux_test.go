@@ -183,3 +183,33 @@ func TestServerThatComesLate(t *testing.T) {
 	p.say("What is 17 plus 25?")
 	p.await(p.stdout, "17 + 25 = 42")
 }
+
+// A server that starts lazily is connected to at once by the first program, which keeps its list, and by the first call of the next.
+func TestLazyServer(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text := fmt.Sprintf(`{"mcpServers": {"mine": {"command": %q, "env": {%q: "good"}, "start": "lazy"}}}`, self, asServer)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	run := func(args ...string) outcome {
+		cmd := command(t, append([]string{"-config", path, "-yes"}, args...)...)
+		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+home)
+		return finish(t, cmd, "/servers\nWhat is 17 plus 25?\n/servers\n")
+	}
+	if o := run(); o.status != 0 || strings.Contains(o.stderr, "by its first call") || !strings.Contains(o.stdout+o.stderr, "17 + 25 = 42") {
+		t.Errorf("the first program: got %+v", o)
+	}
+	o := run()
+	if o.status != 0 || !strings.Contains(o.stderr, "server mine: 7 tools, connected to by its first call") || !strings.Contains(o.stdout+o.stderr, "17 + 25 = 42") {
+		t.Errorf("the next program: got %+v", o)
+	}
+	if before, after, _ := strings.Cut(o.stdout+o.stderr, "17 + 25"); !strings.Contains(before, "ready, connected to by its first call") && !strings.Contains(after, "ready, revision") {
+		t.Errorf("got %+v, want the state before and after the call", o)
+	}
+}

@@ -101,7 +101,8 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	if err := o.revisions.Apply(servers); err != nil {
 		return nil, nil, err
 	}
-	for _, s := range servers {
+	for i, s := range servers {
+		servers[i].Start = adapter.StartAtOpen // what is inspected is what there is
 		r.byName[s.Name].Forced = s.Revision
 	}
 	return r, servers, nil

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -56,9 +58,11 @@ func openTools(ctx context.Context, file string, processes int, logger *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
-		Start: adapter.StartAvailable, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger},
-	})
+	opts := &adapter.Options{Start: adapter.StartAvailable, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger}}
+	if dir, err := os.UserConfigDir(); err == nil {
+		opts.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "service-tools"))
+	}
+	toolset, err := adapter.Open(ctx, servers, opts)
 	if err != nil {
 		end()
 		return nil, nil, err

@@ -278,6 +278,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 	}
 	shared := *opts
 	shared.Start, shared.OnChange = adapter.StartAvailable, changed
+	shared.Lists = adapter.NewFileLists(filepath.Join(filepath.Dir(o.database), "tools"))
 	if sandboxed != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
 			return nil, nil, nil, err

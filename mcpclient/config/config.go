@@ -84,6 +84,7 @@
 //	excludeTools  the tools to leave out (disabledTools, disabled_tools, excludedTools)
 //	disabled      true: do not use the server (enabled, with the opposite value)
 //	revision      the protocol revision to speak
+//	start         lazy: connect to the server at its first call
 //
 // A timeout is text such as "90s", or a number: above 3,600 of milliseconds,
 // below 1,000 of seconds, as Cline has them. A number between is refused.
@@ -150,6 +151,10 @@ type Server struct {
 	// mcpclient.Options or adapter.Server. "" means the newest that both sides
 	// speak.
 	Revision string
+
+	// Start is "lazy" for a server that is connected to by its first call, for Start of
+	// adapter.Server; "" otherwise.
+	Start string
 
 	// Timeout is the longest silence of a call, for IdleTimeout of adapter.Server.
 	// 0: the file says nothing.

@@ -147,7 +147,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const typo = ".comand: unknown key; did you mean \"command\"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, timeout, type, url"
+	const typo = ".comand: unknown key; did you mean \"command\"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, start, timeout, type, url"
 	want := []struct{ name, err string }{
 		{"input", "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}"},
 		{"login", "mcp.json:3: servers.login.oauth: not supported: this program does not sign in by the file"},

@@ -40,6 +40,6 @@ func ExampleParse() {
 	// Output:
 	// files runs file-server [--root .]
 	// remote is disabled
-	// notes cannot be used: mcp.json:5: mcpServers.notes.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, timeout, type, url
+	// notes cannot be used: mcp.json:5: mcpServers.notes.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, start, timeout, type, url
 	// mcp.json:1: "]", want a key in double quotes or }
 }

@@ -12,7 +12,7 @@ import (
 // knownKeys are the keys of a server with a meaning here.
 var knownKeys = []string{
 	"args", "command", "cwd", "disabled", "env", "envFile", "excludeTools", "headers", "includeTools", "oauth", "revision",
-	"timeout", "type", "url",
+	"start", "timeout", "type", "url",
 }
 
 // aliases are the names that other programs have for known keys.

@@ -40,7 +40,7 @@ func TestAt(t *testing.T) {
 		path + `:9: server "empty": want either "command", for a program to start, or "url", for a server to call`,
 		filepath.ToSlash(env) + `:2: server "file": want NAME=value`,
 		path + `:12: server "twice": this server is on line 11 already`,
-		path + `:11: server "off": comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, timeout, type, url`,
+		path + `:11: server "off": comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, start, timeout, type, url`,
 	} {
 		s := &cfg.Servers[i]
 		reason := s.Err

@@ -154,6 +154,9 @@ func (s *settings) read(server *Server) (err error) {
 	if server.Revision, err = s.revision(); err != nil {
 		return err
 	}
+	if server.Start, err = s.start(); err != nil {
+		return err
+	}
 	if server.Timeout, err = s.timeout(); err != nil {
 		return err
 	}
@@ -237,6 +240,15 @@ func (s *settings) revision() (string, error) {
 	}
 	return "", s.d.errorf(s.node["revision"].line, s.at("revision"),
 		"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+}
+
+// start reads when to connect to the server.
+func (s *settings) start() (string, error) {
+	start, err := s.string("start")
+	if err != nil || start == "" || start == "lazy" || s.unsupported != nil {
+		return start, err
+	}
+	return "", s.d.errorf(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
 }
 
 func (s *settings) command() (transport.Transport, error) {

@@ -142,7 +142,7 @@ func (s *Session) listServers() {
 		case down != nil:
 			style, state = screen.Warn, "lost, and being started again: "+down.Error()
 		default:
-			state = fmt.Sprintf("ready, revision %s, %s", server.Client.Server().Revision, screen.Plural(len(server.Tools), "tool"))
+			state = fmt.Sprintf("ready, %s, %s", strings.TrimPrefix(spoken(server), "protocol "), screen.Plural(len(server.Tools), "tool"))
 			if n := len(server.Skipped); n > 0 {
 				state += fmt.Sprintf(", %d left out", n)
 			}
@@ -171,7 +171,7 @@ func (s *Session) reach(server string) string {
 func (s *Session) joined(ctx context.Context, name, note string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
-			s.Screen.Note(screen.Faint, "%s %s: %s, protocol revision %s", note, name, screen.Plural(len(open.Tools), "tool"), open.Client.Server().Revision)
+			s.Screen.Note(screen.Faint, "%s %s: %s, %s", note, name, screen.Plural(len(open.Tools), "tool"), spoken(open))
 		}
 	}
 	return s.build(ctx)
@@ -195,7 +195,7 @@ func (s *Session) serverWords(_ context.Context, argument string) (c screen.Comp
 func (s *Session) clients() map[string]*mcpclient.Client {
 	clients := map[string]*mcpclient.Client{}
 	for _, server := range s.tools.Servers() {
-		if server.Err == nil && server.Ended == nil {
+		if server.Err == nil && server.Ended == nil && server.Client != nil {
 			clients[server.Name] = server.Client
 		}
 	}

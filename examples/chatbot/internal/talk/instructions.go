@@ -25,7 +25,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
 	left := maxAllInstructions
 	for _, server := range s.tools.Servers() {
-		if server.Err != nil || server.Ended != nil || !withInstructions {
+		if server.Client == nil || server.Ended != nil || !withInstructions {
 			continue
 		}
 		text := shortened(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)

@@ -20,7 +20,7 @@ import (
 // offering are the servers with resources or prompts.
 func (s *Session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
 	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
-		return status.Err != nil || !offers(status.Client.Server().Capabilities)
+		return status.Client == nil || !offers(status.Client.Server().Capabilities)
 	})
 }
 

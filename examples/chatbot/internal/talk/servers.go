@@ -44,6 +44,9 @@ type Servers struct {
 	// "": decisions hold until the end of the program.
 	Decisions string
 
+	// Lists is the directory with the tools of servers that are connected to by their first call. Default "": none are kept.
+	Lists string
+
 	// Adjust is what the command line says of servers, such as their revisions. Nil: nothing.
 	Adjust func([]adapter.Server) error
 
@@ -165,6 +168,9 @@ func (s *Session) connect(ctx context.Context) error {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
 	options := &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout, OnChange: s.changed}
+	if s.Servers.Lists != "" {
+		options.Lists = adapter.NewFileLists(s.Servers.Lists)
+	}
 	if s.Servers.Decisions != "" {
 		options.Decisions = adapter.NewFileDecisions(s.Servers.Decisions)
 	}
@@ -194,7 +200,7 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 			continue
 		}
 		reached++
-		con.Note(screen.Faint, "server %s: %s, protocol revision %s", server.Name, screen.Plural(len(server.Tools), "tool"), server.Client.Server().Revision)
+		con.Note(screen.Faint, "server %s: %s, %s", server.Name, screen.Plural(len(server.Tools), "tool"), spoken(server))
 		for _, tool := range server.Skipped {
 			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool.Name, 100), server.Name, tool.Err)
 		}
@@ -205,6 +211,14 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	if reached == 0 {
 		s.Lacks.Unreachable.Store(int64(len(servers)))
 	}
+}
+
+// spoken says which revision a server speaks, if it is connected to.
+func spoken(s adapter.ServerStatus) string {
+	if s.Client == nil {
+		return "connected to by its first call"
+	}
+	return "protocol revision " + s.Client.Server().Revision
 }
 
 // explain is why a server is left out and what helps, in the words of a person, with its place in the file.

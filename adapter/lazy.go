@@ -1,0 +1,202 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/private"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Start says when a server is connected to.
+type Start string
+
+const (
+	// StartAtOpen is the default: by Open or Add.
+	StartAtOpen Start = ""
+
+	// StartLazy is at the first call. Until then the tools are those that the server listed last, as [Options.Lists] keeps
+	// them; without a kept list the server is connected to by Open, as others are. What is different at the connection
+	// is stale: it is not called unseen, see [StaleToolError]. The connection ends 10 minutes after its last call, and the next
+	// call makes another. Until it is connected to, the server has no Client and no instructions.
+	StartLazy Start = "lazy"
+)
+
+// ListStore keeps what servers listed, by a name for how each is reached. Its methods may be called concurrently.
+type ListStore interface {
+	// Load returns a list, nil if there is none.
+	Load(ctx context.Context, server string) ([]byte, error)
+
+	// Keep replaces a list.
+	Keep(ctx context.Context, server string, list []byte) error
+}
+
+// FileLists keeps lists in a directory, one file for each server, for its owner alone. Any number of processes may share it.
+type FileLists struct{ dir string }
+
+// NewFileLists returns the store in a directory, which is made when the first list is kept.
+func NewFileLists(dir string) *FileLists { return &FileLists{dir} }
+
+const (
+	listSuffix = ".tools.json"
+	maxList    = 16 << 20 // bytes
+)
+
+func (f *FileLists) path(server string) string {
+	sum := sha256.Sum256([]byte(server))
+	return filepath.Join(f.dir, hex.EncodeToString(sum[:])+listSuffix)
+}
+
+// Load implements [ListStore].
+func (f *FileLists) Load(_ context.Context, server string) ([]byte, error) {
+	list, err := private.ReadFile(f.path(server), maxList, 0o022)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// Keep implements [ListStore].
+func (f *FileLists) Keep(_ context.Context, server string, list []byte) error {
+	if len(list) > maxList {
+		return fmt.Errorf("%d bytes: want at most %d", len(list), maxList)
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	private.Sweep(f.dir)
+	return private.WriteFile(f.path(server), list)
+}
+
+// lazy reports whether the server is connected to by its first call.
+func (s *server) lazy() bool { return s.recipe.Start == StartLazy }
+
+// recall makes the server one that is not connected to yet, by the list that is kept of it. It reports whether there is one that
+// can be used.
+func (s *server) recall(ctx context.Context) bool {
+	if !s.lazy() || s.opts.Lists == nil {
+		return false
+	}
+	var defs []*mcp.Tool
+	err := guarded(s.opts.Logger, "Options.Lists", func() error {
+		kept, err := s.opts.Lists.Load(ctx, s.policy.origin)
+		if err == nil && kept != nil {
+			err = json.Unmarshal(kept, &defs)
+		}
+		return err
+	})
+	if err != nil {
+		s.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
+	}
+	if err != nil || defs == nil {
+		return false
+	}
+	s.rest(defs)
+	return true
+}
+
+// rest takes tools without a connection.
+func (s *server) rest(defs []*mcp.Tool) {
+	l := s.listed(defs)
+	s.pins = s.hold(&l, s.pins)
+	s.dormant, s.tools, s.skipped, s.unmatched = true, l.tools, l.skipped, l.unmatched
+}
+
+// keepList keeps what the server listed, for its next start.
+func (s *server) keepList(ctx context.Context, defs []*mcp.Tool) {
+	if !s.lazy() || s.opts.Lists == nil {
+		return
+	}
+	err := guarded(s.opts.Logger, "Options.Lists", func() error {
+		list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is a list
+		if err != nil {
+			return err
+		}
+		return s.opts.Lists.Keep(ctx, s.policy.origin, list)
+	})
+	if err != nil {
+		s.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
+	}
+}
+
+// awake returns a tool as it is at present, after connecting to its server if that rests.
+func (t *Toolset) awake(ctx context.Context, tool *Tool) (*Tool, error) {
+	s := t.serverOf(tool.policy)
+	if s == nil {
+		return t.calls.reachable(tool)
+	}
+	err := t.listing(ctx, s, func() (*Event, error) {
+		e, err := t.reconnect(ctx, s)
+		if e == nil || err != nil {
+			return nil, err
+		}
+		if e.Kind = ToolsChanged; len(e.Added)+len(e.Removed)+len(e.Changed) == 0 {
+			return nil, nil
+		}
+		return e, nil
+	})
+	if err != nil {
+		return nil, &unsentError{err}
+	}
+	return t.calls.reachable(tool)
+}
+
+// doze has a lazy server rest that no call has used for a while. Toolset.mu is held.
+func (t *Toolset) dozeLocked(s *server) {
+	s.rested++
+	n := s.rested
+	time.AfterFunc(idleStop, func() {
+		t.mu.Lock()
+		still := s.uses == 0 && s.rested == n && !s.retired && !t.closed && t.serverOfLocked(s.policy) == s
+		t.mu.Unlock()
+		if !still {
+			return
+		}
+		t.start(func() {
+			if err := t.listing(t.life, s, func() (*Event, error) { return nil, t.lay(s) }); err != nil {
+				t.opts.Logger.Debug("a server goes on without calls", "server", s.label, "error", err)
+			}
+		})
+	})
+}
+
+// lay puts a server without a connection in the place of one that no call uses.
+func (t *Toolset) lay(s *server) error {
+	var defs []*mcp.Tool
+	t.mu.Lock()
+	for _, tool := range s.tools {
+		defs = append(defs, tool.def)
+	}
+	t.mu.Unlock()
+	resting := t.newServer(s.recipe, s.policy)
+	resting.pins = s.pins
+	resting.rest(defs)
+	t.mu.Lock()
+	i := -1
+	for j, other := range t.servers {
+		if other == s && s.uses == 0 && !t.closed {
+			i = j
+		}
+	}
+	if i < 0 {
+		t.mu.Unlock()
+		return errors.New("it is used again")
+	}
+	resting.skipped, resting.unmatched = s.skipped, s.unmatched
+	t.servers = append([]*server(nil), t.servers...)
+	t.servers[i] = resting
+	s.policy.live.Store(nil)
+	t.buildLocked()
+	t.mu.Unlock()
+	close(resting.watch.offered)
+	t.retire(s)
+	return nil
+}

@@ -1,0 +1,191 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// reached is a transport with a name, which counts its connections.
+type reached struct {
+	name  string
+	dials atomic.Int32
+	next  func(ctx context.Context, n int) (mcpclient.Conn, error)
+}
+
+func (r *reached) Identity() string { return r.name }
+
+func (r *reached) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	return r.next(ctx, int(r.dials.Add(1)))
+}
+
+// serving reaches these listeners, one after the other.
+func serving(name string, all ...*listener) *reached {
+	return &reached{name: name, next: func(ctx context.Context, n int) (mcpclient.Conn, error) {
+		if n > len(all) {
+			return nil, errNoDial
+		}
+		return all[n-1].way.Dial(ctx)
+	}}
+}
+
+// TestLazyServers has 25 servers that a program before has listed, and one needs 8 s: the next program has all tools at once
+// and no connection, and its first call reaches one server.
+func TestLazyServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := NewFileLists(filepath.Join(t.TempDir(), "lists"))
+		var ways []*reached
+		program := func() *Toolset {
+			var servers []Server
+			ways = nil
+			for n := range 25 {
+				l := newListener(t, fmt.Sprint("tool", n))
+				way := serving(fmt.Sprint("server ", n), l)
+				if dial := way.next; n == 7 {
+					way.next = func(ctx context.Context, n int) (mcpclient.Conn, error) {
+						time.Sleep(8 * time.Second)
+						return dial(ctx, n)
+					}
+				}
+				ways = append(ways, way)
+				servers = append(servers, Server{Name: fmt.Sprint("s", n), Transport: way, Start: StartLazy})
+			}
+			return open(t, &Options{Start: StartAvailable, Lists: lists}, servers...)
+		}
+		began := time.Now()
+		first := program()
+		if took := time.Since(began); took != 8*time.Second || ways[7].dials.Load() != 1 {
+			t.Errorf("the first program began after %v, want the slow server", took)
+		}
+		_ = first.Close()
+
+		began = time.Now()
+		next := program()
+		if took := time.Since(began); took != 0 || len(toolNamesOf(next)) != 25 {
+			t.Errorf("the next program began after %v with %v", took, toolNamesOf(next))
+		}
+		for n, s := range next.Servers() {
+			if !s.Rests || s.Client != nil || s.Err != nil || s.Ended != nil || ways[n].dials.Load() != 0 {
+				t.Errorf("%s: got %+v and %d connections", s.Name, s, ways[n].dials.Load())
+			}
+		}
+		if err := next.Refresh(t.Context()); err != nil || ways[3].dials.Load() != 0 {
+			t.Errorf("Refresh: got %v and %d connections, want that servers rest", err, ways[3].dials.Load())
+		}
+		if r := next.Catalog(Plain).Call(t.Context(), call("1", "tool3", "")); r.IsError || ways[3].dials.Load() != 1 {
+			t.Errorf("got %+v after %d connections", r, ways[3].dials.Load())
+		}
+		if s := next.Servers()[3]; s.Rests || s.Client == nil {
+			t.Errorf("got %+v, want a connection", s)
+		}
+		synctest.Wait()
+		time.Sleep(idleStop + time.Second)
+		synctest.Wait()
+		if s := next.Servers()[3]; !s.Rests || s.Client != nil || len(s.Tools) != 1 {
+			t.Errorf("after %v without calls: got %+v, want that it rests", idleStop, s)
+		}
+		_ = next.Close()
+	})
+}
+
+// TestLazyServerThatChanged has a server whose tools are not those of the kept list: what changed is not called unseen, and the next
+// catalog has what there is.
+func TestLazyServerThatChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := NewFileLists(t.TempDir())
+		first := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Start: StartLazy})
+		_ = first.Close()
+
+		var e events
+		next := open(t, &Options{Lists: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", newListener(t, "b", "c")), Start: StartLazy})
+		if diff := cmp.Diff([]string{"a", "b"}, toolNamesOf(next)); diff != "" {
+			t.Errorf("the kept list (-want +got):\n%s", diff)
+		}
+		r := next.Catalog(Plain).Call(t.Context(), call("1", "a", ""))
+		if stale, ok := errors.AsType[*StaleToolError](r.Err); !ok || stale.Reason != ToolGone {
+			t.Errorf("got %+v, want that the tool is gone", r)
+		}
+		if diff := cmp.Diff([]string{"b", "c"}, toolNamesOf(next)); diff != "" {
+			t.Errorf("after the connection (-want +got):\n%s", diff)
+		}
+		if got := e.take(); len(got) != 1 || got[0].Kind != ToolsChanged || len(got[0].Added) != 1 || len(got[0].Removed) != 1 {
+			t.Errorf("got the events %+v", got)
+		}
+		if r := next.Catalog(Plain).Call(t.Context(), call("2", "c", "")); r.IsError {
+			t.Errorf("got %+v", r)
+		}
+		_ = next.Close()
+
+		third := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x"), Start: StartLazy})
+		if diff := cmp.Diff([]string{"b", "c"}, toolNamesOf(third)); diff != "" {
+			t.Errorf("the list that was kept again (-want +got):\n%s", diff)
+		}
+		if r := third.Catalog(Plain).Call(t.Context(), call("3", "b", "")); !r.Unsent() || !strings.Contains(r.Text, "Nothing was done") {
+			t.Errorf("a server that cannot be reached: got %+v", r)
+		}
+		_ = third.Close()
+	})
+}
+
+// TestLazyServerOfUsers gives each user a connection at their first call, and none before.
+func TestLazyServerOfUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := NewFileLists(t.TempDir())
+		user := func(ctx context.Context) string { s, _ := ctx.Value(lazyUser{}).(string); return s }
+		with := func(way *reached) *Toolset {
+			return open(t, &Options{Lists: lists, User: user}, Server{Name: "p", Transport: way, Start: StartLazy, PerUser: 2})
+		}
+		_ = with(serving("x", newListener(t, "a"))).Close()
+		way := serving("x", newListener(t, "a"), newListener(t, "a"))
+		ts := with(way)
+		for n, name := range []string{"Ada", "Grace", "Ada"} {
+			ctx := context.WithValue(t.Context(), lazyUser{}, name)
+			if r := ts.Catalog(Plain).Call(ctx, call("1", "a", "")); r.IsError || int(way.dials.Load()) != min(n+1, 2) {
+				t.Errorf("%s: got %+v after %d connections", name, r, way.dials.Load())
+			}
+		}
+		if s := ts.Servers()[0]; !s.Rests {
+			t.Errorf("got %+v, want that nobody's connection was made", s)
+		}
+		_ = ts.Close()
+	})
+}
+
+type lazyUser struct{}
+
+// TestListsThatCannotBeUsed connects at once if the list is damaged, and goes on if it cannot be kept.
+func TestListsThatCannotBeUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		lists := NewFileLists(dir)
+		way := serving("x", newListener(t, "a"), newListener(t, "a"))
+		server := Server{Name: "p", Transport: way, Start: StartLazy}
+		_ = open(t, &Options{Lists: lists}, server).Close()
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("got %v, %v", files, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ts := open(t, &Options{Lists: lists}, server)
+		if s := ts.Servers()[0]; s.Rests || len(s.Tools) != 1 || way.dials.Load() != 2 {
+			t.Errorf("got %+v after %d connections", s, way.dials.Load())
+		}
+		_ = ts.Close()
+		if err := lists.Keep(t.Context(), "x", make([]byte, maxList+1)); err == nil {
+			t.Error("a list that is too large was kept")
+		}
+	})
+}
