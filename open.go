@@ -127,7 +127,8 @@ func (h *Host) Left() []adapter.ServerStatus {
 // environment, see [FromEnv].
 //
 // If the host has a terminal and the options have neither Answer nor Store, the person there answers the questions of runs, and
-// if they have no Approve, is asked about each call ([agent.AskPerson]). Servers may borrow the model of the first agent, if it is an
+// if they have no Approve, is asked about each call ([agent.AskPerson]). Otherwise calls are allowed as [agent.Options] says: without
+// an Approve, all. Servers may borrow the model of the first agent, if it is an
 // [openaimodel.Model]; Sampling of [Options] says how.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
