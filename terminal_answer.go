@@ -119,7 +119,11 @@ func label(f *mcp.Field) string {
 	}
 	switch {
 	case f.Default != nil:
-		text += fmt.Sprintf(" [%s]", hosttext.Quote(fmt.Sprint(f.Default)))
+		shown := fmt.Sprint(f.Default)
+		if s, ok := f.Default.(string); ok {
+			shown = hosttext.Quote(s)
+		}
+		text += " [" + hosttext.Line(shown, maxShown) + "]"
 	case !f.Required:
 		text += " (optional)"
 	}
