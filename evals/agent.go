@@ -22,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/suites"
 	"github.com/mcpchain/mcpchain/evals/check"
-	"github.com/mcpchain/mcpchain/evals/stats"
 )
 
 // agentSettings are the flags of the command agent.
@@ -46,9 +45,8 @@ each task has a script in place of a model, so nothing leaves this machine: this
 servers and the checks, and no model. A live model needs -base-url and -name.
 
 The table has, for each suite: tasks and trials; how many trials passed and failed, and how many are
-void because they say nothing of the agent; the rate, a mean over tasks; its interval of 95 %; the
-tokens and costs, if they are known. t, BCa and Wilson are other intervals, which stand there if they
-hold. Below it stand the hashes of what ran: results of different ones are not compared.`
+void because they say nothing of the agent; the rate, a mean over tasks; Wilson's interval of
+95 %, in which each task counts once; the tokens and costs, if they are known. Below it stand the hashes of what ran: results of different ones are not compared.`
 
 var agentStatuses = []string{
 	"0 if every suite reaches -least",
@@ -280,29 +278,29 @@ func compare(out io.Writer, all []*results.Summary, file string) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	lines, _ = results.Current(lines)
-	var found []*results.Difference
-	var ps []float64
-	for _, of := range results.BySuite(lines) {
-		i := slices.IndexFunc(all, func(s *results.Summary) bool { return s.SuiteHash == of[0].SuiteHash })
-		if i < 0 {
-			continue
-		}
-		other, err := results.Summarize(of)
+	of := map[string]*results.Summary{}
+	for _, l := range results.BySuite(lines) {
+		one, err := results.Summarize(l)
 		if err != nil {
 			return err
 		}
-		d, err := results.Compare(all[i], other)
-		if err != nil {
-			return err
-		}
-		found, ps = append(found, d), append(ps, d.P)
+		of[one.SuiteHash] = one
 	}
-	if len(found) == 0 {
+	var same []*results.Summary
+	for _, s := range all {
+		if of[s.SuiteHash] != nil {
+			same = append(same, s)
+		}
+	}
+	if len(same) == 0 {
 		return fmt.Errorf("%s has none of these suites in this version", file)
 	}
-	for i, p := range stats.Holm(ps) {
-		found[i].Adjusted = p
-		fmt.Fprintln(out, found[i])
+	for _, s := range same {
+		d, err := results.Compare(s, of[s.SuiteHash], len(same))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, d)
 	}
 	return nil
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/mcpchain/mcpchain/evals/stats"
 )
 
 // MaxVoid is the share of void trials above which a suite has no score.
@@ -37,9 +34,7 @@ type Summary struct {
 	Causes               map[string]int // of void trials: harness, infra or grader
 
 	Rate                  float64            // mean over tasks of the share of trials that passed, voids left out
-	Interval              stats.Interval     // by tasks, see [stats.Rate]
-	T, BCa                *stats.Interval    // by tasks, if there are enough, see [stats.Regular]
-	Wilson                *stats.Interval    // if each task has one trial
+	Interval              Interval           // of Rate, with a confidence of 95 %: Wilson's, in which each task counts once
 	WorstRate             float64            // if all void trials had failed
 	BestRate              float64            // if all had passed
 	Rates                 map[string]float64 // by task
@@ -53,7 +48,7 @@ type Summary struct {
 	Graders               map[string]float64 // mean score
 	PromptHash, ToolsHash string             // of all tasks
 
-	counted []stats.Tally // the trials of each task, void ones left out
+	counted tasks // the trials of each task, void ones left out
 }
 
 // Summarize scores one suite of one model. The error matches ErrMixed, ErrEmpty, or ErrVoid, with
@@ -152,46 +147,35 @@ func hashOf(lines []*Line, of func(*Line) string) string {
 func (s *Summary) score(tasks map[string]*tally) {
 	s.Tasks = len(tasks)
 	var rates, worst, best []float64
-	single := true
 	for _, name := range slices.Sorted(maps.Keys(tasks)) {
 		t := tasks[name]
 		n, all := float64(t.passed+t.failed), float64(t.passed+t.failed+t.void)
 		worst = append(worst, float64(t.passed)/all)
 		best = append(best, float64(t.passed+t.void)/all)
-		single = single && all == 1
-		s.counted = append(s.counted, stats.Tally{Passed: t.passed, Trials: t.passed + t.failed})
+		s.counted = append(s.counted, *t)
 		if n > 0 {
 			s.Rates[name] = float64(t.passed) / n
 			rates = append(rates, s.Rates[name])
 		}
 	}
-	s.Rate, s.WorstRate, s.BestRate = stats.Mean(rates), stats.Mean(worst), stats.Mean(best)
-	s.intervals(rates, single)
+	s.Rate, s.WorstRate, s.BestRate = mean(rates), mean(worst), mean(best)
+	s.Interval = wilson(s.Rate, len(rates), 0.95)
 	s.PassAt, s.PassAll = map[int]float64{}, map[int]float64{}
-	for k := 1; k <= 8 && s.NeedsTrials(k) == nil; k++ {
-		s.PassAt[k], _ = stats.PassAt(k, s.counted) // there are trials
-		s.PassAll[k], _ = stats.PassAll(k, s.counted)
+	for k := 1; k <= 8; k++ {
+		one, all, err := s.counted.passAt(k)
+		if err != nil {
+			break
+		}
+		s.PassAt[k], s.PassAll[k] = one, all
 	}
 }
 
 // NeedsTrials is an error if a task has fewer trials that count than pass@k needs.
 func (s *Summary) NeedsTrials(k int) error {
-	if _, err := stats.PassAt(k, s.counted); err != nil {
+	if _, _, err := s.counted.passAt(k); err != nil {
 		return fmt.Errorf("%s: pass@%d: %w", s.Suite, k, err)
 	}
 	return nil
-}
-
-func (s *Summary) intervals(rates []float64, single bool) {
-	s.Interval = stats.Rate(rates, 0.95)
-	if stats.Regular(rates) {
-		t, bca := stats.TInterval(rates, 0.95), stats.BCa(rates, stats.Resample(rates, 5000, 1), 0.95)
-		s.T, s.BCa = &stats.Interval{Low: max(0, t.Low), High: min(1, t.High)}, &bca
-	}
-	if single {
-		w := stats.Wilson(s.Passed, s.Passed+s.Failed, 0.95)
-		s.Wilson = &w
-	}
 }
 
 // graders is the mean score of each grader over the trials that count.
@@ -207,7 +191,7 @@ func (s *Summary) graders(lines []*Line) {
 	}
 	s.Graders = map[string]float64{}
 	for name, v := range values {
-		s.Graders[name] = stats.Mean(v)
+		s.Graders[name] = mean(v)
 	}
 }
 
@@ -228,50 +212,35 @@ func BySuite(lines []*Line) (split [][]*Line) {
 
 // Difference compares two models on the tasks of one suite.
 type Difference struct {
-	Suite      string
-	A, B       string // the models
-	Tasks      int
-	Mean       float64 // of A less B
-	Interval   stats.Interval
-	P          float64 // of a permutation test
-	Adjusted   float64 // by Holm, over the suites of a comparison
-	Detectable float64 // what this many tasks can show
+	Suite    string
+	A, B     string // the models
+	Tasks    int
+	Mean     float64  // of A less B
+	Interval Interval // by Newcombe, with a confidence of 95 % for all suites of a comparison together
 }
 
-// Apart reports whether the difference is told: it is as large as what the design can find, and chance
-// is ruled out at a level of 5 %, over all suites of the comparison.
-func (d *Difference) Apart() bool {
-	return math.Abs(d.Mean) >= d.Detectable && d.Adjusted <= 0.05
-}
+// Apart reports whether the difference is told: chance is ruled out.
+func (d *Difference) Apart() bool { return d.Interval.Low > 0 || d.Interval.High < 0 }
 
-// Compare compares two summaries of one suite by the tasks that both have. Summaries of different
-// modes are an error.
-func Compare(a, b *Summary) (*Difference, error) {
+// Compare compares two summaries of one suite by the tasks that both have. suites is how many are
+// compared: each of them is told apart by chance in 5 % of cases divided by their number. Summaries of
+// different modes are an error.
+func Compare(a, b *Summary, suites int) (*Difference, error) {
 	if a.SuiteHash != b.SuiteHash || a.Mode != b.Mode {
 		return nil, fmt.Errorf("%w: %s by %s (%s), and %s by %s (%s)", ErrMixed, a.Suite, a.Model, a.Mode, b.Suite, b.Model, b.Mode)
 	}
-	var ds []float64
+	var as, bs []float64
 	for _, task := range slices.Sorted(maps.Keys(a.Rates)) {
 		if r, ok := b.Rates[task]; ok {
-			ds = append(ds, a.Rates[task]-r)
+			as, bs = append(as, a.Rates[task]), append(bs, r)
 		}
 	}
-	if len(ds) == 0 {
+	if len(as) == 0 {
 		return nil, ErrEmpty
 	}
-	p := stats.Permutation(ds)
+	ma, mb := mean(as), mean(bs)
 	return &Difference{
-		Suite: a.Suite, A: a.Model, B: b.Model, Tasks: len(ds), Mean: stats.Mean(ds), P: p, Adjusted: p,
-		Interval: stats.BCa(ds, stats.Resample(ds, 5000, 1), 0.95), Detectable: detectable(ds),
+		Suite: a.Suite, A: a.Model, B: b.Model, Tasks: len(as), Mean: ma - mb,
+		Interval: newcombe(ma, mb, len(as), 1-0.05/float64(max(suites, 1))),
 	}, nil
-}
-
-// detectable is what these differences can show. If they are all equal, one of them is taken to have
-// missed by a whole task: that nothing varies is no knowledge of the variance.
-func detectable(ds []float64) float64 {
-	if stats.Deviation(ds) == 0 {
-		ds = slices.Clone(ds)
-		ds[0]--
-	}
-	return stats.Detectable(ds)
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/evals/stats"
 )
 
 // Table writes the scores of suites of one mode and one model. Others are refused with ErrMixed.
@@ -49,14 +47,6 @@ func rows(all []*Summary) []string {
 	count := func(of func(*Summary) int) func(*Summary) string {
 		return func(s *Summary) string { return strconv.Itoa(of(s)) }
 	}
-	known := func(of func(*Summary) *stats.Interval) func(*Summary) string {
-		return func(s *Summary) string {
-			if i := of(s); i != nil && s.Counts() {
-				return interval(*i)
-			}
-			return none
-		}
-	}
 	columns := []column{
 		{"suite", -10, func(s *Summary) string { return s.Suite }},
 		{"tasks", 5, count(func(s *Summary) int { return s.Tasks })},
@@ -65,12 +55,9 @@ func rows(all []*Summary) []string {
 		{"fail", 5, count(func(s *Summary) int { return s.Failed })},
 		{"void", 5, count(func(s *Summary) int { return s.Voids })},
 		{"rate", 6, (*Summary).rate},
-		{"95 %", 8, known(func(s *Summary) *stats.Interval { return &s.Interval })},
+		{"95 %", 8, (*Summary).interval},
 		{"tokens", 8, (*Summary).tokens},
 		{"cost (prices of " + all[0].Prices + ")", 27, (*Summary).cost},
-		{"t", 8, known(func(s *Summary) *stats.Interval { return s.T })},
-		{"BCa", 8, known(func(s *Summary) *stats.Interval { return s.BCa })},
-		{"Wilson", 8, known(func(s *Summary) *stats.Interval { return s.Wilson })},
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
 		return c.width >= 8 && !slices.ContainsFunc(all, func(s *Summary) bool { return c.of(s) != none })
@@ -94,6 +81,13 @@ func (s *Summary) rate() string {
 		return none
 	}
 	return percent(s.Rate)
+}
+
+func (s *Summary) interval() string {
+	if !s.Counts() {
+		return none
+	}
+	return interval(s.Interval)
 }
 
 // tokens are what the model's provider reported, if it did for each trial.
@@ -146,19 +140,11 @@ func (s *Summary) notes(out io.Writer) {
 func (d *Difference) String() string {
 	verdict := fmt.Sprintf("%+.1f points, 95 %% %s", 100*d.Mean, interval(d.Interval))
 	if !d.Apart() {
-		verdict = "not told apart"
+		verdict = "not told apart, " + verdict
 	}
-	return fmt.Sprintf("%s: %s against %s on %d tasks: %s (p %.3g, by Holm %.3g; %s)",
-		d.Suite, d.A, d.B, d.Tasks, verdict, d.P, d.Adjusted, d.detectable())
-}
-
-func (d *Difference) detectable() string {
-	if d.Detectable > 1 {
-		return "so few tasks show no difference"
-	}
-	return fmt.Sprintf("%.1f points can be found", 100*d.Detectable)
+	return fmt.Sprintf("%s: %s against %s on %d tasks: %s", d.Suite, d.A, d.B, d.Tasks, verdict)
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
 
-func interval(i stats.Interval) string { return fmt.Sprintf("%.0f–%.0f%%", 100*i.Low, 100*i.High) }
+func interval(i Interval) string { return fmt.Sprintf("%.0f–%.0f%%", 100*i.Low, 100*i.High) }
