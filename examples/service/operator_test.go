@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -303,5 +304,48 @@ func TestServersOfHealth(t *testing.T) {
 			t.Fatalf("got %s", state())
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestWarningOfDemoModel says at the start that users of a file get a demo model.
+func TestWarningOfDemoModel(t *testing.T) {
+	users := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(users, []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s, err := assemble(t.Context(), settings(t, "-users", users, "-listen", ":8080"), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	if want := `level=WARN msg="the model is a demo: give -model, or set OPENAI_MODEL"`; !strings.Contains(log.String(), want) {
+		t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+	}
+}
+
+// TestConnectionsOfAnAddress opens more connections than one address may have, without a token.
+func TestConnectionsOfAnAddress(t *testing.T) {
+	address := strings.TrimPrefix(start(t, settings(t, "-connections", "32"), nil), "http://")
+	get := func() error {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", address); err != nil {
+			return err
+		}
+		_, err = bufio.NewReader(conn).ReadString('\n')
+		return err
+	}
+	for n := range 4 {
+		if err := get(); err != nil {
+			t.Fatalf("connection %d: %v", n+1, err)
+		}
+	}
+	if err := get(); err == nil {
+		t.Error("got 5 of 32 connections for one address, want 4")
 	}
 }

@@ -298,6 +298,9 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 			asking = append(asking, s)
 		}
 	}
+	if o.config != "" && len(servers)+len(file)+len(refused) == 0 {
+		o.logger.Warn("the file has no server that is enabled: there are no tools", "file", o.config)
+	}
 	for _, s := range refused {
 		o.logger.Warn("left out a server", "server", s.Name, "error", s.Err)
 	}

@@ -81,14 +81,8 @@ func listen(ctx context.Context, o *options) (err error) {
 		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with the program
 		ErrorLog:    slog.NewLogLogger(o.logger.Handler(), slog.LevelWarn),
 	}
-	if !isLoopback(listener.Addr()) && !o.isSecure() {
-		fmt.Fprintln(os.Stderr, "Warning: other machines can reach this page without encryption.")
-	}
-	if o.model.Model.Name == "" && (o.origin != nil || !isLoopback(listener.Addr())) {
-		fmt.Fprintln(os.Stderr, "Warning: the model is a demo that follows fixed rules, and others can reach this page: -model names a real one.")
-	}
-	if o.isDemo() && (o.origin != nil || !isLoopback(listener.Addr())) {
-		fmt.Fprintln(os.Stderr, "Warning: the sign-in asks for no proof, and others can reach this page.")
+	for _, w := range o.warnings(listener.Addr()) {
+		fmt.Fprintln(os.Stderr, "Warning:", w)
 	}
 	defer tokens.OnHangup(o.logger, app.again)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
@@ -106,6 +100,23 @@ func listen(ctx context.Context, o *options) (err error) {
 	}
 	<-served
 	return nil
+}
+
+// warnings are what is wrong with a page that others can reach, said at the start.
+func (o *options) warnings(a net.Addr) (out []string) {
+	if !isLoopback(a) && !o.isSecure() {
+		out = append(out, "other machines can reach this page without encryption.")
+	}
+	if o.origin == nil && isLoopback(a) {
+		return out
+	}
+	if o.model.Model.Name == "" {
+		out = append(out, "the model is a demo that follows fixed rules, and others can reach this page: -model names a real one.")
+	}
+	if o.isDemo() {
+		out = append(out, "the sign-in asks for no proof, and others can reach this page.")
+	}
+	return out
 }
 
 func isLoopback(a net.Addr) bool {

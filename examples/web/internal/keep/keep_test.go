@@ -1,9 +1,11 @@
 package keep
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,4 +115,47 @@ func TestLostMessage(t *testing.T) {
 	if _, err := store.Load(t.Context(), key); !errors.Is(err, run.ErrCorrupt) {
 		t.Errorf("got %v, want that it is damaged", err)
 	}
+}
+
+// TestTidy deletes conversations whose last turn is long ago, and no others.
+func TestTidy(t *testing.T) {
+	store := open(t)
+	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"old", "new"} {
+		if _, err := a.Run(t.Context(), agent.Text("hi"), agent.In(id), agent.ForTenant("Ada")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := store.db.ExecContext(t.Context(), `UPDATE mcpchain_runs SET updated = updated - ? WHERE id = 'old'`, (3 * time.Hour).Nanoseconds()); err != nil {
+		t.Fatal(err)
+	}
+	log := &told{lines: make(chan string, 10)}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		store.Tidy(ctx, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
+	}()
+	if line := <-log.lines; !strings.Contains(line, `"old conversations were deleted" conversations=1`) {
+		t.Errorf("got the log %s", line)
+	}
+	stop()
+	<-over
+	if _, err := store.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"}); !errors.Is(err, run.ErrNotFound) {
+		t.Errorf("got %v, want that the old one is deleted", err)
+	}
+	if _, err := store.Load(t.Context(), run.Key{Tenant: "Ada", ID: "new"}); err != nil {
+		t.Errorf("the new one: %v", err)
+	}
+}
+
+// told passes lines of a log on.
+type told struct{ lines chan string }
+
+func (l *told) Write(p []byte) (int, error) {
+	l.lines <- string(p)
+	return len(p), nil
 }
