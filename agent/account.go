@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
@@ -274,7 +275,7 @@ func (d *dialog) inputOf(c *ModelCall) int64 {
 	if last := d.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/tokenBytes
 	}
-	estimate := tokensOf(c.Request, &d.agent.info)
+	estimate := model.Tokens(c.Request, &d.agent.info)
 	return estimate + estimate*15/100
 }
 

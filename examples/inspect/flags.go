@@ -24,6 +24,7 @@ type options struct {
 	json         bool
 	profiles     []adapter.Profile
 	timeout      time.Duration
+	maxTokens    int64 // of all tools in a request; 0: any number
 	revisions    revisions.Flag
 
 	signIn, paste bool
@@ -65,6 +66,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&model, "model", "", "`name` of the model there, which matters where models are of many vendors")
 	flags.Var(o.revisions, "revision", revisions.Usage)
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a server has to get ready, and to list what it offers")
+	flags.Int64Var(&o.maxTokens, "max-tokens", 0, "fail if the tools of all servers cost more `tokens` than this in each request of a model (default: any number)")
 	words, err := parseAll(flags, args)
 	if err != nil {
 		return nil, err
@@ -75,6 +77,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o.file = words[0]
 	if err := o.readArguments(words[1:]); err != nil {
 		return nil, err
+	}
+	if o.maxTokens < 0 || o.maxTokens > 0 && o.action() {
+		return nil, errors.New("-max-tokens is above 0, and not for -call, -read and -prompt")
 	}
 	if len(o.answers) > 0 && !o.action() {
 		return nil, errors.New("-answer goes with -call, -read or -prompt")

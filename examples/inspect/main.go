@@ -42,7 +42,8 @@ const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used
 2 if the command line or the whole file is wrong; 3 if all servers can be used, but
 not all of their tools, or a list of the file names a tool that its server does not have;
 4 if a tool was called and failed, or the server refused what was asked of it;
-5 if something that the server asked was declined, see -answer.
+5 if something that the server asked was declined, see -answer;
+6 if all tools cost more tokens than -max-tokens.
 `
 
 // The exit statuses.
@@ -53,6 +54,7 @@ const (
 	statusSkipped = 3
 	statusFailed  = 4
 	statusAsked   = 5
+	statusCostly  = 6
 )
 
 func main() {
@@ -122,7 +124,10 @@ func (p *program) report(r *report, o *options) int {
 	if err := write(p.out); err != nil {
 		return p.fail(statusMissing, fmt.Errorf("write the report: %w", err))
 	}
-	return r.status()
+	if o.maxTokens > 0 && r.Tokens > o.maxTokens {
+		_, _ = fmt.Fprintf(p.err, "inspect: the tools cost about %d tokens in each request, more than %d (-max-tokens)\n", r.Tokens, o.maxTokens)
+	}
+	return r.status(o.maxTokens)
 }
 
 func (p *program) fail(status int, err error) int {

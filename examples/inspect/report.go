@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/examples/internal/templates"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -22,6 +23,7 @@ import (
 type report struct {
 	Usable  int             `json:"usable"` // servers that can be used
 	Total   int             `json:"total"`  // servers that are not disabled
+	Tokens  int64           `json:"tokens"` // of the tools of all servers, in each request of a model
 	Servers []*serverReport `json:"servers"`
 	byName  map[string]*serverReport
 }
@@ -37,6 +39,7 @@ type serverReport struct {
 	Capabilities *mcp.ServerCapabilities `json:"capabilities,omitempty"`
 	Instructions string                  `json:"instructions,omitempty"`
 	Tools        []*toolReport           `json:"tools,omitempty"`
+	Tokens       int64                   `json:"tokens,omitempty"` // of the tools, in each request of a model; an estimate
 	Skipped      []skippedTool           `json:"skipped,omitempty"`
 	Unmatched    []string                `json:"unmatched,omitempty"` // names in the lists of the file that no tool has
 	ViewTools    []string                `json:"viewTools,omitempty"` // for views alone
@@ -125,10 +128,11 @@ func (r *report) inspect(ctx context.Context, tools *adapter.Toolset, o *options
 	return ctx.Err()
 }
 
-// count counts the servers that can be used.
+// count counts the servers that can be used, and the tokens of their tools.
 func (r *report) count() {
-	r.Usable, r.Total = 0, len(r.Servers)
+	r.Usable, r.Total, r.Tokens = 0, len(r.Servers), 0
 	for _, s := range r.Servers {
+		r.Tokens += s.Tokens
 		if s.Disabled {
 			r.Total--
 		} else if s.Error == "" {
@@ -179,6 +183,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Tools = append(s.Tools, about)
 		byTool[t.Name()] = about
 	}
+	s.Tokens = tokensOf(s.Tools)
 	s.fillViews(ctx, status)
 	for _, t := range status.Skipped {
 		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
@@ -191,6 +196,18 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
 		s.Templates = listed(s, "templates of resources", templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
+}
+
+// tokensOf is what tools cost in each request of a model of OpenAI, by estimate; 0 for none.
+func tokensOf(tools []*toolReport) int64 {
+	if len(tools) == 0 {
+		return 0
+	}
+	q := new(model.Request)
+	for _, t := range tools {
+		q.Tools = append(q.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
+	}
+	return model.Tokens(q, &model.Info{Provider: "openai"})
 }
 
 // listed returns what is shown of a server's list, and notes an incomplete list.
@@ -249,8 +266,11 @@ func profileOf(p adapter.Profile, d llms.Tool) (*profileReport, error) {
 }
 
 // status is the exit status.
-func (r *report) status() int {
+func (r *report) status(maxTokens int64) int {
 	status := statusFine
+	if maxTokens > 0 && r.Tokens > maxTokens {
+		status = statusCostly
+	}
 	for _, s := range r.Servers {
 		switch {
 		case s.Error != "" || len(s.Trouble) > 0:

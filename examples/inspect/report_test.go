@@ -59,7 +59,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || about.Trouble[0] != "the prompts did not come within 7s (-timeout)" {
 			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
 		}
-		if got := r.status(); got != statusMissing {
+		if got := r.status(0); got != statusMissing {
 			t.Errorf("got the status %d, want %d", got, statusMissing)
 		}
 		_ = conn.Close()

@@ -102,9 +102,17 @@ func (s *serverReport) writeNames(p *printer) {
 		prompts = append(prompts, prompt.Name)
 	}
 	p.list("tool", tools)
+	s.writeTokens(p)
 	p.list("prompt", prompts)
 	p.list("resource", s.Resources)
 	p.list("template", s.Templates)
+}
+
+// writeTokens says what the tools cost.
+func (s *serverReport) writeTokens(p *printer) {
+	if s.Tokens > 0 {
+		p.line("  its tools cost about %d tokens in each request of a model", s.Tokens)
+	}
 }
 
 func (p *printer) list(what string, names []string) {
@@ -121,6 +129,7 @@ func (s *serverReport) writeOffers(p *printer) {
 	for _, t := range s.Tools {
 		t.write(p)
 	}
+	s.writeTokens(p)
 	for _, prompt := range s.Prompts {
 		p.line("  prompt %s", described(line(prompt.Name), prompt.Description))
 		for _, a := range prompt.Arguments {

@@ -1,11 +1,10 @@
-package agent
+package model
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -14,17 +13,21 @@ const (
 	messageTokens = 4   // of a message: its role and its ends
 	toolTokens    = 12  // of a tool
 	claudeTools   = 346 // of Anthropic's own instructions, if there are tools
+
+	returnedBytes = 4    // of a token of what goes back to the model's host
+	imageTokens   = 2000 // at least, of an image, a sound or a file
+	mediaBytes    = 256  // of a token of these
 )
 
-// tokensOf estimates the tokens of a request before its model has counted any. It is within 15 % of what hosts count
-// for texts and tools; media are counted as a bound.
-func tokensOf(q *model.Request, info *model.Info) int64 {
+// Tokens estimates the tokens of a request before its model has counted any. It is within 15 % of what hosts count
+// for texts and tools; media are counted as a bound. Tools alone are what they cost in each request.
+func Tokens(q *Request, info *Info) int64 {
 	n := 0.0
 	if q.System != "" {
 		n += messageTokens + textTokens(q.System)
 	}
 	for i := range q.Messages {
-		n += messageTokens + float64(q.Messages[i].ReturnedSize())/backBytes
+		n += messageTokens + float64(q.Messages[i].ReturnedSize())/returnedBytes
 		for j := range q.Messages[i].Parts {
 			n += partTokens(&q.Messages[i].Parts[j], info)
 		}
@@ -40,18 +43,18 @@ func tokensOf(q *model.Request, info *model.Info) int64 {
 }
 
 // schemaShare is how much of a schema's JSON a model reads: hosts of OpenAI's API write it as types.
-func schemaShare(info *model.Info) float64 {
+func schemaShare(info *Info) float64 {
 	if info.Provider == "anthropic" {
 		return 0.8
 	}
 	return 0.6
 }
 
-func partTokens(p *run.Part, info *model.Info) (n float64) {
+func partTokens(p *run.Part, info *Info) (n float64) {
 	switch p.Type {
 	case run.ReasoningPart:
 	case run.ImagePart, run.AudioPart, run.FilePart:
-		n = float64(max(imageBytes, len(p.Data)/128)) / tokenBytes
+		n = max(imageTokens, float64(len(p.Data))/mediaBytes)
 	default:
 		n = textTokens(p.Name) + textTokens(p.Text) + textTokens(p.Arguments)
 	}

@@ -1,4 +1,4 @@
-package agent
+package model
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -64,24 +63,24 @@ func TestRequestTokens(t *testing.T) {
 	ask := []run.Message{run.Text(run.User, "What's the weather like in San Francisco?")}
 	for name, tt := range map[string]struct {
 		provider string
-		request  model.Request
+		request  Request
 		want     int
 	}{
-		"OpenAI, a tool": {"openai", model.Request{
+		"OpenAI, a tool": {"openai", Request{
 			System:   "You are a helpful assistant that can answer to questions about the weather.",
 			Messages: []run.Message{run.Text(run.User, "What's the weather like in Pittsburgh, Pennsylvania?")},
-			Tools: []model.Tool{{Name: "get_current_weather", Description: "Get the current weather in a given location",
+			Tools: []Tool{{Name: "get_current_weather", Description: "Get the current weather in a given location",
 				Schema: json.RawMessage(location + `,"unit":{"type":"string","description":"The unit of temperature to return","enum":["celsius","fahrenheit"]}},"required":["location"]}`)}},
 		}, 101},
-		"Anthropic, text": {"anthropic", model.Request{
+		"Anthropic, text": {"anthropic", Request{
 			System: "You are a scientist", Messages: []run.Message{run.Text(run.User, "Hello, Claude")},
 		}, 14},
-		"Anthropic, a tool": {"anthropic", model.Request{
+		"Anthropic, a tool": {"anthropic", Request{
 			Messages: ask,
-			Tools:    []model.Tool{{Name: "get_weather", Description: "Get the current weather in a given location", Schema: json.RawMessage(location + `},"required":["location"]}`)}},
+			Tools:    []Tool{{Name: "get_weather", Description: "Get the current weather in a given location", Schema: json.RawMessage(location + `},"required":["location"]}`)}},
 		}, 403},
 	} {
-		if got := tokensOf(&tt.request, &model.Info{Provider: tt.provider}); !near(float64(got), tt.want) {
+		if got := Tokens(&tt.request, &Info{Provider: tt.provider}); !near(float64(got), tt.want) {
 			t.Errorf("%s: got %d tokens, want %d", name, got, tt.want)
 		}
 	}
