@@ -6,7 +6,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/internal/search"
+	"github.com/mcpchain/mcpchain/adapter/internal/search"
 )
 
 // Catalog is what a model is offered at one time: tools, their names, and their

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/internal/search"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/search"
 )
 
 // groupsKey is where a tool names the groups that it belongs to.

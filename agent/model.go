@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/reminder"
 )
 
 // ErrNoAnswer is the error of a run whose model gave neither text nor tool calls, or asked

@@ -12,9 +12,9 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/reminder"
 	"github.com/mcpchain/mcpchain/internal/schema/gotype"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 

@@ -1,7 +1,7 @@
 package mcpclient
 
 import (
-	"github.com/mcpchain/mcpchain/internal/eracache"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/eracache"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 

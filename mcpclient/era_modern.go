@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/paramheader"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 

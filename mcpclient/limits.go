@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 )
 
 const (

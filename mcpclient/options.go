@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/version"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/version"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/internal/renewal"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 

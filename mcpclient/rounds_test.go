@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/lifecycle"
-	"github.com/mcpchain/mcpchain/internal/renewal"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/paramheader"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/reminder"
 )
 
 // Model is an agent.Model that plays a script. Goroutines may share it: they take its

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/subject"
 )
 
 // Create implements [run.Store].

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcpchain/mcpchain/internal/subject"
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 )
 
 const maxName = 1 << 10 // bytes of an id or tenant

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/subject"
 )
 
 // Answer implements [run.Store].

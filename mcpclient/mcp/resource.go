@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/uritemplate"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp/internal/uritemplate"
 )
 
 // Resource is something that a server lets its clients read.

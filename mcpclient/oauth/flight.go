@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/unattended"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 )
 
 // linger is how long an attempt to get a token continues without a waiting

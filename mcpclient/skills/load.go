@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/frontmatter"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/skills/internal/frontmatter"
 )
 
 // Error is the reason against a skill, or one of its files. For a file, getting

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
-	"github.com/mcpchain/mcpchain/internal/child"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/internal/child"
 )
 
 // exitTime is how long a connection that broke waits to learn how the process

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // IO speaks over a reader and a writer that the caller supplies, one message a

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // group counts what is under way, so that its end can be waited for.

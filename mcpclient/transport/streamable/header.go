@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/version"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 )
 
 // canonical returns a copy of h in which names that differ in case only are one field;

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
 var errClosed = errors.New("closed")

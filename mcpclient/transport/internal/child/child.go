@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // lateTimeout bounds the wait for the end of the standard error after the exit

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 const (

@@ -3,7 +3,7 @@ package metakey_test
 import (
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/metakey"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 )
 
 func TestCheck(t *testing.T) {

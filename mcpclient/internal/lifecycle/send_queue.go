@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // SendTimeout bounds the sending of one message.

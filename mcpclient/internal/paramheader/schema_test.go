@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/paramheader"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
 )
 
 func TestOf(t *testing.T) {

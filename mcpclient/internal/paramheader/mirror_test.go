@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/paramheader"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
 )
 
 // maxSafeInteger is the largest that every JSON implementation holds.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/subject"
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 )
 
 func TestWrap(t *testing.T) {
