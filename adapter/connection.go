@@ -43,6 +43,7 @@ type server struct {
 	pins      map[string]string // nil: not pinned
 	uses      int               // calls under way
 	retired   bool              // it is closed when uses is 0
+	coming    chan struct{}     // closed when it has been opened, of one that Open did not wait for; else nil
 	dormant   bool              // it is not connected to before its first call, see StartLazy
 	asking    int               // questions of the server that are being answered
 	callers   map[*Caller]int   // of the calls under way

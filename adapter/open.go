@@ -39,10 +39,13 @@ func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err
 	}
 	t.mu.Lock()
 	t.buildLocked()
+	opened := t.servers
 	t.mu.Unlock()
-	for _, s := range t.servers {
-		close(s.watch.offered)
-		t.tend(s)
+	for _, s := range opened {
+		if s.coming == nil {
+			close(s.watch.offered)
+			t.tend(s)
+		}
 	}
 	return t, nil
 }
@@ -64,6 +67,9 @@ func checkServers(servers []Server) error {
 // connect opens every server. With StartAll the first failure ends the others,
 // once they had the time to fail as well.
 func (t *Toolset) connect(ctx context.Context, servers []Server) error {
+	if t.opts.Start != StartAll && t.opts.Patience > 0 {
+		return t.connectQuick(ctx, servers)
+	}
 	starting, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var (

@@ -17,6 +17,11 @@ type Options struct {
 	// StartAll.
 	Start StartPolicy
 
+	// Patience is how long Open waits for slower servers once one is ready, with StartAvailable. Those that are not ready then
+	// have the Err [ErrConnecting], and join when they are ([ServerAdded]). Default 0: Open waits until each is ready or has
+	// failed.
+	Patience time.Duration
+
 	// ConnectTimeout bounds, for each server, connecting and listing its tools.
 	// Default 30 s.
 	ConnectTimeout time.Duration

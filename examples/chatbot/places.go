@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver of the conversations
 
@@ -18,11 +19,15 @@ import (
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/talk"
 )
 
+// startPatience is how long a person waits for slow servers at the start. A script waits for all.
+const startPatience = 2 * time.Second
+
 // store returns where the conversation of a person is kept, with the decisions for later
 // calls. A script goes by the decisions, and keeps no conversation. The caller closes what is kept.
 func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store run.Store, closer func() error, err error) {
 	servers.Decisions, servers.Lists = place("approvals"), place("tools")
 	if ui.Attended() && !o.oneShot {
+		servers.Patience = startPatience
 		return openStore(ctx, place("conversations.db"))
 	}
 	if o.resume {

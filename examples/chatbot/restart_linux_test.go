@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,4 +213,26 @@ func TestLazyServer(t *testing.T) {
 	if before, after, _ := strings.Cut(o.stdout+o.stderr, "17 + 25"); !strings.Contains(before, "ready, connected to by its first call") && !strings.Contains(after, "ready, revision") {
 		t.Errorf("got %+v, want the state before and after the call", o)
 	}
+}
+
+// A slow server keeps nobody at a terminal waiting: it joins when it is ready.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	slow, goOn := demoserver.New(), make(chan struct{})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return slow }, &sdk.StreamableHTTPOptions{Stateless: true})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-goOn:
+			handler.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	defer web.Close()
+	m := openScreenOf(t, here(t, map[string]any{"slow": map[string]any{"url": web.URL}}, []string{"good"}, "-yes"))
+	m.await("server slow: is still being connected to")
+	m.enter("you ›\n", "What is 1 plus 2?\r")
+	m.await("The result: 1 + 2 = 3.")
+	close(goOn)
+	m.await("the server slow is there now")
+	m.leave()
 }

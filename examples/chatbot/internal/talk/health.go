@@ -135,6 +135,8 @@ func (s *Session) listServers() {
 		state, style := "", screen.Tool
 		reach := s.reach(server.Name)
 		switch down := s.Servers.health.of(server.Name); {
+		case errors.Is(server.Err, adapter.ErrConnecting):
+			style, state = screen.Faint, "is being connected to"
 		case server.Err != nil:
 			style, state = screen.Fail, "left out: "+s.Servers.explain(&server).Error()
 		case server.Ended != nil:

@@ -40,6 +40,9 @@ type Servers struct {
 	// ConnectTimeout is the time for each server to get ready.
 	ConnectTimeout time.Duration
 
+	// Patience is how long the start waits for slow servers once one is ready. 0: until each is ready or has failed.
+	Patience time.Duration
+
 	// Decisions is the directory with what the person decided for later calls. Default
 	// "": decisions hold until the end of the program.
 	Decisions string
@@ -167,7 +170,7 @@ func (s *Session) connect(ctx context.Context) error {
 	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
-	options := &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout, OnChange: s.changed}
+	options := &adapter.Options{Start: adapter.StartAvailable, Patience: s.Servers.Patience, ConnectTimeout: s.Servers.ConnectTimeout, OnChange: s.changed}
 	if s.Servers.Lists != "" {
 		options.Lists = adapter.NewFileLists(s.Servers.Lists)
 	}
@@ -195,6 +198,11 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con, reached := s.Screen, 0
 	for _, server := range servers {
 		s.Trace.write(record{Event: "server", Server: server.Name, Error: errorText(server.Err)})
+		if errors.Is(server.Err, adapter.ErrConnecting) {
+			con.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
+			reached++
+			continue
+		}
 		if server.Err != nil {
 			con.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
 			continue

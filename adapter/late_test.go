@@ -1,0 +1,94 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// slow is a way to a server that needs a while.
+func slow(name string, d time.Duration, l *listener) *reached {
+	way := serving(name, l)
+	dial := way.next
+	way.next = func(ctx context.Context, n int) (mcpclient.Conn, error) {
+		select {
+		case <-time.After(d):
+			return dial(ctx, n)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return way
+}
+
+// TestQuickServersAreNotKeptWaiting has a toolset as soon as the quick servers are ready. The slow one joins, one that fails late
+// is tried again, and Open does not wait for a server that comes within the patience.
+func TestQuickServersAreNotKeptWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		began := time.Now()
+		broken := serving("broken")
+		broken.next = func(context.Context, int) (mcpclient.Conn, error) {
+			time.Sleep(3 * time.Second)
+			return nil, errNoDial
+		}
+		ts := open(t, &Options{Start: StartAvailable, Patience: time.Second, OnChange: e.hear},
+			Server{Name: "quick", Transport: slow("quick", 200*time.Millisecond, newListener(t, "a"))},
+			Server{Name: "slow", Transport: slow("slow", 8*time.Second, newListener(t, "b"))},
+			Server{Name: "next", Transport: slow("next", 900*time.Millisecond, newListener(t, "c"))},
+			Server{Name: "broken", Transport: broken})
+		if took := time.Since(began); took != 1200*time.Millisecond {
+			t.Errorf("Open took %v, want 1.2 s", took)
+		}
+		if diff := cmp.Diff([]string{"a", "c"}, toolNamesOf(ts)); diff != "" {
+			t.Errorf("at first (-want +got):\n%s", diff)
+		}
+		if s := ts.Servers()[1]; !errors.Is(s.Err, ErrConnecting) {
+			t.Errorf("got %+v, want that it is being connected to", s)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a", "b", "c"}, toolNamesOf(ts)); diff != "" {
+			t.Errorf("later (-want +got):\n%s", diff)
+		}
+		if got := e.take(); len(got) != 1 || got[0].Kind != ServerAdded || got[0].Server != "slow" {
+			t.Errorf("got the events %+v", got)
+		}
+		if s := ts.Servers()[3]; !errors.Is(s.Err, errNoDial) || broken.dials.Load() < 2 {
+			t.Errorf("got %+v after %d connections, want that it is tried again", s, broken.dials.Load())
+		}
+		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "b", "")); r.IsError {
+			t.Errorf("got %+v", r)
+		}
+		_ = ts.Close()
+	})
+}
+
+// TestSlowServerAtTheEnd leaves nothing behind when the toolset is closed, or Open is given up, while a server is still being
+// connected to.
+func TestSlowServerAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servers := func() []Server {
+			return []Server{
+				{Name: "quick", Transport: serving("quick", newListener(t, "a"))},
+				{Name: "slow", Transport: slow("slow", time.Hour, newListener(t, "b"))},
+			}
+		}
+		opts := &Options{Start: StartAvailable, Patience: time.Second, ConnectTimeout: 2 * time.Hour}
+		ts := open(t, opts, servers()...)
+		_ = ts.Close()
+
+		opts.Patience = time.Minute
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := Open(ctx, servers(), opts); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+	})
+}
