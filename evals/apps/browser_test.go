@@ -212,7 +212,13 @@ func (s *shown) open() {
 	s.t.Helper()
 	ctx, cancel := chromedp.NewContext(browserContext, chromedp.WithNewBrowserContext())
 	s.ctx = ctx
-	s.t.Cleanup(cancel)
+	s.t.Cleanup(func() {
+		// A page that floods must be quiet before nobody reads its events: chromedp waits for ever for room for them.
+		leave, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		_, _ = chromedp.Run(leave, chromedp.Steps(chromedp.Navigate("about:blank")))
+		cancel()
+	})
 	if err := chromedp.Listen(ctx, s.listen); err != nil {
 		s.t.Fatal(err)
 	}
