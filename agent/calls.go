@@ -28,7 +28,7 @@ type job struct {
 
 // proposed makes the calls of the turn from a reply.
 func (d *dialog) proposed(asked []run.Part) []run.Call {
-	calls, keys := make([]run.Call, len(asked)), newKeys(len(asked))
+	calls, keys := make([]run.Call, len(asked)), d.callKeys(asked)
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		*c = run.Call{ID: p.ID, Key: keys[i], Name: p.Name, Asked: p.Arguments, At: run.Proposed}

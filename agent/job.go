@@ -13,19 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// newKey makes a key of idempotency.
-func newKey() string { return newKeys(1)[0] }
-
-// newKeys makes keys of idempotency.
-func newKeys(n int) []string {
-	const size = 16
-	random := make([]byte, size*n)
-	rand.Read(random)
-	all, keys := hex.EncodeToString(random), make([]string, n)
-	for i := range keys {
-		keys[i] = all[2*size*i : 2*size*(i+1)]
-	}
-	return keys
+// newKey makes a name that no other has.
+func newKey() string {
+	var random [16]byte
+	rand.Read(random[:])
+	return hex.EncodeToString(random[:])
 }
 
 // callOptions are options of a tool call.
