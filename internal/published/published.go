@@ -1,15 +1,18 @@
-// Package published has the schemas that hosts of models publish of their APIs, for the fakes of these hosts in tests.
+// Package published has the schemas of requests that hosts of models publish, for the fakes of these hosts in tests.
 //
-// They are not in the repository. The variable MODEL_SCHEMAS names a folder with
+// The files here are written from OpenAI's OpenAPI description (CreateResponse and CreateChatCompletionRequest of
+// github.com/openai/openai-openapi) and Anthropic's reference (MessageCreateParams of github.com/anthropics/anthropic-sdk-typescript).
+// They have what our models may send. Whatever else a request has, they refuse, as the hosts refuse unknown fields.
+//
+// If the variable MODEL_SCHEMAS names a folder with the whole descriptions, requests are checked by those, too:
 //
 //	openapi.json    of github.com/openai/openai-openapi
 //	anthropic.json  made of the types of Anthropic's SDK: npx ts-json-schema-generator --path src/resources/messages/messages.ts
-//	                --type MessageCreateParams --no-type-check, in github.com/anthropics/anthropic-sdk-typescript
-//
-// Without it the fakes go by their own rules alone.
+//	                --type MessageCreateParams --no-type-check
 package published
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,30 +25,42 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// Responses, Chat and Messages check a request, if there is a schema of it.
+//go:embed openai.json
+var openai []byte
+
+//go:embed anthropic.json
+var anthropic []byte
+
+// Responses, Chat and Messages check a request.
 var (
-	Responses = compiled("openapi.json", "#/components/schemas/", "CreateResponse")
-	Chat      = compiled("openapi.json", "#/components/schemas/", "CreateChatCompletionRequest")
-	Messages  = compiled("anthropic.json", "#/definitions/", "MessageCreateParams")
+	Responses = both(openai, "Responses", "openapi.json", "#/components/schemas/", "CreateResponse")
+	Chat      = both(openai, "Chat", "openapi.json", "#/components/schemas/", "CreateChatCompletionRequest")
+	Messages  = both(anthropic, "Messages", "anthropic.json", "#/definitions/", "MessageCreateParams")
 )
 
-// compiled returns the check by the schema of a name, which is read once. A file that cannot be used is a panic: the tests would
-// prove less than they say.
-func compiled(file, under, name string) func(body []byte) error {
-	read := sync.OnceValue(func() *schema.Schema {
-		folder := os.Getenv("MODEL_SCHEMAS")
-		if folder == "" {
-			return nil
+// both returns the check by a definition of ours, and by the schema of a name in the whole description, if there is one. A schema
+// that cannot be used is a panic: the tests would prove less than they say.
+func both(ours []byte, definition, file, under, name string) func(body []byte) error {
+	read := sync.OnceValue(func() (all []*schema.Schema) {
+		s, err := load(ours, "#/$defs/", definition)
+		all = append(all, s)
+		if folder := os.Getenv("MODEL_SCHEMAS"); folder != "" && err == nil {
+			var data []byte
+			if data, err = os.ReadFile(filepath.Join(folder, file)); err == nil {
+				s, err = load(data, under, name)
+			}
+			all = append(all, s)
 		}
-		s, err := load(filepath.Join(folder, file), under, name)
 		if err != nil {
-			panic(fmt.Sprintf("%s of %s: %v", name, file, err))
+			panic(fmt.Sprintf("%s, %s of %s: %v", definition, name, file, err))
 		}
-		return s
+		return all
 	})
 	return func(body []byte) error {
-		if s := read(); s != nil {
-			return s.Validate(body)
+		for _, s := range read() {
+			if err := s.Validate(body); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -59,19 +74,19 @@ var (
 )
 
 // load compiles a schema of a document with the schemas that it needs.
-func load(file, under, name string) (*schema.Schema, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
+func load(data []byte, under, name string) (*schema.Schema, error) {
 	var document struct {
 		Components  struct{ Schemas map[string]json.RawMessage }
 		Definitions map[string]json.RawMessage
+		Ours        map[string]json.RawMessage `json:"$defs"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
 		return nil, err
 	}
-	all := document.Definitions
+	all := document.Ours
+	if all == nil {
+		all = document.Definitions
+	}
 	if all == nil {
 		all = document.Components.Schemas
 	}
