@@ -62,3 +62,27 @@ func TestServersWithMistakes(t *testing.T) {
 	ada.ask("What is 1 plus 1?")
 	ada.see(".reply .prose", "I am a demo model")
 }
+
+// TestTokensOfAnAnswer has a question need more tokens than its answer may use: the page says so in words.
+func TestTokensOfAnAnswer(t *testing.T) {
+	p := start(t, "-tokens", "800")
+	ada := visit(t, p, "Ada")
+	ada.ask("What is 17 plus 25?")
+	ada.see(".note", "The answer used as many tokens as it may, and ended early.")
+	ada.accessible("an answer that ended early")
+	ada.shoot("tokens of an answer")
+}
+
+// TestRoomOfAUser keeps as many conversations as there may be: the page says what to do, and takes the question when one is deleted.
+func TestRoomOfAUser(t *testing.T) {
+	p := start(t, "-stored", "1")
+	ada := visit(t, p, "Ada")
+	ada.ask("What is 17 plus 25?")
+	ada.see(".reply .prose", "42")
+	ada.expectErrors("507")
+	ada.click("#new", "New")
+	ada.ask("hello")
+	ada.see("#trouble", "you keep 1 conversations, as many as you may: delete one that you do not need")
+	ada.await("document.querySelector('#question').value === 'hello'")
+	ada.shoot("room of a user")
+}

@@ -53,6 +53,7 @@ func TestSwitchWithView(t *testing.T) {
 			ada.await("document.querySelectorAll('#list li').length === 2")
 			ada.await("[...document.querySelectorAll('.said')].map(n => n.querySelector('.bubble').innerText).join() === 'a private question'")
 			ada.see("#title", "a private question")
+			ada.shoot("question in the new conversation")
 			if !stubborn {
 				ada.await(`heard.some(m => m.includes('"saved":true'))`)
 			}

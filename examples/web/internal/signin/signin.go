@@ -6,13 +6,16 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,7 +87,13 @@ func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Name  string `json:"name"`
 		Token string `json:"token"`
 	}
-	err := json.NewDecoder(r.Body).Decode(&in)
+	body := json.NewDecoder(r.Body)
+	err := body.Decode(&in)
+	if err == nil {
+		if _, more := body.Token(); !errors.Is(more, io.EOF) {
+			err = cmp.Or(more, errors.New("there is more than one value"))
+		}
+	}
 	token := ""
 	if d.users.Tokens != nil {
 		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))

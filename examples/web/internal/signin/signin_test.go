@@ -81,7 +81,7 @@ func TestSession(t *testing.T) {
 
 func TestUnknownUser(t *testing.T) {
 	d, _ := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada")
-	for _, body := range []string{`{"name":"Eve"}`, `{"name":""}`, `x`} {
+	for _, body := range []string{`{"name":"Eve"}`, `{"name":""}`, `{"name":"Ada"} {}`, `x`} {
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, request(body, nil))
 		if w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {

@@ -9,6 +9,16 @@ const words = {
 };
 
 // Timeline shows events. edit is called with a question and its new text.
+// limits say why a turn ended before its answer.
+const limits = {
+  max_tokens: "The answer used as many tokens as it may, and ended early. Ask again, or ask for less at once.",
+  max_cost: "The answer cost as much as it may, and ended early. Ask again, or ask for less at once.",
+  max_turns: "The model was asked as often as it may be for one question, and the answer ended early.",
+  max_tool_calls: "The answer made as many calls as it may, and ended early.",
+  max_failures: "Too many calls failed, and the answer ended early.",
+  max_active: "The answer took as long as it may, and ended early.",
+};
+
 export class Timeline {
   #log;
   #edit;
@@ -104,7 +114,7 @@ export class Timeline {
     this.#drop();
     if (e.status === "cancelled") this.note({ text: "Stopped." });
     if (e.status === "failed") this.#add(el("p", { class: "failed" }, el("strong", {}, "The turn failed. "), e.error ?? ""));
-    if (e.stop) this.note({ text: `The turn ended at a limit: ${e.stop}.` });
+    if (e.stop) this.note({ text: limits[e.stop] ?? `The turn ended at a limit: ${e.stop}.` });
   }
 
   // now shows what is of the moment: the text that the model is writing, and progress.
