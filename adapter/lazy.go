@@ -149,7 +149,7 @@ func (t *Toolset) awake(ctx context.Context, tool *Tool) (*Tool, error) {
 	return t.calls.reachable(tool)
 }
 
-// doze has a lazy server rest that no call has used for a while. Toolset.mu is held.
+// dozeLocked has a lazy server rest that no call has used for a while. Toolset.mu is held.
 func (t *Toolset) dozeLocked(s *server) {
 	s.rested++
 	n := s.rested

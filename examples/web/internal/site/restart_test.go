@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/web/internal/site"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -54,11 +55,17 @@ func TestLeftAlone(t *testing.T) {
 // TestStop ends a turn whose model hangs. The conversation takes another question then, and the
 // first question can be put anew in another conversation.
 func TestStop(t *testing.T) {
-	model := agenttest.Play(agenttest.Hang(), agenttest.Say("Yes?"), agenttest.Say("Anew."))
+	asked := make(chan struct{})
+	hang := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		close(asked)
+		return agenttest.Hang()(ctx, p)
+	}
+	model := agenttest.Play(hang, agenttest.Say("Yes?"), agenttest.Say("Anew."))
 	w := serve(t, site.Limits{}, run.NewMemory(), model)
 	id := w.begin(t, "Ada", "hello")
 	window := w.watch(t, "Ada", id, "")
 	window.works(t)
+	<-asked // a stop before would leave the first step to the next question
 	if status, _, body := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/messages", `{"text":"too early"}`); status != http.StatusConflict {
 		t.Errorf("a question meanwhile: got %d %s, want 409", status, body)
 	}
