@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -286,9 +287,12 @@ func TestHandoffWithOutput(t *testing.T) {
 
 // A run on behalf of a view makes calls of the view. The model of its sub-agent makes its own.
 func TestSubAgentOfAView(t *testing.T) {
+	var mu sync.Mutex // guards the map: calls run side by side
 	views := map[string]string{}
 	tool := func(name string) adapter.Source {
 		return adapter.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			views[name] = adapter.ViewFrom(ctx)
 			return "ok", nil
 		}, &adapter.FuncOptions{ReadOnly: true})
