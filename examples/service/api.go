@@ -37,6 +37,9 @@ func (s *service) routes() http.Handler {
 	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
 	mux.Handle("DELETE /runs/{run}", s.as(s.stop))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.proxies.Sent(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		if h, pattern := mux.Handler(r); pattern == "" {
 			v := verdict{header: http.Header{}}
 			h.ServeHTTP(&v, r)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/examples/internal/bounded"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 )
 
@@ -68,6 +69,29 @@ func TestUnusableServers(t *testing.T) {
 				t.Errorf("got the log %s\nwant nothing of other servers", log.String())
 			}
 		})
+	}
+}
+
+// TestSecureProxy has clients keep to HTTPS by the word of a trusted proxy, and of nobody else.
+func TestSecureProxy(t *testing.T) {
+	o := settings(t)
+	o.proxies, _ = bounded.Parse("192.0.2.0/24")
+	s, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	for _, tt := range []struct{ from, proto, want string }{
+		{"192.0.2.7:1", "https", "max-age=31536000"}, {"192.0.2.7:1", "http", ""}, {"198.51.100.7:1", "https", ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil)
+		r.RemoteAddr = tt.from
+		r.Header.Set("X-Forwarded-Proto", tt.proto)
+		w := httptest.NewRecorder()
+		s.routes().ServeHTTP(w, r)
+		if got := w.Header().Get("Strict-Transport-Security"); got != tt.want {
+			t.Errorf("%s by %s: got %q, want %q", tt.proto, tt.from, got, tt.want)
+		}
 	}
 }
 

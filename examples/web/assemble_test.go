@@ -217,7 +217,7 @@ func TestBoundsOfAUser(t *testing.T) {
 			t.Fatalf("got %d %s", w.Code, w.Body)
 		}
 	}
-	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep 2 conversations, as many as you may: delete one") {
+	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep as many conversations as you may (2): delete one") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if w := begin(h, grace); w.Code != http.StatusAccepted {
@@ -228,7 +228,7 @@ func TestBoundsOfAUser(t *testing.T) {
 	if w := begin(h, ada); w.Code != http.StatusAccepted {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
-	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "as much as they may") {
+	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "that they may") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }

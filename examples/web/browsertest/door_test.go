@@ -82,7 +82,7 @@ func TestRoomOfAUser(t *testing.T) {
 	ada.expectErrors("507")
 	ada.click("#new", "New")
 	ada.ask("hello")
-	ada.see("#trouble", "you keep 1 conversations, as many as you may: delete one that you do not need")
+	ada.see("#trouble", "you keep as many conversations as you may (1): delete one that you do not need")
 	ada.await("document.querySelector('#question').value === 'hello'")
 	ada.shoot("room of a user")
 }

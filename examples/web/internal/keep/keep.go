@@ -154,9 +154,9 @@ func (s *Store) Room(ctx context.Context, user string, begins bool, b Bounds) er
 	case err != nil:
 		return err
 	case begins && conversations >= b.Conversations:
-		return fmt.Errorf("you keep %d conversations, as many as you may: delete one that you do not need", conversations)
+		return fmt.Errorf("you keep as many conversations as you may (%d): delete one that you do not need", conversations)
 	case bytes >= b.Bytes:
-		return fmt.Errorf("your conversations have %d MB, as much as they may: delete one that you do not need", bytes>>20)
+		return fmt.Errorf("your conversations fill the %d MB that they may: delete one that you do not need", bytes>>20)
 	}
 	return nil
 }
