@@ -82,12 +82,7 @@ func TestCache(t *testing.T) {
 		{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a b")
 			time.Sleep(time.Second)
-			var last error
-			for _, err := range c.Tools(ctx) {
-				last = err
-			}
-			wantError[*mcp.RPCError](t, last)
-			wantTools(t, ctx, c, "new")
+			wantTools(t, ctx, c, "new") // and nothing of the pages that the server does not know any more
 		}},
 		{name: "cache_read_modern", opts: rooted, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")

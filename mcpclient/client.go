@@ -149,15 +149,18 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// notify sends a notification, once more where it is of the user of the next session.
+// notify sends a notification, again where it belongs to the next session.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
 	for renewed := 0; ; renewed++ {
 		err := c.notifyOn(ctx, c.link.Load(), method, params)
-		if again, err := c.sessions.otherOwner(ctx, err, renewed); !again {
+		if again, err := c.sessions.notifyAgain(ctx, err, renewed); !again {
 			return err
 		}
 	}
 }
+
+// sessionLost implements [linkClient].
+func (c *Client) sessionLost(err error) bool { return c.sessions.notice(err) }
 
 // ClearCache forgets all cached results. Call it when the server sees another
 // identity than before: a private result is for the one who asked.

@@ -175,6 +175,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		async:     c.async,
 		answers:   c.slots,
 		retries:   c.opts.Limits.Retries,
+		asked:     c.observes() || len(c.opts.Handlers) > 0,
 	}
 	conn, err := t.Dial(ctx)
 	switch {

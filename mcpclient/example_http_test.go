@@ -31,7 +31,40 @@ func ExampleClient_RegisterTools() {
 	})
 	fmt.Println(err)
 	// Output:
-	// tool "report": mcp: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has "[\"string\",\"null\"]"
+	// tool "report": mcp: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has ["string","null"]
+}
+
+// A host logs each message over HTTP with its method, size and status, in either era.
+func ExampleHTTP_roundTripper() {
+	for _, revision := range []string{mcp.Revision20260728, mcp.Revision20251125} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m struct{ ID json.RawMessage }
+			if _ = json.NewDecoder(r.Body).Decode(&m); m.ID == nil {
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"},"capabilities":{"tools":{}},"tools":[]}}`, m.ID)
+		}))
+		client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
+			URL:          server.URL,
+			RoundTripper: func(next http.RoundTripper) http.RoundTripper { return logging{next} },
+		}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, err := range client.Tools(context.Background()) {
+			fmt.Println(err)
+		}
+		_ = client.Close()
+		server.Close()
+	}
+	// Output:
+	// server/discover 200
+	// tools/list 200
+	// initialize 200
+	// notifications/initialized 202
+	// tools/list 200
 }
 
 // A host renews its token when the server refuses it, and looks at each HTTP request.
@@ -73,13 +106,14 @@ func ExampleBearer() {
 	// tools/list 200
 }
 
-// logging prints what comes back for each HTTP request.
+// logging prints what comes back for each message. The body of a message is in MessageFrom, too, and that of the response is read
+// as it is read by the client.
 type logging struct{ next http.RoundTripper }
 
 func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.next.RoundTrip(r)
-	if err == nil {
-		fmt.Println(r.Header.Get("Mcp-Method"), resp.StatusCode)
+	if m := streamable.MessageFrom(r.Context()); err == nil && m != nil {
+		fmt.Println(m.Method(), resp.StatusCode)
 	}
 	return resp, err
 }

@@ -31,6 +31,7 @@ type link struct {
 	async   *lifecycle.SendQueue
 	answers lifecycle.Slots // of requests of the server
 	retries int             // of an answer to the server
+	asked   bool            // the host answers what servers ask
 
 	mu        sync.Mutex
 	serving   map[serverRequestID]*serverRequest // server requests that are being answered; nil before the first
@@ -55,6 +56,10 @@ type linkClient interface {
 	// message. Both return the error of a call; refused returns nil if it has not ended.
 	lost(l *link, err error) error
 	refused(l *link) error
+
+	// sessionLost is called with the error of a message that has no caller. It reports whether the
+	// server has forgotten the session of the message.
+	sessionLost(err error) bool
 
 	scrubbed(err error) error
 }

@@ -64,7 +64,7 @@ func (l *link) postAsync(p asyncPost) {
 			return l.post(ctx, p.body, header, p.session)
 		},
 		Failed: func(err error) {
-			if errors.Is(err, transport.ErrSessionOver) {
+			if errors.Is(err, transport.ErrSessionOver) || l.client.sessionLost(err) {
 				l.log.Debug("message to the server dropped", "message", p.what, "because", err)
 				return
 			}

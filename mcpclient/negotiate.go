@@ -325,6 +325,9 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		if revision, ok := mutual(legacyRevisions[:], named); ok {
 			return revision, false, nil
 		}
+		if _, said := errors.AsType[*RevisionError](probeErr); said {
+			return "", false, probeErr
+		}
 		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: Revisions(), Server: named})
 	}
 	var rpc *mcp.RPCError

@@ -191,6 +191,9 @@ func noCommonRevision(server ...string) func(*testing.T, error) {
 		if !slices.Equal(e.Server, server) || !slices.Contains(e.Client, mcp.Revision20251125) {
 			t.Errorf("got %+v, want the server's to be %q", e, server)
 		}
+		if n := strings.Count(err.Error(), "no common protocol revision"); n != 1 && len(e.Server) > 0 {
+			t.Errorf("it says so %d times: %v", n, err)
+		}
 	}
 }
 

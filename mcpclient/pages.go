@@ -30,22 +30,44 @@ type lister interface {
 	tolerated(breach string, args ...any)
 }
 
-// list iterates over all pages of a list method whose items stand under key.
+// list iterates over all pages of a list method whose items stand under key. Pages from the cache
+// wait for the page after them: "If a cursor becomes invalid …, the client SHOULD discard all cached
+// pages and re-fetch from the beginning" (2026-07-28 caching).
 func list[T any](ctx context.Context, c lister, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
-		var session sessionRef               // of the cursor
+		var session sessionRef               // of the cursor; zero while all pages came from the cache
+		var kept []*T                        // of pages from the cache
 		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
-		for page := 1; ; page++ {
-			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
-			if err != nil {
-				yield(nil, fmt.Errorf("%s: page %d: %w", method, page, err))
-				return
-			}
-			for _, item := range p.Items {
+		give := func(items []*T) bool {
+			for _, item := range items {
 				if !yield(item, nil) {
-					return
+					return false
 				}
+			}
+			return true
+		}
+		fail := func(err error) {
+			if give(kept) {
+				yield(nil, err)
+			}
+		}
+		for page, again := 1, false; ; page++ {
+			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
+			switch cached := session == (sessionRef{}); {
+			case err != nil && cached && !again && isLostCursor(err, cursor):
+				cursor, kept, page, again = nil, nil, 0, true
+				clear(seen)
+				continue
+			case err != nil:
+				fail(fmt.Errorf("%s: page %d: %w", method, page, err))
+				return
+			case cached && p.NextCursor != nil:
+				kept = append(kept, p.Items...)
+			case !give(kept) || !give(p.Items):
+				return
+			default:
+				kept = nil
 			}
 			next := p.NextCursor
 			if next == nil {
@@ -54,10 +76,10 @@ func list[T any](ctx context.Context, c lister, method, key string, opts []CallO
 			hash := sha256.Sum256([]byte(*next))
 			switch {
 			case seen[hash]:
-				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
+				fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
 				return
 			case page == c.maxPages():
-				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", method, ErrTooManyPages, page))
+				fail(fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", method, ErrTooManyPages, page))
 				return
 			}
 			seen[hash] = true
@@ -112,13 +134,19 @@ func onePage[T any](ctx context.Context, c lister, method, key string, cursor *s
 	opts = append(slices.Clip(opts), func(o *callOptions) { o.cameIn = session })
 	p := &mcp.PageResult[T]{Key: key}
 	if err := c.readPage(ctx, r, p, opts); err != nil {
-		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams {
+		if isLostCursor(err, cursor) {
 			c.cursorExpired(method)
 		}
 		return nil, err
 	}
 	tolerate(c, p, method)
 	return &p.Page, nil
+}
+
+// isLostCursor reports whether err says that the server does not know a cursor any more.
+func isLostCursor(err error, cursor *string) bool {
+	rpc, ok := errors.AsType[*mcp.RPCError](err)
+	return ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams
 }
 
 // tolerate warns of what a page was read in spite of.

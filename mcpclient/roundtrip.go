@@ -20,7 +20,8 @@ import (
 // inFlight is a request that awaits its response, and the value of its call.
 type inFlight struct {
 	jsonrpc.Call
-	ctx      context.Context // the caller's
+	ctx      context.Context // the caller's, and of what goes over HTTP
+	stop     func()          // ends what goes over HTTP; nil if the server cannot ask in between
 	request  *request
 	sent     *transport.Message // over HTTP
 	answered bool               // by the exchange over HTTP
@@ -63,7 +64,7 @@ func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (respo
 		return response{}, &unsentError{err}
 	}
 	defer func() { l.finish(&flight.Call, ctx.Err() != nil) }()
-	sent, answer, err := w.exchange(ctx, l, e, flight, o)
+	sent, answer, err := w.exchange(flight.ctx, l, e, flight, o)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return response{}, err
@@ -95,6 +96,9 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
 		flight.sent = new(transport.Message)
+		if l.asked && givesCause(r) && l.client.current().answers() {
+			flight.ctx, flight.stop = context.WithCancel(ctx)
+		}
 	}
 	flight.Value = flight
 	maxNotes := 0
@@ -109,6 +113,14 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 		l.follow(o.follower, flight.ID)
 	}
 	return flight, err
+}
+
+// fail ends a call whose answer cannot come any more, also while its response is read.
+func (l *link) fail(call *jsonrpc.Call, err error) {
+	l.calls.Fail(call.ID, err)
+	if stop := call.Value.(*inFlight).stop; stop != nil {
+		stop()
+	}
 }
 
 // bodies are buffers for messages, which a connection does not keep.
@@ -217,7 +229,11 @@ func (w *wire) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrp
 // the call up.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)
-	if !call.Value.(*inFlight).asked.Load() {
+	flight := call.Value.(*inFlight)
+	if flight.stop != nil {
+		flight.stop()
+	}
+	if !flight.asked.Load() {
 		return
 	}
 	l.mu.Lock()

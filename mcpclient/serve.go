@@ -111,6 +111,11 @@ func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) 
 	defer cancel()
 	switch err := l.reply(ctx, responseTo(m.ID, result, err), r.id.session); {
 	case err == nil || l.life.IsClosed() || errors.Is(err, ErrClosed):
+	case l.client.sessionLost(err):
+		l.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", l.cut(m.Method))
+		if r.call != nil {
+			l.fail(r.call, err)
+		}
 	case errors.Is(err, transport.ErrSessionOver):
 		l.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
 	default:

@@ -79,7 +79,7 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 		return s.eras.resend(ctx, r, err)
 	}
 	if renewErr := s.renewSession(ctx, id); renewErr != nil {
-		return false, fmt.Errorf("%w: %w; and a new session could not be begun: %w", ErrSessionLost, err, renewErr)
+		return false, fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, renewErr)
 	}
 	if again, err := s.eras.resend(ctx, r, err); again {
 		return true, err
@@ -89,6 +89,37 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	}
 	r.resent = true
 	return true, nil
+}
+
+// notifyAgain is called for a notification that failed with err after so many new sessions.
+// It reports whether to send it again: nothing is lost if the server sees it twice.
+func (s *sessions) notifyAgain(ctx context.Context, err error, renewed int) (again bool, _ error) {
+	id, lost := lostSession(err)
+	switch {
+	case !lost:
+		return s.otherOwner(ctx, err, renewed)
+	case renewed > 0:
+		return false, fmt.Errorf("%w: %w", ErrSessionLost, err)
+	}
+	if renewErr := s.renewSession(ctx, id); renewErr != nil {
+		return false, fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, renewErr)
+	}
+	return true, nil
+}
+
+// notice has a new session begin if err, of a message that has no caller, says that the server has
+// forgotten its own, and reports whether it says so. A session that is lost at once has to be found
+// lost by a request: a server that refuses such messages alone would get one session after the other.
+func (s *sessions) notice(err error) (lost bool) {
+	id, lost := lostSession(err)
+	if lost && !s.renewals.Recent(renewPause) {
+		s.life.Start(func() {
+			if err := s.renewSession(s.life.Context(), id); err != nil && !s.life.IsClosed() {
+				s.log.Warn("the server has forgotten the session, and could not start a new one", "error", err)
+			}
+		})
+	}
+	return lost
 }
 
 // reconnected waits for the next connection after a request has failed with err,
@@ -131,7 +162,7 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 	}
 	begin := func(own context.Context) error { return s.beginForOwner(renewal.WithValuesOf(ctx, own)) }
 	if err := s.replace(ctx, other.Session, begin); err != nil {
-		return false, fmt.Errorf("%w: a new session could not be begun: %w", other, err)
+		return false, fmt.Errorf("%w: could not start a new session: %w", other, err)
 	}
 	return true, nil
 }

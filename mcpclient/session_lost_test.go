@@ -21,12 +21,14 @@ import (
 // standalone stream of a session what the test wants.
 type lostSessionServer struct {
 	begin func(w http.ResponseWriter, r *http.Request, m message) bool // answers initialize itself if true
+	call  func(w http.ResponseWriter, r *http.Request, m message)      // answers tools/call; nil: as the rest
 
 	mu       sync.Mutex
 	current  string
 	count    int
-	once     bool // forgets a session once: a later request in it succeeds
-	fleeting bool // forgets a session when its stream ends, which that of a new one does at once
+	refuses  string // a method that belongs to no session
+	once     bool   // forgets a session once: a later request in it succeeds
+	fleeting bool   // forgets a session when its stream ends, which that of a new one does at once
 	got      []string
 	streams  map[string]chan string
 }
@@ -40,7 +42,7 @@ func (a *lostSessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	a.mu.Lock()
 	a.got = append(a.got, strings.TrimSpace(what+" "+id))
-	known := id != "" && id == a.current
+	known := id != "" && id == a.current && (m.Method == "" || m.Method != a.refuses)
 	if !known && a.once {
 		a.once, a.current = false, id
 	}
@@ -52,14 +54,14 @@ func (a *lostSessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Mcp-Session-Id", a.start())
 		_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-	case r.Method == http.MethodDelete || strings.HasPrefix(m.Method, "notifications/") || m.Method == "":
-		if r.Method == http.MethodGet {
-			a.speak(w, r, id, known)
-			return
-		}
-		w.WriteHeader(http.StatusAccepted)
+	case r.Method == http.MethodGet:
+		a.speak(w, r, id, known)
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodDelete || strings.HasPrefix(m.Method, "notifications/") || m.Method == "":
+		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/call" && a.call != nil:
+		a.call(w, r, m)
 	default:
 		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"content":[]}}`, m.ID)
 	}
@@ -270,6 +272,111 @@ func TestQuestionOfLostSession(t *testing.T) {
 		synctest.Wait()
 		if asked != 0 {
 			t.Errorf("the handler was asked %d times, want never", asked)
+		}
+	})
+}
+
+// A notification that finds its session lost is sent in the next one.
+func TestNotificationInLostSession(t *testing.T) {
+	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
+		a.forget(false)
+		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
+			t.Fatal(err)
+		}
+		for what, want := range map[string]int{"notifications/acme s-1": 1, "initialize": 2, "notifications/acme s-2": 1} {
+			if n := a.seen(what); n != want {
+				t.Errorf("%s: got %d, want %d", what, n, want)
+			}
+		}
+		a.begin = func(w http.ResponseWriter, _ *http.Request, _ message) bool {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}
+		a.forget(false)
+		if err := c.Notify(t.Context(), "notifications/acme", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v, want ErrSessionLost", err)
+		}
+	})
+}
+
+// A server that knows no session of a notification, though it knows it of requests, is not asked for one after the other.
+func TestNotificationInNoSession(t *testing.T) {
+	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
+		a.mu.Lock()
+		a.refuses = "notifications/acme"
+		a.mu.Unlock()
+		if err := c.Notify(t.Context(), "notifications/acme", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v, want ErrSessionLost", err)
+		}
+		if n := a.seen("initialize"); n != 2 {
+			t.Errorf("got %d sessions, want 2", n)
+		}
+	})
+}
+
+// An answer that finds its session lost is dropped. The call that it belongs to ends at once, though its response stays open.
+func TestAnswerInLostSession(t *testing.T) {
+	for _, progress := range []bool{false, true} {
+		var finish chan struct{}
+		sample := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			<-finish
+			return tea(), nil
+		}
+		withLostSessions(t, sample, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
+			finish = make(chan struct{})
+			a.call = func(w http.ResponseWriter, r *http.Request, _ message) {
+				stream(w)(aQuestion)
+				<-r.Context().Done()
+			}
+			var opts []mcpclient.CallOption
+			if progress {
+				opts = append(opts, mcpclient.WithProgress(func(mcp.Progress) {}))
+			}
+			failed := make(chan error, 1)
+			start := time.Now()
+			go func() {
+				_, err := c.CallTool(t.Context(), "acts", nil, opts...)
+				failed <- err
+			}()
+			synctest.Wait() // the handler waits
+			a.forget(false)
+			close(finish)
+			if err := <-failed; !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "not sent again") {
+				t.Errorf("got %v, want ErrSessionLost", err)
+			}
+			within(t, "the end of the call", start, time.Second)
+			for what, want := range map[string]int{"initialize": 2, "tools/call": 1, "POST s-1": 1, "POST s-2": 0} {
+				if n := a.seen(what); n != want {
+					t.Errorf("%s: got %d, want %d", what, n, want)
+				}
+			}
+		})
+	}
+}
+
+// A cancellation that finds its session lost begins the next one, and is not sent there: it has no such call.
+func TestCancellationInLostSession(t *testing.T) {
+	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
+		a.call = func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() }
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(ctx, "acts", nil)
+			failed <- err
+		}()
+		synctest.Wait()
+		a.forget(false)
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		for what, want := range map[string]int{"notifications/cancelled s-1": 1, "initialize": 2, "notifications/cancelled s-2": 0} {
+			if n := a.seen(what); n != want {
+				t.Errorf("%s: got %d, want %d", what, n, want)
+			}
+		}
+		if err := listOnce(t.Context(), c); err != nil || a.seen("tools/list s-1") > 0 {
+			t.Errorf("got %v, and %d requests in the session before", err, a.seen("tools/list s-1"))
 		}
 	})
 }

@@ -246,7 +246,7 @@ func TestSessionNotRenewed(t *testing.T) {
 		s.known, s.broken = "", http.StatusBadRequest
 		s.mu.Unlock()
 		_, err = collect(c.Tools(t.Context()), toolName)
-		if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "could not be begun: initialize") {
+		if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "could not start a new session: initialize") {
 			t.Errorf("got %v", err)
 		}
 		wantSeen(t, s, "tools/list s-1 2025-11-25", "initialize")

@@ -112,13 +112,9 @@ func (s *standaloneStream) read(ctx context.Context) {
 // ended is called when the standalone stream ended for good: its server may
 // have forgotten the session while nothing was called.
 func (s *standaloneStream) ended(err error) {
-	id, lost := lostSession(err)
-	if !lost || s.sessions.renewals.Recent(renewPause) {
+	recent := s.sessions.renewals.Recent(renewPause)
+	if !s.sessions.notice(err) || recent {
 		s.log.Warn("the server's standalone stream ended", "error", err)
-		return
-	}
-	if err := s.sessions.renewSession(s.life.Context(), id); err != nil && !s.life.IsClosed() {
-		s.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }
 

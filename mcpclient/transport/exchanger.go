@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Exchanger is a [Conn] on which every request has a response of its own, as over
@@ -79,6 +81,12 @@ type Message struct {
 
 	mu   sync.Mutex
 	sent Session
+}
+
+// Method is the method of a request or a notification; empty for an answer to the server.
+func (m *Message) Method() string {
+	parsed, _ := jsonrpc.Parse(m.Body) // an answer and no message have no method
+	return parsed.Method
 }
 
 // Session is the session in which the message was sent; nil before that, and if there

@@ -162,7 +162,7 @@ func orNone(kind []byte) string {
 	if kind == nil {
 		return "none"
 	}
-	return excerpt.Quote(kind)
+	return excerpt.Cut(string(kind)) // which is JSON
 }
 
 // isToken reports whether s is a token of RFC 9110.

@@ -38,7 +38,7 @@ func TestOf(t *testing.T) {
 		{"long", `{"properties":{"a":{"type":"string","x-mcp-header":"` + strings.Repeat("a", 129) + `"}}}`, "longer than 128 bytes"},
 		{"twice", `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"A"}}}`, "twice"},
 		{"twice by case", `{"properties":{"a":{"type":"string","x-mcp-header":"Ab"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"aB"}}}}}`, "twice"},
-		{"type number", `{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}`, "needs the type"},
+		{"type number", `{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}`, `integer or boolean, and has "number"`},
 		{"type object", `{"properties":{"a":{"type":"object","x-mcp-header":"A"}}}`, "needs the type"},
 		{"type array", `{"properties":{"a":{"type":"array","x-mcp-header":"A"}}}`, "needs the type"},
 		{"type null", `{"properties":{"a":{"type":"null","x-mcp-header":"A"}}}`, "needs the type"},

@@ -78,8 +78,8 @@ type HTTP struct {
 
 	// RoundTripper, when set, is put around the transport of the client, for this
 	// connection only: it sees every HTTP request, each redirect and each
-	// repetition, with its credentials. Dial calls it once. Its errors can be
-	// found with errors.As in the errors of calls.
+	// repetition, with its credentials. [MessageFrom] has the message of each.
+	// Dial calls it once. Its errors can be found with errors.As in the errors of calls.
 	//
 	// A call waits for its RoundTrip and for a Read of its bodies. As with net/http, both have
 	// to end with the context of the request, and a Read with Close of the body, too.
@@ -105,6 +105,7 @@ func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
 		own:     canonical(t.Header),
 		max:     t.MaxMessage,
 		source:  t.Token,
+		watched: t.RoundTripper != nil || t.Client != nil,
 	}
 	if c.max <= 0 {
 		c.max = transport.DefaultMaxMessage
@@ -169,9 +170,10 @@ type conn struct {
 	own     http.Header // of the host, for every request; nil for none
 	max     int
 
-	client http.Client
-	idle   *http.Transport // the transport of client, if it is our own
-	accept accept
+	client  http.Client
+	idle    *http.Transport // the transport of client, if it is our own
+	accept  accept
+	watched bool // the host sees the HTTP requests
 
 	source    TokenSource             // nil for none
 	session   atomic.Pointer[session] // nil for none

@@ -32,6 +32,17 @@ func newMessage(sent *transport.Message) *message {
 	return m
 }
 
+// messageKey is that of a message in the context of its HTTP requests.
+type messageKey struct{}
+
+// MessageFrom returns the message that an HTTP request carries, from its context, for a RoundTripper
+// that wants method, body and status together. The message is not to be changed. It is nil for the
+// standalone stream, the end of a session, and a request of another package.
+func MessageFrom(ctx context.Context) *transport.Message {
+	m, _ := ctx.Value(messageKey{}).(*transport.Message)
+	return m
+}
+
 // in makes s the session of the message, nil for none.
 func (m *message) in(s *session) {
 	m.session = s
