@@ -13,7 +13,7 @@ import (
 // Answer is an [agent.Options].Answer: it puts a question of a run to the person. Whatever the person says but yes refuses, and so
 // does a value that does not fit its form. If nobody is there, a form, a page and a sign-in are cancelled, a call and a request to the model
 // denied with that reason, and a doubt stays open.
-func (t *Terminal) Answer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (t *Terminal) Answer(ctx context.Context, q *run.Ask) (run.Answer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	put := map[run.AskKind]func(context.Context, *run.Ask) (run.Answer, error){
@@ -21,25 +21,24 @@ func (t *Terminal) Answer(ctx context.Context, q *run.Ask) (*run.Answer, error) 
 		run.AskURL: t.openLocked, run.AskSignIn: t.openLocked, run.AskDoubt: t.doubtLocked,
 	}[q.Kind]
 	if put == nil {
-		return nil, fmt.Errorf("a question of the unknown kind %q", q.Kind)
+		return run.Answer{}, fmt.Errorf("a question of the unknown kind %q", q.Kind)
 	}
 	a, err := put(ctx, q)
 	if errors.Is(err, ErrNobody) {
 		return unasked(q), nil
 	}
-	return &a, err
+	return a, err
 }
 
 // unasked is what becomes of a question that found nobody: nothing is said in a person's name. A doubt stays open.
-func unasked(q *run.Ask) *run.Answer {
-	a := q.Cancel()
+func unasked(q *run.Ask) run.Answer {
 	switch q.Kind {
 	case run.AskDoubt:
-		return nil
+		return run.Answer{}
 	case run.AskApproval, run.AskSampling:
-		a = q.Deny(ErrNobody.Error())
+		return q.Deny(ErrNobody.Error())
 	}
-	return &a
+	return q.Cancel()
 }
 
 // approveLocked asks about a call.

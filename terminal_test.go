@@ -49,10 +49,7 @@ func TestTerminal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got == nil {
-				got = new(run.Answer)
-			}
-			if diff := cmp.Diff(&tt.want, got); diff != "" || !strings.Contains(shown.String(), tt.shown) {
+			if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(shown.String(), tt.shown) {
 				t.Errorf("-want +got\n%s\nand the person saw %q, want %q in it", diff, &shown, tt.shown)
 			}
 		})

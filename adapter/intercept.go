@@ -23,9 +23,10 @@ type Request struct {
 	Tool *Tool
 	Call llms.ToolCall
 
-	// Arguments are what is sent: repaired and checked. An interceptor may put
-	// others in their place, which are checked again; it must not write into
-	// them.
+	// Arguments are what is sent: repaired and checked. Their members have the
+	// order in which the model wrote them, so compare them as values, not as
+	// bytes. An interceptor may put others in their place, which are checked
+	// again; it must not write into them.
 	Arguments json.RawMessage
 
 	// Options of the call, to which an interceptor may add, for instance

@@ -141,7 +141,7 @@ func notAnswered(q *run.Ask, err error) error {
 }
 
 // atHandFunc is Options.Answer of the agent or of one that it works for.
-func (e *engine) atHandFunc() func(context.Context, *run.Ask) (*run.Answer, error) {
+func (e *engine) atHandFunc() func(context.Context, *run.Ask) (run.Answer, error) {
 	for ; e != nil; e = e.parent {
 		if e.agent.opts.Answer != nil {
 			return e.agent.opts.Answer
@@ -150,17 +150,17 @@ func (e *engine) atHandFunc() func(context.Context, *run.Ask) (*run.Answer, erro
 	return nil
 }
 
-// person asks Options.Answer, and completes what it says.
-func (e *engine) person(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
-	err = guarded("answer callback", func() (err error) {
+// person asks Options.Answer, and completes what it says. It returns nil if that does not answer.
+func (e *engine) person(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	var a run.Answer
+	err := guarded("answer callback", func() (err error) {
 		asked := *q
-		answer, err = e.atHandFunc()(ctx, &asked)
+		a, err = e.atHandFunc()(ctx, &asked)
 		return err
 	})
-	if err != nil || answer == nil {
+	if err != nil || a.Action == "" {
 		return nil, err
 	}
-	a := *answer
 	a.Ask = cmp.Or(a.Ask, q.ID)
 	if a.At.IsZero() {
 		a.At = time.Now().UTC().Truncate(time.Millisecond)

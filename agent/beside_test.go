@@ -26,7 +26,7 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 	}, nil)
 	a := newAgent(t, play(uses(toolCall("1", "forecast", `{}`), toolCall("2", "now", `{}`)), says("done")), &agent.Options{
 		Tools: []adapter.Source{toolset, now}, Approve: agent.AskPerson,
-		Answer: func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+		Answer: func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 			answer := q.Allow()
 			switch {
 			case q.Kind == run.AskForm:
@@ -34,18 +34,17 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 				select {
 				case <-started:
 				case <-ctx.Done():
-					return nil, context.Cause(ctx)
+					return run.Answer{}, context.Cause(ctx)
 				}
-				answer, err := q.Accept(map[string]any{"city": "Oslo"})
-				return &answer, err
+				return q.Accept(map[string]any{"city": "Oslo"})
 			case q.Tool == "now":
 				select {
 				case <-open:
 				case <-ctx.Done():
-					return nil, context.Cause(ctx)
+					return run.Answer{}, context.Cause(ctx)
 				}
 			}
-			return &answer, nil
+			return answer, nil
 		},
 	})
 	got, err := a.Run(ctx, human("go"))

@@ -71,10 +71,9 @@ func ExampleAskPerson() {
 	a := must(agent.New(model, &agent.Options{
 		Tools:   []adapter.Source{payment()},
 		Approve: agent.AskPerson,
-		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
 			fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
-			answer := q.Allow() // or q.Deny("too expensive"), for example
-			return &answer, nil
+			return q.Allow(), nil // or q.Deny("too expensive"), for example
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17.")))
@@ -91,11 +90,11 @@ func ExampleAskPerson_scope() {
 	a := must(agent.New(model, &agent.Options{
 		Tools:   []adapter.Source{payment()},
 		Approve: agent.AskPerson,
-		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
 			fmt.Printf("May %s run with %s, and later with others?\n", q.Tool, q.Arguments)
 			answer := q.Allow()
 			answer.Scope = run.SameTool
-			return &answer, nil
+			return answer, nil
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bills 17 and 18.")))

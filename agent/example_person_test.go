@@ -62,10 +62,10 @@ func ExampleAsk_accept() {
 		return line, true
 	}
 
-	fillIn := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+	fillIn := func(_ context.Context, q *run.Ask) (run.Answer, error) {
 		fields, err := q.Elicit.Fields()
 		if err != nil {
-			return nil, err
+			return run.Answer{}, err
 		}
 		content := map[string]any{}
 		for _, field := range fields {
@@ -76,15 +76,13 @@ func ExampleAsk_accept() {
 				value, err = field.Parse(line)
 			}
 			if !ok { // the person has left
-				answer := q.Decline()
-				return &answer, nil
+				return q.Decline(), nil
 			}
 			if value != nil {
 				content[field.Name] = value
 			}
 		}
-		answer, err := q.Accept(content)
-		return &answer, err
+		return q.Accept(content)
 	}
 
 	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))

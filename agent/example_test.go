@@ -113,10 +113,9 @@ func ExampleOptions_answer() {
 	defer toolset.Close()
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},
-		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
 			fmt.Printf("%s asks: %s\n", q.Server, q.Elicit.Message)
-			answer, err := q.Accept(map[string]any{"city": "Rome"}) // or q.Decline(), for example
-			return &answer, err
+			return q.Accept(map[string]any{"city": "Rome"}) // or q.Decline(), for example
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("What do I need today?")))

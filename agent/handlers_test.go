@@ -28,10 +28,9 @@ func answering(name string) mcp.ElicitationFunc {
 }
 
 // atHand is a person at hand who gives a name.
-func atHand(name string) func(context.Context, *run.Ask) (*run.Answer, error) {
-	return func(_ context.Context, q *run.Ask) (*run.Answer, error) {
-		answer, err := q.Accept(map[string]any{"name": name})
-		return &answer, err
+func atHand(name string) func(context.Context, *run.Ask) (run.Answer, error) {
+	return func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		return q.Accept(map[string]any{"name": name})
 	}
 }
 
@@ -57,7 +56,7 @@ func isQuestion(e agent.Event) bool {
 func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
 		next   mcp.ElicitationHandler
-		answer func(context.Context, *run.Ask) (*run.Answer, error)
+		answer func(context.Context, *run.Ask) (run.Answer, error)
 		want   []string
 	}{
 		"person at hand": {
@@ -110,9 +109,8 @@ func TestElicitationByError(t *testing.T) {
 		Timeouts: mcpclient.Timeouts{ElicitationDone: -1},
 	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
-		Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
-			answer, err := q.Accept(nil)
-			return &answer, err
+		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+			return q.Accept(nil)
 		},
 	})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
@@ -202,18 +200,17 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 // that waits for the answer is told that the person cancelled.
 func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
-		answer func(*run.Ask) (*run.Answer, error)
+		answer func(*run.Ask) (run.Answer, error)
 		want   string
 	}{
-		"error": {func(*run.Ask) (*run.Answer, error) { return nil, errors.New("database is down") }, "database is down"},
-		"misspelled field": {func(q *run.Ask) (*run.Answer, error) {
-			answer, err := q.Accept(map[string]any{"nam": "Ann"})
-			return &answer, err
+		"error": {func(*run.Ask) (run.Answer, error) { return run.Answer{}, errors.New("database is down") }, "database is down"},
+		"misspelled field": {func(q *run.Ask) (run.Answer, error) {
+			return q.Accept(map[string]any{"nam": "Ann"})
 		}, `field "nam`},
-		"unfit": {func(q *run.Ask) (*run.Answer, error) {
-			return &run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(`{"name":12.5}`)}, nil
+		"unfit": {func(q *run.Ask) (run.Answer, error) {
+			return run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(`{"name":12.5}`)}, nil
 		}, `field "name"`},
-		"panic": {func(*run.Ask) (*run.Answer, error) { panic("oh no") }, "answer callback panicked: oh no"},
+		"panic": {func(*run.Ask) (run.Answer, error) { panic("oh no") }, "answer callback panicked: oh no"},
 	} {
 		for _, era := range eras {
 			for _, store := range []run.Store{nil, run.NewMemory()} {
@@ -225,7 +222,7 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	}
 }
 
-func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.Ask) (*run.Answer, error), want string) {
+func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.Ask) (run.Answer, error), want string) {
 	s, told := newServer(), make(chan string, 1)
 	if era == eras[0] {
 		s.addTool("ask", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -243,7 +240,7 @@ func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.A
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asked := 0
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
 		asked++
 		return answer(q)
 	}})
@@ -344,11 +341,11 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
 					returned := false
-					slow := func(ctx context.Context, _ *run.Ask) (*run.Answer, error) {
+					slow := func(ctx context.Context, _ *run.Ask) (run.Answer, error) {
 						<-ctx.Done()
 						time.Sleep(time.Second)
 						returned = true
-						return nil, ctx.Err()
+						return run.Answer{}, ctx.Err()
 					}
 					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Answer: slow})
 					for e, err := range a.Events(t.Context(), human("go")) {
@@ -384,11 +381,10 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 		})
 		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
-		patient := func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+		patient := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 			close(asking)
 			<-ctx.Done()
-			answer := q.Cancel()
-			return &answer, nil
+			return q.Cancel(), nil
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Answer: patient, ParallelWrites: true})
@@ -436,13 +432,12 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 		time.Sleep(time.Second)
 		return nil
 	}}
-	person := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+	person := func(_ context.Context, q *run.Ask) (run.Answer, error) {
 		if q.Kind == run.AskSampling {
-			a := q.Allow()
-			return &a, nil
+			return q.Allow(), nil
 		}
 		time.Sleep(time.Second)
-		return nil, errors.New("the UI is gone")
+		return run.Answer{}, errors.New("the UI is gone")
 	}
 	for name, round := range map[string]sdk.InputRequestMap{"two forms": {"a": form, "b": form}, "a form and a completion": {"a": form, "b": poem}} {
 		t.Run(name, func(t *testing.T) {

@@ -87,9 +87,8 @@ func asking(n int, state string) sdk.ToolHandler {
 }
 
 // accepts answers each question.
-func accepts(_ context.Context, q *run.Ask) (*run.Answer, error) {
-	a, err := q.Accept(map[string]any{})
-	return &a, err
+func accepts(_ context.Context, q *run.Ask) (run.Answer, error) {
+	return q.Accept(map[string]any{})
 }
 
 func panics(context.Context) error { panic("hostile") }

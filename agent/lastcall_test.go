@@ -67,9 +67,8 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 	for limit := int64(1000); limit <= 120_000; limit += 1000 {
 		limits := run.Limits{Tokens: limit}
 		one, others := &reader{limits: limits}, &reader{limits: limits}
-		got, err := one.agent(t, agent.Options{Answer: func(_ context.Context, q *run.Ask) (*run.Answer, error) {
-			answer := q.Allow()
-			return &answer, nil
+		got, err := one.agent(t, agent.Options{Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+			return q.Allow(), nil
 		}}).Run(t.Context(), human("go"))
 		if limit == 30_000 {
 			diff(t, "a run by what was counted", one.notes, []string{

@@ -112,7 +112,7 @@ func signs(name string) func(*run.Ask) run.Answer {
 	}
 }
 
-func notNow(context.Context, *run.Ask) (*run.Answer, error) { return nil, nil }
+func notNow(context.Context, *run.Ask) (run.Answer, error) { return run.Answer{}, nil }
 
 type runEnd struct {
 	*agent.Result
@@ -180,7 +180,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			"at hand, and stored": {run.NewMemory(), 7},
 		} {
 			asked := 0
-			counting := func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+			counting := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 				asked++
 				return atHand("Ann")(ctx, q)
 			}
@@ -223,7 +223,7 @@ func TestParkedCall(t *testing.T) {
 // A person at hand answers a parked call's questions without a store.
 func TestParkedCallAtHand(t *testing.T) {
 	var asked []string
-	answer := func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	answer := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 		asked = append(asked, q.Elicit.Message)
 		return atHand("Ann")(ctx, q)
 	}

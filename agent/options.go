@@ -77,13 +77,13 @@ type Options struct {
 
 	// Answer is the person at hand: it answers the questions of a run, see [run.Ask],
 	// some of them at the same time. What servers ask comes here,
-	// unless the host has given their clients an Elicitation handler. If it returns no answer and no error, or is nil, the run waits until
+	// unless the host has given their clients an Elicitation handler. If it returns the zero [run.Answer] and no error, or is nil, the run waits until
 	// the answer comes by [Agent.Resume]. An error, or an answer that does not fit its question,
 	// ends the run. The context ends once the question is settled in another way.
 	//
 	// A server of the legacy era waits for its answer in an open call, see Legacy. If Answer
 	// fails, the server is told that the person cancelled.
-	Answer func(ctx context.Context, q *run.Ask) (*run.Answer, error)
+	Answer func(ctx context.Context, q *run.Ask) (run.Answer, error)
 
 	// Legacy says what becomes of a question that a server asks in an open call, which cannot
 	// outlive the process. Default: if Answer gives no answer, the call of a run in a Store waits

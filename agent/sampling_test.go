@@ -97,17 +97,16 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 // A legacy server waits for its answer, so that the person at hand decides.
 func TestSamplingReviewAtHand(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer func(context.Context, *run.Ask) (*run.Answer, error)
+		answer func(context.Context, *run.Ask) (run.Answer, error)
 		want   string
 	}{
-		"allow": {func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		"allow": {func(_ context.Context, q *run.Ask) (run.Answer, error) {
 			if q.Survives || q.Kind != run.AskSampling || q.Model != "poet-1" {
 				t.Errorf("got the question %+v, want a review that ends with the process", q)
 			}
-			a := q.Allow()
-			return &a, nil
+			return q.Allow(), nil
 		}, "roses"},
-		"deny":      {func(_ context.Context, q *run.Ask) (*run.Answer, error) { a := q.Deny("no"); return &a, nil }, "not approved"},
+		"deny":      {func(_ context.Context, q *run.Ask) (run.Answer, error) { return q.Deny("no"), nil }, "not approved"},
 		"no person": {nil, "no person was asked"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -174,7 +174,7 @@ func TestSignInMidway(t *testing.T) {
 
 func TestSignInIsRefused(t *testing.T) {
 	g := newGate(t)
-	no := func(_ context.Context, q *run.Ask) (*run.Answer, error) { a := q.Decline(); return &a, nil }
+	no := func(_ context.Context, q *run.Ask) (run.Answer, error) { return q.Decline(), nil }
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Answer: no})
 	diff(t, "result", lines(history(mustRun(t, a, human("go"))))[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
 }
@@ -182,10 +182,9 @@ func TestSignInIsRefused(t *testing.T) {
 // A person who says to have signed in, and has not, is not asked for ever.
 func TestSignInThatDoesNotHelp(t *testing.T) {
 	g, asked := newGate(t), 0
-	yes := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+	yes := func(_ context.Context, q *run.Ask) (run.Answer, error) {
 		asked++
-		a, err := q.Accept(nil)
-		return &a, err
+		return q.Accept(nil)
 	}
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Answer: yes})
 	got := lines(history(mustRun(t, a, human("go"))))[2]
@@ -213,7 +212,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate(t)
 				var asked, together atomic.Int32
-				answer := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+				answer := func(_ context.Context, q *run.Ask) (run.Answer, error) {
 					asked.Add(1)
 					if together.Add(1) > 1 {
 						t.Error("the person is asked twice at the same time")
@@ -221,11 +220,11 @@ func TestSignInIsPutOnce(t *testing.T) {
 					defer together.Add(-1)
 					time.Sleep(time.Second) // until both calls wait
 					if tt.answer == nil {
-						return nil, nil
+						return run.Answer{}, nil
 					}
 					a := tt.answer(q)
 					g.sign(a.Action == run.Accept)
-					return &a, nil
+					return a, nil
 				}
 				model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
 				got := mustRun(t, g.process(t, eras[1], model, agent.Options{Answer: answer, ParallelWrites: true}), human("go"))
@@ -268,18 +267,17 @@ func TestSignInIsForTheTree(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate(t)
 				var asked, together atomic.Int32
-				answer := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+				answer := func(_ context.Context, q *run.Ask) (run.Answer, error) {
 					if together.Add(1) > 1 {
 						t.Error("the person is asked twice at the same time")
 					}
 					defer together.Add(-1)
 					time.Sleep(time.Second) // until all calls wait
 					if asked.Add(1) <= refusals {
-						a := q.Decline()
-						return &a, nil
+						return q.Decline(), nil
 					}
 					g.sign(true)
-					return &run.Answer{Action: run.Accept}, nil
+					return run.Answer{Action: run.Accept}, nil
 				}
 				got := mustRun(t, tree(t, g, agent.Options{Answer: answer, ParallelWrites: true}), human("go"))
 				if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
@@ -326,10 +324,10 @@ func TestSignInIsForTheTree(t *testing.T) {
 // A question may be settled in another way: the wait for its answer ends, and what comes of it
 // does not count.
 func TestSettledQuestionIsWithdrawn(t *testing.T) {
-	for name, late := range map[string]func(*run.Ask) (*run.Answer, error){
-		"no answer": func(*run.Ask) (*run.Answer, error) { return nil, nil },
-		"an answer": func(q *run.Ask) (*run.Answer, error) { a := q.Decline(); return &a, nil },
-		"an error":  func(*run.Ask) (*run.Answer, error) { return nil, context.Canceled },
+	for name, late := range map[string]func(*run.Ask) (run.Answer, error){
+		"no answer": func(*run.Ask) (run.Answer, error) { return run.Answer{}, nil },
+		"an answer": func(q *run.Ask) (run.Answer, error) { a := q.Decline(); return a, nil },
+		"an error":  func(*run.Ask) (run.Answer, error) { return run.Answer{}, context.Canceled },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -338,7 +336,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 					return "ok", nil
 				}, nil)
 				stop := agent.Hook{AfterTool: func(context.Context, *run.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
-				answer := func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+				answer := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 					<-ctx.Done()
 					return late(q)
 				}

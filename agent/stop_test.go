@@ -114,11 +114,10 @@ func TestStopEndsSignIn(t *testing.T) {
 					return agent.Stop("enough")
 				}}}}
 				if prompted {
-					opts.Answer = func(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+					opts.Answer = func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 						<-ctx.Done()
 						g.sign(true)
-						a, err := q.Accept(nil)
-						return &a, err
+						return q.Accept(nil)
 					}
 				}
 				got := mustRun(t, g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}"))), opts), human("go"))

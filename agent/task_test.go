@@ -183,15 +183,15 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 func TestTaskAsksAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tasker{t: t}
-		answer := func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+		answer := func(_ context.Context, q *run.Ask) (run.Answer, error) {
 			a := q.Allow()
 			if q.Kind == run.AskForm {
 				var err error
 				if a, err = q.Accept(map[string]any{"name": "Ann"}); err != nil {
-					return nil, err
+					return run.Answer{}, err
 				}
 			}
-			return &a, nil
+			return a, nil
 		}
 		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Answer: answer}), human("go"))
 		diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)

@@ -36,9 +36,9 @@ func (d *driver) people(o *agent.Options) {
 			return adapter.Allow(), nil
 		}
 	}
-	o.Answer = func(_ context.Context, q *run.Ask) (*run.Answer, error) {
+	o.Answer = func(_ context.Context, q *run.Ask) (run.Answer, error) {
 		a, err := answer(p, q)
-		return &a, err
+		return a, err
 	}
 }
 

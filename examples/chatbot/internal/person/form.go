@@ -26,13 +26,13 @@ func (p *Person) Elicitation() mcp.ElicitationHandler {
 }
 
 // Answer answers a question of a run.
-func (p *Person) Answer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (p *Person) Answer(ctx context.Context, q *run.Ask) (run.Answer, error) {
 	if q.Elicit == nil || !p.screen.Attended() {
-		return nil, nil
+		return run.Answer{}, nil
 	}
 	result, err := p.elicit(ctx, q.Server, q.Elicit)
 	if err != nil {
-		return nil, err
+		return run.Answer{}, err
 	}
 	answer := q.Cancel()
 	switch result.Action {
@@ -41,7 +41,7 @@ func (p *Person) Answer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	case mcp.ElicitDecline:
 		answer = q.Decline()
 	}
-	return &answer, err
+	return answer, err
 }
 
 // ElicitationCapability declares URLs only with a terminal.

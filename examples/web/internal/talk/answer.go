@@ -187,10 +187,10 @@ const grace = 30 * time.Second
 
 // atHand waits for the answer to a question while a window shows the conversation. Without one
 // the question becomes rows of the store, and the answer takes the run up again.
-func (s *Service) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (s *Service) atHand(ctx context.Context, q *run.Ask) (run.Answer, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {
-		return nil, nil
+		return run.Answer{}, nil
 	}
 	for {
 		answer, given, left := t.wait(q.ID)
@@ -198,7 +198,7 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 		case <-given:
 			return answer(), nil
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return run.Answer{}, context.Cause(ctx)
 		case <-left:
 		}
 		late := time.NewTimer(grace)
@@ -207,7 +207,7 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 		case <-ctx.Done():
 		case <-late.C:
 			if t.giveUp(q.ID) {
-				return nil, nil
+				return run.Answer{}, nil
 			}
 		}
 		late.Stop()
@@ -216,7 +216,7 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 
 // wait returns what is closed when the answer to a question is given, and when the last window
 // is gone.
-func (t *topic) wait(ask string) (answer func() *run.Answer, given, left <-chan struct{}) {
+func (t *topic) wait(ask string) (answer func() run.Answer, given, left <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.asked[ask]
@@ -227,11 +227,10 @@ func (t *topic) wait(ask string) (answer func() *run.Answer, given, left <-chan 
 			close(c)
 		}
 	}
-	return func() *run.Answer {
+	return func() run.Answer {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		a := t.given[ask]
-		return &a
+		return t.given[ask]
 	}, c, t.left
 }
 

@@ -82,7 +82,7 @@ func isViewCall(key run.Key) bool { return strings.HasPrefix(key.ID, viewPrefix)
 func prefixOf(conversation run.Key) string { return viewPrefix + conversation.ID + "-" }
 
 // newViewAgent makes the agent whose runs are calls of views.
-func newViewAgent(o Options, answer func(context.Context, *run.Ask) (*run.Answer, error)) (*agent.Agent, error) {
+func newViewAgent(o Options, answer func(context.Context, *run.Ask) (run.Answer, error)) (*agent.Agent, error) {
 	tools := o.ViewTools
 	if tools == nil {
 		tools = adapter.Merge()
