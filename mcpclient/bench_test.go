@@ -114,6 +114,35 @@ func BenchmarkCallTool(b *testing.B) {
 	}
 }
 
+// BenchmarkConnect measures a connection with its handshake and its end.
+func BenchmarkConnect(b *testing.B) {
+	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
+		connect := func(b *testing.B, t mcpclient.Transport) {
+			c, err := mcpclient.Connect(b.Context(), t, opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := c.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run("pipe/"+revision, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				connect(b, benchPipe())
+			}
+		})
+		b.Run("http/"+revision, func(b *testing.B) {
+			t := benchHTTP(b, false)
+			b.ReportAllocs()
+			for b.Loop() {
+				connect(b, t)
+			}
+		})
+	}
+}
+
 // BenchmarkTools measures a list of a thousand tools on one page.
 func BenchmarkTools(b *testing.B) {
 	tool := `{"name":"tool","description":"does what tools do","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}`

@@ -47,7 +47,7 @@ func idle(f figures) *float64     { return f.SessionBytes }
 // buffers of 8 KiB.
 var targets = []target{
 	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.3, ratio},
-	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 20, count},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 18, count},
 	{regexp.MustCompile(`^(json|sse)/small/`), cpuRatioName, cpuRatio, 1.2, ratio},
 	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), cpuRatioName, cpuRatio, 1.4, ratio},
 	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), cpuRatioName, cpuRatio, 1.3, ratio},

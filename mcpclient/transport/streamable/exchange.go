@@ -36,8 +36,13 @@ type exchanges struct {
 // begin begins an exchange. Its context has ended already if it comes too late.
 func (e *exchanges) begin(caller context.Context, asks, first bool) *exchange {
 	x := &exchange{all: e, asks: asks, first: first}
-	x.Context, x.cancel = context.WithCancel(context.WithoutCancel(caller))
-	x.detach = context.AfterFunc(caller, x.cancel)
+	if first { // it does not outlive the call
+		x.Context, x.cancel = context.WithCancel(caller)
+		x.detach = attached
+	} else {
+		x.Context, x.cancel = context.WithCancel(context.WithoutCancel(caller))
+		x.detach = context.AfterFunc(caller, x.cancel)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || e.callsOff && asks || caller.Err() != nil {
@@ -47,6 +52,9 @@ func (e *exchanges) begin(caller context.Context, asks, first bool) *exchange {
 	e.open = append(e.open, x)
 	return x
 }
+
+// attached is the detach of an exchange that is never detached.
+func attached() bool { return false }
 
 // removeLocked takes an exchange out of the open ones.
 func (e *exchanges) removeLocked(x *exchange) {
