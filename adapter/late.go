@@ -97,5 +97,6 @@ func (t *Toolset) join(place, s *server) {
 	place.end()
 	close(s.watch.offered)
 	t.tend(s)
+	t.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
 	t.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 }

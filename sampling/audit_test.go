@@ -45,7 +45,7 @@ func TestAudit(t *testing.T) {
 			Outcome: Refused, Kind: KindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
 		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: Deny}}, Record{
 			Outcome: Refused, Kind: KindPolicy, IncludeContext: "thisServer"}},
-		{"invalid", `{"messages":[]}`, answering(plainAnswer), Options{}, Record{Outcome: Invalid}},
+		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, Record{Outcome: Invalid}},
 		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, Record{
 			Outcome: Failed, Status: 401, Decision: ByLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
 	}

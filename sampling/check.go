@@ -15,8 +15,8 @@ import (
 // content that no model takes.
 func checkParams(p *mcp.CreateMessageParams) error {
 	switch {
-	case p == nil || len(p.Messages) == 0:
-		return errors.New("messages: there are none")
+	case p == nil:
+		return errors.New("there are no params")
 	case p.MaxTokens < 0:
 		return fmt.Errorf("maxTokens: %d is below 0", p.MaxTokens)
 	case p.Temperature != nil && (!(*p.Temperature >= 0) || math.IsInf(*p.Temperature, 0)):

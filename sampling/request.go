@@ -28,6 +28,9 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 		w.message(m)
 	}
 	out.Messages = w.finish()
+	if len(p.Messages) == 0 { // which the protocol allows, and hosts do not
+		out.Messages = append(out.Messages, chat.Text(chat.User, ""))
+	}
 	return out
 }
 

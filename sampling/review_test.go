@@ -81,8 +81,8 @@ func TestReviewEditsAreChecked(t *testing.T) {
 	if err := edit(func(p *mcp.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }); !errors.Is(err, mcp.ErrRejected) {
 		t.Errorf("too long: got %v, want %v", err, mcp.ErrRejected)
 	}
-	if err := edit(func(p *mcp.CreateMessageParams) { p.Messages = nil }); err == nil {
-		t.Error("no messages: got no error")
+	if err := edit(func(p *mcp.CreateMessageParams) { p.MaxTokens = -1 }); err == nil {
+		t.Error("no valid bound: got no error")
 	}
 	if h.asked() != 0 {
 		t.Errorf("asked the model %d times, want 0", h.asked())

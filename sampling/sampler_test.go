@@ -153,7 +153,6 @@ func TestInvalidRequests(t *testing.T) {
 	}
 	use := `{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","input":{}}}`
 	tests := []struct{ name, params, want string }{
-		{"no messages", `{"messages":[],"maxTokens":9}`, "there are none"},
 		{"negative maxTokens", `{"maxTokens":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "maxTokens"},
 		{"negative temperature", `{"maxTokens":9,"temperature":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "temperature"},
 		{"many stop sequences", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"stopSequences":["x"` + strings.Repeat(`,"x"`, 64) + `]}`, "65 are more than 64"},

@@ -55,13 +55,21 @@ func byTemporal(database string) []string {
 // start serves until the test ends, and returns the address.
 func start(t testing.TB, o *options, change func(*service)) string {
 	t.Helper()
-	s, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
+	return startLogging(t, o, slog.New(slog.DiscardHandler), change)
+}
+
+// startLogging is start with a log, and changes of the service.
+func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*service)) string {
+	t.Helper()
+	s, err := assemble(t.Context(), o, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)
-	if change != nil {
-		change(s)
+	for _, change := range changes {
+		if change != nil {
+			change(s)
+		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

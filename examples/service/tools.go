@@ -44,6 +44,9 @@ func carryUser(t *mcpclient.HTTP) *mcpclient.HTTP {
 // demoLabel is the host's label of the demo server.
 const demoLabel = "demo"
 
+// patience is how long the start waits for servers that are slower than others; they join later.
+const patience = 2 * time.Second
+
 // openTools connects to the servers of a file, or to the demo server. The log names the servers that cannot be used;
 // it is an error if none of a file can be.
 func openTools(ctx context.Context, file string, processes int, logger *slog.Logger) (*adapter.Toolset, func(), error) {
@@ -58,7 +61,7 @@ func openTools(ctx context.Context, file string, processes int, logger *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := &adapter.Options{Start: adapter.StartAvailable, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger}}
+	opts := &adapter.Options{Start: adapter.StartAvailable, Patience: patience, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger}}
 	if dir, err := os.UserConfigDir(); err == nil {
 		opts.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "service-tools"))
 	}
@@ -86,6 +89,11 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus,
 	}
 	usable := 0
 	for _, s := range opened {
+		if errors.Is(s.Err, adapter.ErrConnecting) {
+			logger.Info("a server is slow, and joins later", "server", s.Name)
+			usable++
+			continue
+		}
 		if s.Err != nil { // which is in the log already
 			wrong = append(wrong, s)
 			continue

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -263,6 +264,9 @@ func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter
 	return opts, nil
 }
 
+// patience is how long the start waits for servers that are slower than others; they join later.
+const patience = 2 * time.Second
+
 // tools connects to the servers, once for all users. Servers that ask for a sign-in are for each
 // user.
 func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options, changed func(adapter.Event)) (tools *adapter.Toolset, asking []*config.Server, refused []adapter.ServerStatus, err error) {
@@ -278,6 +282,9 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 	}
 	shared := *opts
 	shared.Start, shared.OnChange = adapter.StartAvailable, changed
+	if len(file) == 0 { // else the start has to see who wants a sign-in
+		shared.Patience = patience
+	}
 	shared.Lists = adapter.NewFileLists(filepath.Join(filepath.Dir(o.database), "tools"))
 	if sandboxed != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
@@ -323,6 +330,8 @@ func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) []trouble 
 			short := *mistake
 			short.File = filepath.Base(short.File)
 			out = append(out, trouble{Server: s.Name, Text: talk.ShownError(strings.Replace(short.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1))})
+		case errors.Is(s.Err, adapter.ErrConnecting):
+			out = append(out, trouble{Server: s.Name, Text: "is slow, and joins when it is ready"})
 		case s.Err != nil:
 			out = append(out, trouble{Server: s.Name, Text: "cannot be used; the log has the reason, and it is tried again"})
 		case s.Ended != nil:

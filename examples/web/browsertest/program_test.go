@@ -48,6 +48,7 @@ type program struct {
 	args []string
 	cmd  *exec.Cmd
 	done chan struct{}
+	log  chan string // its last lines
 }
 
 var address = regexp.MustCompile(`http://\S+:\d+`)
@@ -55,7 +56,7 @@ var address = regexp.MustCompile(`http://\S+:\d+`)
 // start runs the program with a new database until the test ends.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{args: append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
+	p := &program{log: make(chan string, 1000), args: append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
 	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
 	p.run(t, "127.0.0.1:0")
 	return p
@@ -92,6 +93,10 @@ func (p *program) run(t *testing.T, listen string) {
 				continue
 			}
 			t.Log(line)
+			select {
+			case p.log <- line:
+			default: // nobody waits for a line
+			}
 		}
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -102,6 +107,22 @@ func (p *program) run(t *testing.T, listen string) {
 		t.Fatal("the program has ended")
 	case <-ctx.Done():
 		t.Fatal("the program does not say where it listens")
+	}
+}
+
+// logs waits for a line of the log.
+func (p *program) logs(t *testing.T, text string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case line := <-p.log:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-late:
+			t.Fatalf("the log has no line with %q", text)
+		}
 	}
 }
 

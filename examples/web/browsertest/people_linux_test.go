@@ -1,0 +1,66 @@
+package browsertest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/npmtest"
+)
+
+// TestPeopleAtOneServer has two users with two windows each, whose forms of one server over standard input and output are open at
+// the same time: each answer reaches its own call. When the server's processes are killed, the log says so, and the next call works.
+func TestPeopleAtOneServer(t *testing.T) {
+	set := npmtest.Install(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
+	script := set.Module("@modelcontextprotocol/server-everything/dist/index.js")
+	p := start(t, "-config", write(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {"everything": {"command": %q, "args": [%q, "stdio"]}}}`, set.Node(), script)))
+	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
+	all := []*person{ada, grace, open(t, p, ada), open(t, p, grace)}
+	for _, w := range all {
+		w.ask("call trigger-elicitation-request {}")
+	}
+	for _, w := range all {
+		w.click(".card.approval button", "Allow")
+	}
+	for _, w := range all {
+		w.see(".card.form", "everything")
+	}
+	ada.shoot("a form of a process of one's own")
+	for i, w := range all {
+		w.fill("String", fmt.Sprint("Name ", i))
+		w.click(".card.form button", "Send")
+	}
+	for i, w := range all {
+		w.see(".reply .prose", fmt.Sprint("Name ", i))
+	}
+	if n := killAll(t, script); n == 0 {
+		t.Fatal("the server has no process")
+	}
+	p.logs(t, "a server is lost, and is reached again")
+	p.logs(t, "a server is there again")
+	ada.ask("call echo {\"message\":\"back\"}")
+	ada.click(".card.approval button", "Allow")
+	ada.see(".reply:last-of-type .prose", "Echo: back")
+}
+
+// killAll kills the processes with a word in their command lines, and returns how many there were.
+func killAll(t *testing.T, word string) (n int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		var pid int
+		if line, err := os.ReadFile(name); err != nil || !strings.Contains(string(line), word) {
+			continue
+		}
+		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			n++
+		}
+	}
+	return n
+}
