@@ -239,14 +239,14 @@ func (c *Client) newSessions() *sessions {
 	renewals := renewal.New(c.life, func() bool { return c.link.Load().dead() != nil })
 	return &sessions{
 		renewals: renewals,
-		eras:     &eras{peer: &c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", ask: c.askAgain},
+		eras:     eras{peer: &c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c},
 		life:     c.life,
 		log:      c.log,
-		held:     func() sessionHolder { return c.link.Load() },
-		begin:    c.beginSession,
-		speaks:   c.refusedForNothing,
+		client:   c,
 	}
 }
+
+func (c *Client) sessionHolder() sessionHolder { return c.link.Load() }
 
 // beginSession makes a session on the connection in use and restores what belonged to
 // the one before.

@@ -26,8 +26,8 @@ var errCrossed = errors.New("the request continues what began in the era before:
 type eras struct {
 	*peer
 	renewals *renewal.Group
-	forced   bool                        // Options.Protocol.Revision decides
-	ask      func(context.Context) error // and has the client speak what the server speaks
+	forced   bool // Options.Protocol.Revision decides
+	client   sessionClient
 
 	mu    sync.Mutex
 	asked time.Time
@@ -46,7 +46,7 @@ func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _
 		if e.renewals.Within(ctx) || !e.doubts(r, err) {
 			return false, err
 		}
-		if asked := e.renewals.Renew(ctx, func() bool { return e.due(r.spoken) }, e.ask); asked != nil {
+		if asked := e.renewals.Renew(ctx, func() bool { return e.due(r.spoken) }, e.client.askAgain); asked != nil {
 			return false, fmt.Errorf("%w (and the server did not say what it speaks: %w)", err, asked)
 		}
 	}

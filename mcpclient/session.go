@@ -33,10 +33,22 @@ type sessions struct {
 	renewals *renewal.Group
 	life     *lifecycle.Lifecycle
 	log      *slog.Logger
-	held     func() sessionHolder            // the connection in use
-	begin    func(ctx context.Context) error // a session on it, with what belonged to the one before
-	eras     *eras
-	speaks   func(err error) bool // a refusal of the revision in use names it among those that the server speaks
+	client   sessionClient
+	eras     eras
+}
+
+// sessionClient is what sessions need of their client.
+type sessionClient interface {
+	sessionHolder() sessionHolder // the connection in use
+
+	// beginSession begins a session on it, with what belonged to the one before.
+	beginSession(ctx context.Context) error
+
+	// askAgain finds out what the server speaks now, and has the client speak that.
+	askAgain(ctx context.Context) error
+
+	// refusedForNothing reports whether a refusal of the revision in use names it among those that the server speaks.
+	refusedForNothing(err error) bool
 }
 
 // sessionHolder is a connection that may have a session.
@@ -70,7 +82,7 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if _, other := errors.AsType[*transport.OwnerError](err); other {
 		return s.otherOwner(ctx, err, resends)
 	}
-	if !r.renamed && s.speaks(err) {
+	if !r.renamed && s.client.refusedForNothing(err) {
 		r.renamed = true // once: a server that keeps refusing what it names is broken
 		return true, nil
 	}
@@ -144,8 +156,8 @@ func (s *sessions) reconnected(ctx context.Context, r *request, err error) (agai
 func (s *sessions) renewSession(ctx context.Context, id string) error {
 	return s.replace(ctx, id, func(ctx context.Context) error {
 		s.log.Debug("the server has forgotten the session: beginning a new one")
-		restore := s.held().loseSession()
-		err := s.begin(ctx)
+		restore := s.client.sessionHolder().loseSession()
+		err := s.client.beginSession(ctx)
 		if err != nil {
 			restore() // the server may know it after all
 		}
@@ -171,7 +183,7 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 // changes meanwhile. The session before goes on with its calls, and ends by itself.
 func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
-		err = s.begin(ctx)
+		err = s.client.beginSession(ctx)
 		if _, other := errors.AsType[*transport.OwnerError](err); !other {
 			return err
 		}
@@ -185,7 +197,7 @@ func (s *sessions) replace(ctx context.Context, id string, begin func(context.Co
 	if s.renewals.Within(ctx) {
 		return errors.New("the new session was lost too")
 	}
-	return s.renewals.Renew(ctx, func() bool { return s.held().sessionID() == id }, begin)
+	return s.renewals.Renew(ctx, func() bool { return s.client.sessionHolder().sessionID() == id }, begin)
 }
 
 // loseSession implements [sessionHolder].
