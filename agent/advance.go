@@ -86,7 +86,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	if a.opts.Store == nil {
 		return Next{}, fmt.Errorf("advance run %q: %w", key.ID, errNoStore)
 	}
-	l, err := a.hold(ctx, key)
+	l, err := a.holdStep(ctx, key)
 	if err != nil {
 		return Next{}, fmt.Errorf("advance: %w", err)
 	}
@@ -101,7 +101,9 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 		next, err = d.step(ctx, l, out)
 		return err
 	})
-	if err != nil {
+	if err == nil {
+		a.stepped.put(l.state)
+	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
 		if next.Status.Ended() && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrCancelled) {
 			next = Next{} // the store does not have the end

@@ -6,10 +6,13 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -118,5 +121,67 @@ func (m instant) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 	return func(yield func(model.Delta, error) bool) {
 		reply, err := m.step(ctx, prompt{Request: *r})
 		yield(model.Delta{Reply: reply}, err)
+	}
+}
+
+// BenchmarkOldRun gives an input to a conversation that has had so many, in a process that has not seen it, and moves a run on
+// by a turn after so many.
+func BenchmarkOldRun(b *testing.B) {
+	answer := strings.Repeat("so be it ", 100)
+	m := instant{says(answer)}
+	for name, open := range map[string]func(testing.TB) run.Store{
+		"files": func(t testing.TB) run.Store { return inFiles(t, filestore.Never) }, "SQLite": inSQLite, "Postgres": inPostgres,
+	} {
+		for _, inputs := range []int{400, 10_000} {
+			b.Run(fmt.Sprintf("%s/input %d", name, inputs), func(b *testing.B) {
+				store := open(b)
+				input := func() {
+					a := newAgent(b, m, &agent.Options{Store: store, Compact: compact.Trim(nil)})
+					if _, err := a.Run(b.Context(), human(strings.Repeat("go on ", 50)), agent.In("r")); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for range inputs {
+					input()
+				}
+				if pg, ok := store.(analyzed); ok {
+					if err := pg.analyze(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					input()
+				}
+			})
+		}
+		for _, turns := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("%s/step %d", name, turns), func(b *testing.B) {
+				store := open(b)
+				n := 0
+				m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+					n++
+					return uses(toolCall(fmt.Sprint("c", n), "look", `{}`))(ctx, p)
+				}}
+				look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return strings.Repeat("a tree ", 70), nil }, nil)
+				a := newAgent(b, m, &agent.Options{Store: store, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
+				key, err := a.Begin(b.Context(), human("go"), agent.In("r"))
+				if err != nil {
+					b.Fatal(err)
+				}
+				step := func() {
+					if next, err := a.Advance(b.Context(), key, nil); err != nil || next.Status != run.Running {
+						b.Fatal(next, err)
+					}
+				}
+				for range turns {
+					step()
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					step()
+				}
+			})
+		}
 	}
 }

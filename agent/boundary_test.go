@@ -251,7 +251,7 @@ func masked(ctx context.Context, store run.Store) (string, int, error) {
 	if err != nil {
 		return "", 0, err
 	}
-	s.Created, s.Updated, s.Seq, s.Spent.Lost = time.Time{}, time.Time{}, 0, 0
+	s.Created, s.Updated, s.Seq, s.Snapshot, s.Spent.Lost = time.Time{}, time.Time{}, 0, 0, 0
 	for i := range s.History {
 		m := &s.History[i]
 		m.At = time.Time{}

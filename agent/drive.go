@@ -138,7 +138,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*
 
 // load reads the run from the store.
 func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
-	log, err := a.runs().Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, a.runs(), key)
 	if err != nil {
 		return err
 	}
@@ -200,6 +200,16 @@ func (a *Agent) runs() run.Store { return ownRuns{a.opts.Store, a.opts.Name} }
 // Load implements [run.Store].
 func (s ownRuns) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	log, err := s.Store.Load(ctx, key)
+	return s.own(key, log, err)
+}
+
+// LoadCurrent implements [run.CurrentLoader].
+func (s ownRuns) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+	log, err := run.LoadCurrent(ctx, s.Store, key)
+	return s.own(key, log, err)
+}
+
+func (s ownRuns) own(key run.Key, log *run.Log, err error) (*run.Log, error) {
 	if err == nil && log.Head.Agent != s.agent {
 		return nil, fmt.Errorf("load run %q: it is of agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
 	}
@@ -271,7 +281,7 @@ func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 	if a.opts.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
-	log, err := a.runs().Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, a.runs(), key)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}

@@ -111,7 +111,7 @@ func (h *hold) keepAnswers(ctx context.Context) error {
 
 // Answers implements [Journal].
 func (h *hold) Answers(ctx context.Context) ([]run.Answer, error) {
-	log, err := h.store.Load(ctx, h.lease.Key)
+	log, err := run.LoadCurrent(ctx, h.store, h.lease.Key)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ type ledger struct {
 	done    uint64 // number of the last record that is durable and whose events are out
 	err     error  // why nothing can be written any more
 	refused bool   // the journal has failed
+	unsized uint64 // no snapshot is made before this record: the last one would have been too large
 
 	durable run.Status // of the run in the journal
 
@@ -92,7 +93,27 @@ func (l *ledger) commit() error {
 		}
 		l.write()
 	}
+	if l.err == nil && !l.writing && l.journal != nil && run.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
+		l.snapshot()
+	}
 	return l.err
+}
+
+// maxSnapshot bounds a snapshot, in bytes: stores bound what they write at once.
+const maxSnapshot = 16 << 20
+
+// snapshot keeps the state, so that whoever takes the run up reads what has come since.
+func (l *ledger) snapshot() {
+	c, err := run.NewSnapshot(l.root)
+	if err != nil || len(c.Snapshot) > maxSnapshot {
+		l.unsized = 2 * l.root.Seq // it may be shorter by then
+		return
+	}
+	if err := l.add(run.Record{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
+		l.err = err
+		return
+	}
+	l.write()
 }
 
 // write writes what was recorded, without the lock.

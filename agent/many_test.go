@@ -79,7 +79,18 @@ func inPostgres(t testing.TB) run.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	return analyzed{store, db}
+}
+
+// analyzed is a store whose server knows what is in the tables, as autovacuum has it know within a minute.
+type analyzed struct {
+	*sqlstore.Store
+	db *sql.DB
+}
+
+func (a analyzed) analyze() error {
+	_, err := a.db.Exec("ANALYZE")
+	return err
 }
 
 func inFiles(t testing.TB, sync filestore.Sync) run.Store {

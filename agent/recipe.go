@@ -24,6 +24,7 @@ type recipe struct {
 	opts    *Options
 	profile adapter.Profile
 	window  *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown
+	stepped *stepped      // by Advance
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.

@@ -31,12 +31,20 @@ type head struct {
 	run.Head
 	Answered []string `json:"answered,omitempty"` // the open questions that have an answer
 	Holder   string   `json:"holder,omitempty"`   // of the last lease, for people
+	Current  int64    `json:"current,omitzero"`   // where the line with the last snapshot begins; 0: nobody knows
 }
 
-// follow is the head after an Append: what is the store's own stays.
-func (h head) follow(next run.Head) head {
+// follow is the head after an Append of a line at that place: what is the store's own stays.
+func (h head) follow(next run.Head, records []run.Record, at int64) head {
 	next.Epoch, next.Held = h.Epoch, h.Held
-	return head{Head: next, Holder: h.Holder}.answered(h.Answered)
+	out := head{Head: next, Holder: h.Holder}.answered(h.Answered)
+	switch {
+	case next.Snapshot >= records[0].Seq: // it is in this line
+		out.Current = at
+	case next.Snapshot == h.Snapshot: // another version may have written the head without it
+		out.Current = h.Current
+	}
+	return out
 }
 
 // answered adds answers, and drops the ones to questions that are not open.

@@ -44,15 +44,18 @@ func (s *Store) readEnd(f File, name string) (tip, error) {
 	return t, s.belongs(t, name)
 }
 
-// content is all of a file.
+// content is what a file has from a place on.
 type content struct {
 	tip     tip
 	records []run.Record
 	answers map[string]run.Answer // by question, also the ones to closed questions
 }
 
-// read reads a file.
-func (s *Store) read(f File, name string) (*content, error) {
+// read reads a whole file.
+func (s *Store) read(f File, name string) (*content, error) { return s.readFrom(f, name, 0) }
+
+// readFrom reads a file from the line that begins at a place.
+func (s *Store) readFrom(f File, name string, at int64) (*content, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -60,11 +63,11 @@ func (s *Store) read(f File, name string) (*content, error) {
 	if size > s.opts.MaxFile {
 		return nil, fmt.Errorf("%s has %d bytes, and may have %d", s.path(name), size, s.opts.MaxFile)
 	}
-	data := make([]byte, size)
-	if err := readAt(f, data, 0); err != nil {
+	data := make([]byte, max(0, size-at))
+	if err := readAt(f, data, at); err != nil {
 		return nil, err
 	}
-	c, err := parse(data)
+	c, err := parse(data, at)
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", s.path(name), err)
 	}
@@ -79,10 +82,14 @@ func (s *Store) belongs(t tip, name string) error {
 	return nil
 }
 
-// parse reads the content of a file.
-func parse(data []byte) (*content, error) {
+// parse reads the content of a file from a place on.
+func parse(data []byte, at int64) (*content, error) {
 	c := &content{answers: map[string]run.Answer{}}
-	t, err := scan(span{data: data, line: 1}, func(raw []byte) error {
+	s := span{data: data, at: at}
+	if at == 0 {
+		s.line = 1
+	}
+	t, err := scan(s, func(raw []byte) error {
 		l, err := decode(raw)
 		if err != nil {
 			return err
@@ -91,12 +98,13 @@ func parse(data []byte) (*content, error) {
 		for _, a := range l.Answers {
 			c.answers[a.Ask] = a
 		}
-		if n := len(c.records); n == 0 || l.Head.Seq != uint64(n) || c.records[n-1].Seq != uint64(n) {
+		n := len(c.records)
+		if n == 0 || at == 0 && c.records[0].Seq != 1 || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
 			return fmt.Errorf("its record is not the next: %w", run.ErrCorrupt)
 		}
 		return nil
 	})
-	if err == nil && t.end == 0 {
+	if err == nil && t.end == at {
 		err = fmt.Errorf("line 1: %w", run.ErrCorrupt) // a file begins with a whole line
 	}
 	c.tip = t
@@ -105,28 +113,63 @@ func parse(data []byte) (*content, error) {
 
 // Load implements [run.Store].
 func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
-	c, err := s.load(ctx, key)
-	if err != nil {
-		return nil, of("load", key, err)
-	}
-	log := &run.Log{Head: c.tip.head.Head, Records: c.records}
-	for _, ask := range log.Head.Asks {
-		if a, ok := c.answers[ask]; ok {
-			log.Answers = append(log.Answers, a)
-		}
-	}
-	return log, nil
+	return s.load(ctx, key, s.read)
 }
 
-func (s *Store) load(ctx context.Context, key run.Key) (c *content, err error) {
+// LoadCurrent implements [run.CurrentLoader]. It reads the file from the last snapshot on.
+func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+	log, err := s.load(ctx, key, s.readCurrent)
+	if err != nil {
+		return nil, err
+	}
+	return log.Current(), nil
+}
+
+// readCurrent reads a file from its last snapshot on, or all of it if nobody knows where that is.
+func (s *Store) readCurrent(f File, name string) (*content, error) {
+	t, err := s.readEnd(f, name)
+	if err != nil || t.head.Current == 0 {
+		return s.read(f, name)
+	}
+	c, err := s.readFrom(f, name, t.head.Current)
+	if err != nil || len(c.pending()) < c.tip.head.Answers {
+		return s.read(f, name) // which says more
+	}
+	return c, nil
+}
+
+// readFor reads what decides on answers: they are behind the last snapshot if all questions are open.
+func (s *Store) readFor(f File, name string, h head, answers []run.Answer) (*content, error) {
+	closed := func(a run.Answer) bool { return !slices.Contains(h.Asks, a.Ask) }
+	if slices.ContainsFunc(answers, closed) {
+		return s.read(f, name)
+	}
+	return s.readCurrent(f, name)
+}
+
+func (s *Store) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*run.Log, error) {
+	var c *content
 	name := nameOf(key)
-	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
-		if c, err = s.read(f, name); err != nil {
+	err := s.calm(ctx, name, func(f File) (whole bool, err error) {
+		if c, err = read(f, name); err != nil {
 			return false, err
 		}
 		return !c.tip.torn && !c.tip.bare, nil
 	})
-	return c, err
+	if err != nil {
+		return nil, of("load", key, err)
+	}
+	return &run.Log{Head: c.tip.head.Head, Records: c.records, Answers: c.pending()}, nil
+}
+
+// pending are the answers to open questions, in the order of these.
+func (c *content) pending() (answers []run.Answer) {
+	for _, ask := range c.tip.head.Asks {
+		if a, ok := c.answers[ask]; ok {
+			answers = append(answers, a)
+		}
+	}
+	return answers
 }
 
 // calm calls read with a file. If its content is not whole, another process may be writing: read is

@@ -74,15 +74,15 @@ func (s *Store) syncDir() error {
 	return s.opts.FS.SyncDir(s.dir)
 }
 
-// Append implements [run.Store]. With answers it reads the whole file.
+// Append implements [run.Store]. With answers it reads the file as Answer does.
 func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record, answers ...run.Answer) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := run.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
-		l := &line{Records: records, Head: t.head.follow(next)}
+		l := &line{Records: records, Head: t.head.follow(next, records, t.end)}
 		if len(answers) > 0 {
-			log, err := s.read(f, nameOf(lease.Key))
+			log, err := s.readFor(f, nameOf(lease.Key), t.head, answers)
 			if err != nil {
 				return err
 			}
@@ -120,10 +120,10 @@ func (s *Store) syncs(records []run.Record) bool {
 	})
 }
 
-// Answer implements [run.Store]. It reads the whole file.
+// Answer implements [run.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
 func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	return of("answer", key, s.change(ctx, key, func(f File, _ tip) error {
-		log, err := s.read(f, nameOf(key))
+	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
+		log, err := s.readFor(f, nameOf(key), t.head, answers)
 		if err != nil {
 			return err
 		}

@@ -129,7 +129,7 @@ func (h *history) hold(ctx context.Context, f func(*run.State, run.Lease) error)
 
 // state loads the run.
 func (h *history) state(ctx context.Context) (*run.State, error) {
-	log, err := h.store.Load(ctx, h.key)
+	log, err := run.LoadCurrent(ctx, h.store, h.key)
 	if err != nil {
 		return nil, err
 	}

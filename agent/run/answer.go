@@ -72,7 +72,7 @@ func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error 
 	if len(answers) == 0 {
 		return nil
 	}
-	log, err := store.Load(ctx, key)
+	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,15 @@ import (
 )
 
 // Apply takes the next record into a state, in time that grows with the size of the
-// record. A record that does not follow, or that contradicts the state, is an error, which
+// record. A snapshot may be the first record of all: it brings its state. A record that does not follow, or that contradicts the state, is an error, which
 // leaves the state unusable.
 func Apply(s *State, r Record) error {
+	snapshot := snapshotOf(r.Change)
+	if s.Seq == 0 && snapshot != nil {
+		if err := s.restore(r); err != nil {
+			return fmt.Errorf("apply record %d: %w", r.Seq, err)
+		}
+	}
 	if r.Seq != s.Seq+1 {
 		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
 	}
@@ -20,6 +26,9 @@ func Apply(s *State, r Record) error {
 		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
 	}
 	s.Seq, s.Updated = r.Seq, r.At
+	if snapshot != nil {
+		s.Snapshot = r.Seq
+	}
 	if progress(r.Change) {
 		s.Takeovers = 0
 	}
@@ -38,7 +47,7 @@ func progress(c Change) bool {
 	return false
 }
 
-// Fold makes the state of its records, in order from the first. It returns the errors of [Apply], and an error if there are no records.
+// Fold makes the state of its records, in order from the first of the run or from a snapshot. It returns the errors of [Apply], and an error if there are no records.
 func Fold(records []Record) (*State, error) {
 	s := new(State)
 	for _, r := range records {

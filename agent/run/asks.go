@@ -65,7 +65,7 @@ func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, erro
 // openOf returns the questions of one run.
 func openOf(ctx context.Context, store Store, head Head) (open []OpenAsk, err error) {
 	var asks []*Ask
-	log, err := store.Load(ctx, head.Key)
+	log, err := LoadCurrent(ctx, store, head.Key)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil, nil // it was deleted meanwhile

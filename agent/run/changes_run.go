@@ -114,11 +114,13 @@ func (c *Ended) apply(s *State, at time.Time) error {
 }
 
 // Noted keeps what the host wants kept: variables of its hooks, the context of a trace. Taken says that a process
-// has taken the run up whose holder ended while it ran.
+// has taken the run up whose holder ended while it ran. Snapshot has the whole state before the record, see [SnapshotDue].
 type Noted struct {
 	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes one
 	Trace map[string]string          `json:"trace,omitempty"`
 	Taken bool                       `json:"taken,omitzero"`
+
+	Snapshot json.RawMessage `json:"snapshot,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }

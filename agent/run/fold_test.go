@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -71,7 +72,55 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 			return fmt.Errorf("record %d was changed: got %s, %v, want %s", i+1, data, err, written[i])
 		}
 	}
+	if at := folded.Snapshot; at > 0 {
+		var behind []run.Record
+		for _, data := range written[at-1:] {
+			var r run.Record
+			if err := r.UnmarshalJSON(data); err != nil {
+				return err
+			}
+			behind = append(behind, r)
+		}
+		current, err := run.Fold(behind)
+		if err == nil {
+			err = same(folded, current)
+		}
+		if err != nil {
+			return fmt.Errorf("from the snapshot in record %d: %w", at, err)
+		}
+	}
 	return same(folded, read)
+}
+
+// TestSnapshot has a state begin at its snapshot, and refuses one of another place.
+func TestSnapshot(t *testing.T) {
+	records := records(everything...)
+	s, err := run.Fold(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := run.NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run.Record{Seq: s.Seq + 1, At: start, Change: snapshot}
+	if err := run.Apply(s, r); err != nil {
+		t.Fatal(err)
+	}
+	got, err := run.Fold([]run.Record{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := same(s, got); err != nil || got.Snapshot != r.Seq || run.HeadOf(got).Snapshot != r.Seq {
+		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
+	}
+	r.Seq++
+	if _, err := run.Fold([]run.Record{r}); err == nil || !strings.Contains(err.Error(), "is of record") {
+		t.Errorf("a snapshot of another place: got %v", err)
+	}
+	if _, err := run.Fold([]run.Record{{Seq: 7, Change: &run.Noted{Snapshot: []byte(`{"v":1}`)}}}); err == nil {
+		t.Error("a snapshot that no records make: got no error")
+	}
 }
 
 func same(a, b *run.State) error {

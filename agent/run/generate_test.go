@@ -40,6 +40,13 @@ func (g *generator) run(n int, each func(*run.State, run.Record) error) error {
 // record makes the next record of a run that stands so deep.
 func (g *generator) record(s *run.State, depth int) run.Record {
 	at := start.Add(time.Duration(g.IntN(1e9))).In(pick(g, time.UTC, time.FixedZone("", 5400)))
+	if depth == 0 && s.Seq > 0 && g.IntN(10) == 0 {
+		snapshot, err := run.NewSnapshot(s)
+		if err != nil {
+			panic(err)
+		}
+		return run.Record{Seq: s.Seq + 1, At: at, Change: snapshot}
+	}
 	return run.Record{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
 }
 

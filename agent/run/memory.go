@@ -56,6 +56,14 @@ func (m *memory) Load(ctx context.Context, key Key) (*Log, error) {
 	return &Log{Head: k.current(), Records: slices.Clone(k.records), Answers: k.pending()}, nil
 }
 
+func (m *memory) LoadCurrent(ctx context.Context, key Key) (*Log, error) {
+	log, err := m.Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return log.Current(), nil
+}
+
 func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...Answer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,7 +14,7 @@ const StopParked = "parked"
 // were under way are in doubt, and the model is told. The error is for a run that is not parked.
 func Revive(ctx context.Context, store Store, key Key) error {
 	wrap := func(err error) error { return fmt.Errorf("revive run %q: %w", key.ID, err) }
-	log, err := store.Load(ctx, key)
+	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
 		return wrap(err)
 	}

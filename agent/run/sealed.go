@@ -50,15 +50,33 @@ func (s *sealedStore) Load(ctx context.Context, key Key) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.open(key, log, 1)
+}
+
+// LoadCurrent implements [CurrentLoader].
+func (s *sealedStore) LoadCurrent(ctx context.Context, key Key) (*Log, error) {
+	log, err := LoadCurrent(ctx, s.Store, key)
+	if err != nil {
+		return nil, err
+	}
+	first := uint64(1)
+	if len(log.Records) > 0 && log.Records[0].Seq == log.Head.Snapshot {
+		first = log.Head.Snapshot
+	}
+	return s.open(key, log, first)
+}
+
+// open opens a log that has to begin with a record, and to be whole from there.
+func (s *sealedStore) open(key Key, log *Log, first uint64) (_ *Log, err error) {
 	opened := *log
 	opened.Records, opened.Answers = make([]Record, len(log.Records)), nil
-	if uint64(len(log.Records)) != log.Head.Seq {
-		return nil, fmt.Errorf("load run %q: it has %d records, want %d: %w", key.ID, len(log.Records), log.Head.Seq, ErrCorrupt)
+	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
+		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
 	}
 	keys := s.keys.of(key)
 	for i, r := range log.Records {
-		if opened.Records[i], err = keys.openRecord(uint64(i)+1, r); err != nil {
-			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, i+1, damaged(err))
+		if opened.Records[i], err = keys.openRecord(first+uint64(i), r); err != nil {
+			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, first+uint64(i), damaged(err))
 		}
 	}
 	for _, a := range log.Answers {

@@ -44,13 +44,14 @@ const (
 // State is a run: the fold of its records, with which it shares data. Change it by records only,
 // see [Apply]. Any number of goroutines may read it while none applies a record.
 type State struct {
-	V       int       `json:"v"`
-	ID      string    `json:"id"`
-	Tenant  string    `json:"tenant,omitzero"`
-	Agent   AgentName `json:"agent,omitzero"`
-	Seq     uint64    `json:"seq"` // of the last record
-	Created time.Time `json:"created,omitzero"`
-	Updated time.Time `json:"updated,omitzero"`
+	V        int       `json:"v"`
+	ID       string    `json:"id"`
+	Tenant   string    `json:"tenant,omitzero"`
+	Agent    AgentName `json:"agent,omitzero"`
+	Seq      uint64    `json:"seq"`               // of the last record
+	Snapshot uint64    `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
+	Created  time.Time `json:"created,omitzero"`
+	Updated  time.Time `json:"updated,omitzero"`
 
 	Status Status    `json:"status"`
 	Phase  Phase     `json:"phase,omitzero"`

@@ -158,14 +158,15 @@ type Lease struct {
 // Head is what a store knows of a run without its records. The agent writes it with
 // each append; Epoch, Held and Answers are the store's own.
 type Head struct {
-	Key     Key       `json:"key"`
-	Agent   string    `json:"agent,omitzero"` // by which package agent finds the agent
-	Status  Status    `json:"status"`
-	Asks    []string  `json:"asks,omitempty"` // ids of the open questions
-	Wake    time.Time `json:"wake,omitzero"`  // when a waiting run goes on without an answer
-	Seq     uint64    `json:"seq"`            // of the last record
-	Created time.Time `json:"created,omitzero"`
-	Updated time.Time `json:"updated,omitzero"`
+	Key      Key       `json:"key"`
+	Agent    string    `json:"agent,omitzero"` // by which package agent finds the agent
+	Status   Status    `json:"status"`
+	Asks     []string  `json:"asks,omitempty"`    // ids of the open questions
+	Wake     time.Time `json:"wake,omitzero"`     // when a waiting run goes on without an answer
+	Seq      uint64    `json:"seq"`               // of the last record
+	Snapshot uint64    `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
+	Created  time.Time `json:"created,omitzero"`
+	Updated  time.Time `json:"updated,omitzero"`
 
 	// Takeovers is that of the state: more than a few are suspicious.
 	Takeovers int `json:"takeovers,omitzero"`
@@ -211,7 +212,7 @@ func (q Query) Matches(h Head) bool {
 // Log is what a store has of a run at one moment.
 type Log struct {
 	Head    Head
-	Records []Record // all, in order
+	Records []Record // in order: all, or by [LoadCurrent] from the last snapshot on
 
 	// Answers are to open questions, in the order of Head.Asks.
 	Answers []Answer
@@ -221,7 +222,7 @@ type Log struct {
 func HeadOf(s *State) Head {
 	h := Head{
 		Key: Key{s.Tenant, s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
-		Seq: s.Seq, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
+		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
 	}
 	h.Asks = openAsks(nil, s)
 	return h

@@ -27,7 +27,7 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 		}
 		lease.Epoch = run.FirstEpoch(now)
 		n, err := t.exec(ctx, insertRun,
-			head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), data,
+			head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 			int64(lease.Epoch), until(now.Add(h.TTL)), h.Name)
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 			}
 		}
 		n, err := t.exec(ctx, updateRun,
-			head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), data,
+			head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 			tenant, id, int64(lease.Epoch), int64(before))
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,8 +20,21 @@ const (
 
 // Load implements [run.Store].
 func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+	return s.loadBy(ctx, key, selectLog)
+}
+
+// LoadCurrent implements [run.CurrentLoader]. It reads the records from the last snapshot on.
+func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+	log, err := s.loadBy(ctx, key, selectCurrent)
+	if errors.Is(err, run.ErrCorrupt) { // as it is if a program of version 1 has written the head
+		return s.Load(ctx, key)
+	}
+	return log, err
+}
+
+func (s *Store) loadBy(ctx context.Context, key run.Key, statement string) (*run.Log, error) {
 	var l loading
-	if err := s.load(ctx, key, &l); err != nil {
+	if err := s.load(ctx, key, statement, &l); err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
 	return &l.log, nil
@@ -28,7 +42,7 @@ func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 
 // load reads by the compiled statement. Its connection may not wait for the lock of another process: if that
 // fails, load reads again on one that does.
-func (s *Store) load(ctx context.Context, key run.Key, l *loading) error {
+func (s *Store) load(ctx context.Context, key run.Key, statement string, l *loading) error {
 	tenant, id := names(key)
 	args := []any{tenant, id, tenant, id, tenant, id}
 	read := func(rows *sql.Rows, err error) error {
@@ -39,10 +53,10 @@ func (s *Store) load(ctx context.Context, key run.Key, l *loading) error {
 		*l = loading{answers: map[string]run.Answer{}}
 		return l.read(key, rows)
 	}
-	if stmt := s.compiled[selectLog]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
+	if stmt := s.compiled[statement]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
 		return l.check()
 	}
-	err := s.reading(ctx, func(q querier) error { return read(q.QueryContext(ctx, s.d.statement(selectLog), args...)) })
+	err := s.reading(ctx, func(q querier) error { return read(q.QueryContext(ctx, s.d.statement(statement), args...)) })
 	if err != nil {
 		return err
 	}
@@ -101,13 +115,17 @@ func (l *loading) check() error {
 		return run.ErrNotFound
 	}
 	slices.SortFunc(l.log.Records, func(a, b run.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	first := uint64(1)
+	if len(l.log.Records) > 0 && l.log.Records[0].Seq == l.log.Head.Snapshot {
+		first = l.log.Head.Snapshot
+	}
 	for i, r := range l.log.Records {
-		if r.Seq != uint64(i+1) {
-			return fmt.Errorf("%w: record %d stands where record %d should", run.ErrCorrupt, r.Seq, i+1)
+		if want := first + uint64(i); r.Seq != want {
+			return fmt.Errorf("%w: record %d stands where record %d should", run.ErrCorrupt, r.Seq, want)
 		}
 	}
-	if n := uint64(len(l.log.Records)); n != l.log.Head.Seq {
-		return fmt.Errorf("%w: it has %d records and should have %d", run.ErrCorrupt, n, l.log.Head.Seq)
+	if n := first + uint64(len(l.log.Records)) - 1; n != l.log.Head.Seq {
+		return fmt.Errorf("%w: its last record is %d and should be %d", run.ErrCorrupt, n, l.log.Head.Seq)
 	}
 	for _, ask := range l.log.Head.Asks {
 		if a, ok := l.answers[ask]; ok {

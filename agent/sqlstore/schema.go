@@ -47,6 +47,7 @@ var migrations = [][]string{
 			PRIMARY KEY (run, ask)
 		)`,
 	},
+	{`ALTER TABLE mcpchain_runs ADD COLUMN snapshot bigint NOT NULL DEFAULT 0`}, // programs of version 1 leave it as it is
 }
 
 const (

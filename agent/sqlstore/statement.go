@@ -8,9 +8,9 @@ import (
 
 // The statements that change or read one run.
 const (
-	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, head, answers, epoch, held, holder)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`
-	updateRun = `UPDATE mcpchain_runs SET agent = ?, status = ?, updated = ?, due = ?, seq = ?, head = ?, answers = 0
+	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, snapshot, head, answers, epoch, held, holder)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`
+	updateRun = `UPDATE mcpchain_runs SET agent = ?, status = ?, updated = ?, due = ?, seq = ?, snapshot = ?, head = ?, answers = 0
 		WHERE tenant = ? AND id = ? AND epoch = ? AND seq = ?`
 	updateAnswers = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE tenant = ? AND id = ?`
 
@@ -18,9 +18,14 @@ const (
 	selectAnswers = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 	selectAsks    = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
-	// selectLog reads all of a run in one statement, so that it is of one moment.
-	selectLog = `SELECT 0, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
-		UNION ALL SELECT 1, c.seq, c.sum, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?
+	// selectLog reads all of a run in one statement, so that it is of one moment. selectCurrent leaves out the records before
+	// the last snapshot.
+	selectLog     = selectCurrentTo + selectAnswersToo
+	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectAnswersToo // a range has Postgres take the index
+
+	selectCurrentTo = `SELECT 0, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
+		UNION ALL SELECT 1, c.seq, c.sum, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectAnswersToo = `
 		UNION ALL SELECT 2, 0, a.sum, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
 	acquireRun = `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, holder = ?
@@ -78,7 +83,7 @@ func (s *Store) compile(ctx context.Context) error {
 	s.compiled = compiled{}
 	for _, text := range append([]string{
 		lockSchema, insertRun, updateRun, updateAnswers, insertAnswers.few[0], selectHead, selectAnswers, selectAsks,
-		selectLog, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteAnswers,
+		selectLog, selectCurrent, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteAnswers,
 	}, insertRecords.few[:]...) {
 		err := whileLocked(ctx, func() (err error) {
 			s.compiled[text], err = s.db.PrepareContext(ctx, text)

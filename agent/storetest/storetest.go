@@ -31,6 +31,8 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"create/exists", createExists},
 		{"create/refused", createRefused},
 		{"load", load},
+		{"load/current", loadCurrent},
+		{"load/current with answers", loadCurrentAnswers},
 		{"append", appendRecords},
 		{"append/all or nothing", appendWhole},
 		{"append/conflict", appendConflict},
@@ -116,6 +118,15 @@ func (d *draft) next(changes ...run.Change) []run.Record {
 		d.records = append(d.records, r)
 	}
 	return d.records[first:]
+}
+
+// snapshot adds a snapshot to the draft.
+func (d *draft) snapshot() run.Change {
+	c, err := run.NewSnapshot(d.state)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 func (d *draft) head() run.Head { return run.HeadOf(d.state) }

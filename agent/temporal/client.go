@@ -94,7 +94,7 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 //		err := c.Resume(ctx, head.Key)
 //	}
 func (c *Client) Resume(ctx context.Context, key run.Key) error {
-	log, err := c.store.Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, c.store, key)
 	if err == nil {
 		err = c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent})
 	}
@@ -171,7 +171,7 @@ func (c *Client) Answer(ctx context.Context, key run.Key, answers ...run.Answer)
 
 // resumeDue has workers drive a run that has an answer.
 func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
-	log, err := c.store.Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, c.store, key)
 	if err != nil || !log.Head.Due(time.Now()) {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	if over := (*temporalsdk.WorkflowExecutionError)(nil); err != nil && !errors.As(err, &over) {
 		return nil, fmt.Errorf("wait for run %q: %w", key.ID, err)
 	}
-	log, err := c.store.Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, c.store, key)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
@@ -238,7 +238,7 @@ func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 	err := c.service.CancelWorkflow(ctx, WorkflowID(key), "")
 	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run
 		var log *run.Log
-		if log, err = c.store.Load(ctx, key); err == nil && log.Head.Status.Ended() {
+		if log, err = run.LoadCurrent(ctx, c.store, key); err == nil && log.Head.Status.Ended() {
 			return nil
 		}
 		if err == nil {

@@ -167,7 +167,7 @@ type view struct {
 
 // show writes the state of a run.
 func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
-	log, err := s.store.Load(r.Context(), c.key(r))
+	log, err := run.LoadCurrent(r.Context(), s.store, c.key(r))
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func firstQuestion(history []run.Message) string {
 }
 
 func (s *Session) load(ctx context.Context, key run.Key) (*run.State, error) {
-	log, err := s.Store.Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, s.Store, key)
 	if err != nil {
 		return nil, err
 	}

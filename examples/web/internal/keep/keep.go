@@ -94,8 +94,25 @@ func (s *Store) share(ctx context.Context, key run.Key, messages []run.Message) 
 // Load implements [run.Store].
 func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	log, err := s.Store.Load(ctx, key)
-	if err != nil || len(log.Records) == 0 {
-		return log, err
+	if err != nil {
+		return nil, err
+	}
+	return s.whole(ctx, key, log)
+}
+
+// LoadCurrent implements [run.CurrentLoader].
+func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+	log, err := run.LoadCurrent(ctx, s.Store, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.whole(ctx, key, log)
+}
+
+// whole gives the first record of a run the messages that it shares with others.
+func (s *Store) whole(ctx context.Context, key run.Key, log *run.Log) (*run.Log, error) {
+	if len(log.Records) == 0 {
+		return log, nil
 	}
 	begun, ok := log.Records[0].Change.(*run.Begun)
 	var others shared

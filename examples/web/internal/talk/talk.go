@@ -375,7 +375,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 }
 
 func (s *Service) load(ctx context.Context, key run.Key) (*run.State, error) {
-	log, err := s.store.Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, s.store, key)
 	if err != nil {
 		return nil, gone(err)
 	}

@@ -70,7 +70,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 		return t, nil
 	}
 	s.mu.Unlock()
-	log, err := s.store.Load(ctx, key)
+	log, err := run.LoadCurrent(ctx, s.store, key)
 	if err != nil {
 		return nil, gone(err)
 	}

@@ -1,0 +1,152 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// counting counts what is read of a store.
+type counting struct {
+	run.Store
+	loads, records atomic.Int64
+}
+
+func (c *counting) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+	c.loads.Add(1)
+	return c.Store.Load(ctx, key)
+}
+
+func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+	c.loads.Add(1)
+	log, err := run.LoadCurrent(ctx, c.Store, key)
+	if err == nil {
+		c.records.Add(int64(len(log.Records)))
+	}
+	return log, err
+}
+
+// everyStore are stores of all kinds.
+var everyStore = map[string]func(testing.TB) run.Store{
+	"memory": func(testing.TB) run.Store { return run.NewMemory() },
+	"sealed": func(t testing.TB) run.Store {
+		keys, err := run.NewKeys(run.Secret{ID: "a", Key: []byte("a key of 32 bytes, for the tests")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.Sealed(inSQLite(t), keys)
+	},
+	"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.Never) },
+	"SQLite": inSQLite, "Postgres": inPostgres,
+}
+
+// chatty answers each input after one call of a tool.
+func chatty(t testing.TB, store run.Store) *agent.Agent {
+	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		all := p.Request.Messages
+		if all[len(all)-1].Role == run.Tool {
+			return says("so be it")(ctx, p)
+		}
+		return uses(toolCall(fmt.Sprint("c", len(all)), "look", `{}`))(ctx, p)
+	})
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
+	return newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{look}, Compact: compact.Trim(&compact.Options{Window: 1000, Keep: 2})})
+}
+
+// TestSnapshots has an old conversation read no more than its living part, and shown from its beginning.
+func TestSnapshots(t *testing.T) {
+	for name, open := range everyStore {
+		t.Run(name, func(t *testing.T) {
+			const inputs = 60
+			store := &counting{Store: open(t)}
+			for i := range inputs {
+				a := chatty(t, store) // a process of its own
+				store.records.Store(0)
+				got, err := a.Run(t.Context(), human(fmt.Sprint("input ", i)), agent.In("r"))
+				if err != nil || got.Answer != "so be it" {
+					t.Fatalf("input %d: got %q, %v", i, got.Answer, err)
+				}
+				if n := store.records.Load(); n > 200 {
+					t.Fatalf("input %d: got %d records to begin with, want fewer than 200", i, n)
+				}
+			}
+			whole, err := store.Load(t.Context(), run.Key{ID: "r"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			current, err := run.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole.Head.Snapshot == 0 || len(whole.Records) < 300 || len(current.Records) > 200 {
+				t.Fatalf("got a snapshot in record %d of %d, and %d to load", whole.Head.Snapshot, len(whole.Records), len(current.Records))
+			}
+			a, errA := run.Fold(whole.Records)
+			b, errB := run.Fold(current.Records)
+			if errA != nil || errB != nil {
+				t.Fatal(errA, errB)
+			}
+			diff(t, "the state from the snapshot", asJSON(t, b), asJSON(t, a))
+			answers := 0
+			for e, err := range chatty(t, store).Replay(t.Context(), run.Key{ID: "r"}, agent.Position{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := e.(*agent.Answer); ok {
+					answers++
+				}
+			}
+			diff(t, "answers from the beginning", answers, inputs)
+		})
+	}
+}
+
+// TestAdvanceKeepsTheState loads a run for its first step alone, unless another process has stepped it meanwhile.
+func TestAdvanceKeepsTheState(t *testing.T) {
+	store := &counting{Store: run.NewMemory()}
+	steps := 0
+	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if steps++; steps > 8 {
+			return says("done")(ctx, p)
+		}
+		return uses(toolCall(fmt.Sprint("c", steps), "look", `{}`))(ctx, p)
+	})
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
+	process := func() *agent.Agent {
+		return newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{look}})
+	}
+	first, second := process(), process()
+	key, err := first.Begin(t.Context(), human("go"), agent.In("r"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		by    *agent.Agent
+		loads int64
+	}{{first, 1}, {first, 0}, {first, 0}, {second, 1}, {first, 1}, {first, 0}, {second, 1}, {second, 0}, {second, 0}} {
+		before := store.loads.Load()
+		next, err := step.by.Advance(t.Context(), key, nil)
+		if err != nil || next.Status.Ended() != (i == 8) {
+			t.Fatalf("step %d: got %+v, %v", i, next, err)
+		}
+		if n := store.loads.Load() - before; n != step.loads {
+			t.Errorf("step %d: got %d loads, want %d", i, n, step.loads)
+		}
+	}
+	log, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil || s.Answer != "done" || len(s.History) != 18 {
+		t.Errorf("got %q after %d messages, %v", s.Answer, len(s.History), err)
+	}
+}

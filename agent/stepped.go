@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// maxStepped bounds the runs whose state a process keeps between two steps.
+const maxStepped = 16
+
+// stepped keeps the states of the runs that [Agent.Advance] stepped last, the last one at the end: an engine steps a run many
+// times. Each is as the store has it.
+type stepped struct {
+	mu   sync.Mutex
+	runs []*run.State
+}
+
+// take returns the state of a run as its lease has it, nil if it is not known, and forgets it.
+func (s *stepped) take(lease run.Lease) *run.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.runs, func(r *run.State) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
+	if i < 0 {
+		return nil
+	}
+	r := s.runs[i]
+	s.runs = slices.Delete(s.runs, i, i+1)
+	if r.Seq != lease.Seq || !r.Created.Equal(lease.Created) {
+		return nil // another process has gone on with it, or begun another one of its name
+	}
+	return r
+}
+
+// put keeps a state for the next step. One that waits or has ended has none, or has it in another process.
+func (s *stepped) put(r *run.State) {
+	if r.Status != run.Running || len(run.Open(r)) > 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.runs) == maxStepped {
+		s.runs = slices.Delete(s.runs, 0, 1)
+	}
+	s.runs = append(s.runs, r)
+}
+
+// has reports whether the state of a run is known.
+func (s *stepped) has(key run.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.runs, func(r *run.State) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
+}
+
+// holdStep takes a run for a step. The run is loaded unless this process was the last to step it.
+func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
+	if !a.stepped.has(key) {
+		return a.hold(ctx, key)
+	}
+	h := &hold{store: a.opts.Store, ttl: a.opts.LeaseTTL, renewed: time.Now()}
+	var err error
+	if h.lease, err = a.opts.Store.Acquire(ctx, key, a.holder()); err != nil {
+		return nil, a.heldUntil(ctx, key, err)
+	}
+	l := &loaded{state: a.stepped.take(h.lease), hold: h, journal: h}
+	if l.state == nil {
+		if err := l.load(ctx, a, key); err != nil {
+			h.release()
+			return nil, err
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"bytes"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// loadCurrent loads a run from its last snapshot on, and as a whole.
+func loadCurrent(t *trial) {
+	d := begin(one, said("first"))
+	lease := t.create(d, held)
+	t.isCurrent(d)
+	t.append(lease, d, said("second"), said("third"))
+	t.isCurrent(d)
+	t.append(lease, d, said("before"), d.snapshotAfter(said("before")), said("after"))
+	t.isCurrent(d)
+	t.append(lease, d, said("more"))
+	t.isCurrent(d)
+	t.append(lease, d, d.snapshot())
+	t.isCurrent(d)
+	t.has(d)
+	if log, err := run.LoadCurrent(t.Context(), t.store, run.Key{ID: "nobody"}); err == nil {
+		t.Errorf("a run that is not there: got %+v", log)
+	}
+}
+
+// loadCurrentAnswers has answers before and behind a snapshot.
+func loadCurrentAnswers(t *trial) {
+	d := begin(one, opened("closed")...)
+	lease := t.create(d, held)
+	first := run.Answer{Ask: "closed", Action: run.Decline, At: start}
+	t.answer(d, first)
+	t.append(lease, d, &run.Answered{Answer: first})
+	t.append(lease, d, d.snapshot())
+	t.append(lease, d, opened("open", "other")...)
+	second := run.Answer{Ask: "open", Action: run.Decline, At: start}
+	t.answer(d, second)
+	t.isCurrent(d, second)
+	t.has(d, second)
+	t.answer(d, first, second) // which changes nothing
+	other := first
+	other.Action = run.Cancel
+	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), run.ErrAnswered)
+	t.isCurrent(d, second)
+}
+
+// snapshotAfter is the snapshot behind a change that is still to be added.
+func (d *draft) snapshotAfter(c run.Change) run.Change {
+	later := &draft{state: new(run.State)}
+	for _, r := range d.records {
+		if err := run.Apply(later.state, r); err != nil {
+			panic(err)
+		}
+	}
+	later.next(c)
+	return later.snapshot()
+}
+
+// isCurrent checks that the store loads a draft as it is: its state, and answers to its open questions. A store that can
+// leave out the records before the last snapshot does.
+func (t *trial) isCurrent(d *draft, answers ...run.Answer) {
+	t.Helper()
+	log, err := run.LoadCurrent(t.Context(), t.store, d.key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run.Fold(log.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(encode(got), encode(d.state)) {
+		t.Errorf("got the state %s, want %s", encode(got), encode(d.state))
+	}
+	want := *d
+	if _, ok := t.store.(run.CurrentLoader); ok && d.state.Snapshot > 0 {
+		want.records = d.records[d.state.Snapshot-1:]
+	}
+	if err := differs(log, &want, answers); err != nil {
+		t.Error(err)
+	}
+}
