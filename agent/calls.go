@@ -119,9 +119,30 @@ func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error
 // there to keep the text from the model.
 const withheld = "Error: the call of %s ended, and its result is withheld: a check of it failed."
 
+// maxResult bounds a result that is kept with its run, as JSON.
+const maxResult = 32 << 20
+
+// notKeptResult is what the history has of a call whose result is too large.
+const notKeptResult = "Error: the call of %s ended, and its result is left out: it has %d MiB, and at most %d are kept with a run."
+
+// tooLarge is the size of a result that is too large to be kept, 0 for others.
+func (w *work) tooLarge(p *run.Part) int {
+	if w.ledger.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
+		return 0
+	}
+	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
+		return len(data)
+	}
+	return 0
+}
+
 // outcome records the result of a call.
 func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 	outcome := &run.Outcome{Call: j.about.ID, Result: w.part(j, result)}
+	if n := w.tooLarge(&outcome.Result); n > 0 {
+		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
+		outcome.Result = w.part(j, result)
+	}
 	var failed error
 	outcome.Stop, failed = w.afterTool(j, &outcome.Result)
 	if failed != nil {

@@ -153,15 +153,27 @@ func (h *hold) renew(ctx context.Context) error {
 	defer cancel()
 	asked := time.Now()
 	err := guarded("the store", func() error { return h.store.Renew(ctx, h.lease, h.ttl) })
-	if err != nil {
-		return err
+	if err == nil {
+		h.renewedAt(asked)
 	}
+	return err
+}
+
+// renewedAt notes that a renewal that was asked for at a time has succeeded.
+func (h *hold) renewedAt(asked time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if asked.After(h.renewed) {
 		h.renewed = asked
 	}
-	return nil
+}
+
+// errTaken says that the work on a run is stopped because its lease is another's.
+func errTaken(err error) error { return fmt.Errorf("the run is held by another process: %w", err) }
+
+// errLate says that the work on a run is stopped because its lease may be another's.
+func errLate(ttl time.Duration, err error) error {
+	return fmt.Errorf("the lease of the run could not be renewed for %v, and another process may take the run: %w", ttl, err)
 }
 
 // keep renews the lease until the context ends.
@@ -178,8 +190,11 @@ func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
 		case err == nil:
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, run.ErrConflict) || h.age() > h.ttl:
-			lost(fmt.Errorf("the run is held by another process: %w", err))
+		case errors.Is(err, run.ErrConflict):
+			lost(errTaken(err))
+			return
+		case h.age() > h.ttl:
+			lost(errLate(h.ttl, err))
 			return
 		}
 	}

@@ -34,6 +34,8 @@ type ledger struct {
 	mu      sync.Mutex // guards the fields below, and the state
 	root    *run.State
 	records []run.Record
+	size    int   // of the results in the records since the last cut, in bytes
+	cuts    []cut // in the records
 	events  []Event
 	spare   []Event // an empty slice for the next events
 	writing bool    // someone writes what was recorded before
@@ -62,6 +64,15 @@ func newLedger(ctx context.Context, s *run.State, j Journal, out func(Event) err
 	return l
 }
 
+// cut is a place in the records that are written next: those before it are a write of their own.
+type cut struct {
+	at   int
+	head run.Head
+}
+
+// maxCommit bounds the results of calls in one write, as far as a single one is smaller: stores bound what they keep at once.
+const maxCommit = 16 << 20
+
 // add applies a change to the state. The events come out with it.
 func (l *ledger) add(r run.Record, events []Event) error {
 	if err := run.Apply(l.root, r); err != nil {
@@ -69,6 +80,9 @@ func (l *ledger) add(r run.Record, events []Event) error {
 	}
 	if l.journal != nil {
 		l.records = append(l.records, r)
+		if l.size += resultSize(r.Change); l.size > maxCommit {
+			l.cuts, l.size = append(l.cuts, cut{len(l.records), run.HeadOf(l.root)}), 0
+		}
 	}
 	l.events = append(l.events, events...)
 	return nil
@@ -118,14 +132,14 @@ func (l *ledger) snapshot() {
 
 // write writes what was recorded, without the lock.
 func (l *ledger) write() {
-	records, events, seq := l.records, l.events, l.root.Seq
-	l.records, l.events, l.spare, l.writing = nil, l.spare, nil, true
+	records, cuts, events, seq := l.records, l.cuts, l.events, l.root.Seq
+	l.records, l.cuts, l.size, l.events, l.spare, l.writing = nil, nil, 0, l.spare, nil, true
 	var head run.Head
 	if len(records) > 0 {
 		head = run.HeadOf(l.root)
 	}
 	l.mu.Unlock()
-	err := guarded("the journal", func() error { return l.put(head, records, events) })
+	err := guarded("the journal", func() error { return l.put(head, records, cuts, events) })
 	clear(events)
 	l.mu.Lock()
 	l.spare, l.writing, l.done = events[:0], false, seq
@@ -135,11 +149,9 @@ func (l *ledger) write() {
 	l.wrote.Broadcast()
 }
 
-func (l *ledger) put(head run.Head, records []run.Record, events []Event) error {
-	if len(records) > 0 {
-		if err := l.keep(head, records); err != nil {
-			return err
-		}
+func (l *ledger) put(head run.Head, records []run.Record, cuts []cut, events []Event) error {
+	if err := l.keepAll(head, records, cuts); err != nil {
+		return err
 	}
 	for _, e := range events {
 		if err := l.tell(e); err != nil {
@@ -204,6 +216,23 @@ func (l *ledger) confirm(ctx context.Context) error {
 // must not become doubts.
 const lastWrite = 5 * time.Second
 
+// keepAll makes records durable, in as many writes as they are cut into.
+func (l *ledger) keepAll(head run.Head, records []run.Record, cuts []cut) error {
+	done := 0
+	for _, c := range cuts {
+		if c.at < len(records) {
+			if err := l.keep(c.head, records[done:c.at]); err != nil {
+				return err
+			}
+			done = c.at
+		}
+	}
+	if done == len(records) {
+		return nil
+	}
+	return l.keep(head, records[done:])
+}
+
 // keep makes records durable.
 func (l *ledger) keep(head run.Head, records []run.Record) error {
 	ctx := l.ctx
@@ -242,12 +271,32 @@ func (l *ledger) save() error {
 	for l.writing {
 		l.wrote.Wait()
 	}
-	records, head := l.records, run.HeadOf(l.root)
-	l.records = nil
+	records, cuts, head := l.records, l.cuts, run.HeadOf(l.root)
+	l.records, l.cuts, l.size = nil, nil, 0
 	refused := l.refused
 	l.mu.Unlock()
 	if l.journal == nil || refused || len(records) == 0 {
 		return nil
 	}
-	return guarded("the journal", func() error { return l.keep(head, records) })
+	return guarded("the journal", func() error { return l.keepAll(head, records, cuts) })
+}
+
+// resultSize is about how many bytes the result in a change takes, 0 for other changes.
+func resultSize(c run.Change) int {
+	for n, ok := c.(*run.Nested); ok; n, ok = c.(*run.Nested) {
+		c = n.Record.Change
+	}
+	if o, ok := c.(*run.Outcome); ok {
+		return partSize(&o.Result)
+	}
+	return 0
+}
+
+// partSize is about how many bytes a part takes.
+func partSize(p *run.Part) int {
+	n := len(p.Text) + len(p.Structured) + len(p.Meta) + len(p.Data)/3*4
+	for i := range p.Media {
+		n += partSize(&p.Media[i])
+	}
+	return n
 }

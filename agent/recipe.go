@@ -13,18 +13,19 @@ import (
 // recipe is what an agent is made of. It does not change, but for what is learned of its model: a run with a structured answer
 // and a sub-agent under another agent have recipes of their own.
 type recipe struct {
-	model   model.Model
-	info    model.Info
-	names   []string // of the models that may answer
-	name    string   // as the options have it, "" without one
-	tools   adapter.Source
-	subs    []*SubAgent
-	output  *adapter.Tool // for a structured answer, see As
-	format  *model.Format // of an answer that is text; nil: it is given by the tool
-	opts    *Options
-	profile adapter.Profile
-	window  *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown
-	stepped *stepped      // by Advance
+	model    model.Model
+	info     model.Info
+	names    []string // of the models that may answer
+	name     string   // as the options have it, "" without one
+	tools    adapter.Source
+	subs     []*SubAgent
+	output   *adapter.Tool // for a structured answer, see As
+	format   *model.Format // of an answer that is text; nil: it is given by the tool
+	opts     *Options
+	profile  adapter.Profile
+	window   *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown
+	stepped  *stepped      // by Advance
+	renewals *renewer      // nil: each run renews its lease
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.

@@ -111,7 +111,13 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	defer l.hold.release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { l.hold.keep(ctx, cancel) })
+	renewing.Go(func() {
+		if r := d.agent.renewals; r != nil {
+			r.keep(ctx, l.hold, cancel)
+		} else {
+			l.hold.keep(ctx, cancel)
+		}
+	})
 	defer renewing.Wait()
 	defer cancel(nil)
 	err := f(ctx)

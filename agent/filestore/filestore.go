@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/private"
@@ -94,6 +95,7 @@ type Store struct {
 	dir   string
 	opts  Options
 	locks [stripes]chan struct{} // within this process
+	now   func() time.Time       // of leases
 }
 
 var _ run.Store = (*Store)(nil)
@@ -101,7 +103,7 @@ var _ run.Store = (*Store)(nil)
 // Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot
 // be made, or that others can write to, see above.
 func Open(dir string, opts *Options) (*Store, error) {
-	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults()}
+	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now}
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
 	}

@@ -288,3 +288,26 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		}
 	})
 }
+
+// TestRoomForTheEnd lets a run end whose file is full.
+func TestRoomForTheEnd(t *testing.T) {
+	s := open(t, t.TempDir(), &filestore.Options{MaxFile: 128 << 10})
+	_, lease := create(t, s, key)
+	for {
+		head, records := (&draft{fold(t, s)}).next(note(strings.Repeat("x", 5<<10)))
+		if err := s.Append(ctx, lease, head, records); err != nil {
+			if !errors.Is(err, run.ErrTooLarge) {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	end := &run.Ended{Status: run.Failed, Error: strings.Repeat("the file is full ", 300)}
+	head, records := (&draft{fold(t, s)}).next(end)
+	if err := s.Append(ctx, lease, head, records); err != nil {
+		t.Errorf("the end of the run: got %v", err)
+	}
+	if got := fold(t, s).Status; got != run.Failed {
+		t.Errorf("got a run that is %s", got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -31,12 +32,13 @@ type head struct {
 	run.Head
 	Answered []string `json:"answered,omitempty"` // the open questions that have an answer
 	Holder   string   `json:"holder,omitempty"`   // of the last lease, for people
+	Lasts    int64    `json:"lasts,omitzero"`     // TTL in nanoseconds
 	Current  int64    `json:"current,omitzero"`   // where the line with the last snapshot begins; 0: nobody knows
 }
 
 // follow is the head after an Append of a line at that place: what is the store's own stays.
 func (h head) follow(next run.Head, records []run.Record, at int64) head {
-	next.Epoch, next.Held = h.Epoch, h.Held
+	next.Epoch, next.Held, next.TTL = h.Epoch, h.Held, h.TTL
 	out := head{Head: next, Holder: h.Holder}.answered(h.Answered)
 	switch {
 	case next.Snapshot >= records[0].Seq: // it is in this line
@@ -84,6 +86,7 @@ func encode(l *line, e end) ([]byte, error) {
 		return nil, err
 	}
 	before := len(b)
+	l.Head.Lasts = int64(l.Head.TTL)
 	if b, err = appendMember(b, "head", l.Head); err != nil {
 		return nil, err
 	}
@@ -158,6 +161,7 @@ func number(text []byte) int64 {
 func headOf(raw []byte, e end) (h head, err error) {
 	stop := len(raw) - endSize
 	err = jsonv2.Unmarshal(raw[stop-e.head:stop], &h)
+	h.TTL = time.Duration(h.Lasts)
 	return h, err
 }
 

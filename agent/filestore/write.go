@@ -41,8 +41,8 @@ func (s *Store) create(ctx context.Context, h run.Holder, first run.Head, record
 	if !errors.Is(err, run.ErrNotFound) {
 		return run.Lease{}, err
 	}
-	now := time.Now()
-	first.Epoch, first.Held = run.FirstEpoch(now), now.Add(h.TTL)
+	now := s.now()
+	first.Epoch, first.Held, first.TTL = run.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.answered(nil)}
 	if err := s.begin(s.path(name), l); err != nil {
 		return run.Lease{}, err
@@ -143,13 +143,13 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 // Acquire implements [run.Store].
 func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease run.Lease, err error) {
 	err = s.change(ctx, key, func(f File, t tip) error {
-		now := time.Now()
-		if now.Before(t.head.Held) {
+		now := s.now()
+		if t.head.HeldAt(now) {
 			return &run.HeldError{Holder: t.head.Holder, Until: t.head.Held}
 		}
 		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
 		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))
-		t.head.Held, t.head.Holder = now.Add(h.TTL), h.Name
+		t.head.Held, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
 		lease = run.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
@@ -161,12 +161,12 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease r
 
 // Renew implements [run.Store].
 func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
-	return of("renew the lease of", lease.Key, s.hold(ctx, lease, time.Now().Add(ttl)))
+	return of("renew the lease of", lease.Key, s.hold(ctx, lease, s.now().Add(ttl), ttl))
 }
 
 // Release implements [run.Store].
 func (s *Store) Release(ctx context.Context, lease run.Lease) error {
-	err := s.hold(ctx, lease, time.Time{})
+	err := s.hold(ctx, lease, time.Time{}, 0)
 	if errors.Is(err, run.ErrConflict) {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (s *Store) Release(ctx context.Context, lease run.Lease) error {
 }
 
 // hold has a lease expire at a time.
-func (s *Store) hold(ctx context.Context, lease run.Lease, until time.Time) error {
+func (s *Store) hold(ctx context.Context, lease run.Lease, until time.Time, ttl time.Duration) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
 			return run.ErrConflict
@@ -182,7 +182,7 @@ func (s *Store) hold(ctx context.Context, lease run.Lease, until time.Time) erro
 		if t.head.Held.Equal(until) {
 			return nil
 		}
-		t.head.Held = until
+		t.head.Held, t.head.TTL = until, ttl
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
 	if errors.Is(err, run.ErrNotFound) {
@@ -266,7 +266,7 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 	switch n := int64(len(data)); {
 	case n > s.opts.MaxLine:
 		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", run.ErrTooLarge, n, s.opts.MaxLine)
-	case t.end+n > s.opts.MaxFile:
+	case t.end+n > s.opts.MaxFile-s.reserve(l, n):
 		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", run.ErrTooLarge, t.end+n, s.opts.MaxFile)
 	}
 	defer func() {
@@ -281,6 +281,14 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 		return f.Sync()
 	}
 	return nil
+}
+
+// reserve is what a change has to leave of a file: room for what ends the run, and for leases and answers.
+func (s *Store) reserve(l *line, size int64) int64 {
+	if l.Head.Status.Ended() || size <= 4<<10 {
+		return 0
+	}
+	return min(1<<20, s.opts.MaxFile/16)
 }
 
 // cut removes what a crash has left, before something shorter takes its place.

@@ -41,7 +41,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Reco
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, ErrExists)
 	}
 	m.epoch++
-	head.Epoch, head.Held, head.Asks = m.epoch, time.Now().Add(h.TTL), slices.Clone(head.Asks)
+	head.Epoch, head.Held, head.TTL, head.Asks = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Asks)
 	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), answers: map[string]Answer{}}
 	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
 }
@@ -77,7 +77,7 @@ func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []R
 	if err := k.answer(answers); err != nil {
 		return err
 	}
-	head.Epoch, head.Held, head.Asks = k.head.Epoch, k.head.Held, slices.Clone(head.Asks)
+	head.Epoch, head.Held, head.TTL, head.Asks = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Asks)
 	k.head, k.records = head, append(k.records, records...)
 	return nil
 }
@@ -100,11 +100,11 @@ func (m *memory) Acquire(ctx context.Context, key Key, h Holder) (Lease, error) 
 		return Lease{}, err
 	}
 	now := time.Now()
-	if now.Before(k.head.Held) {
+	if k.head.HeldAt(now) {
 		return Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, &HeldError{k.holder, k.head.Held})
 	}
 	m.epoch++
-	k.head.Epoch, k.head.Held, k.holder = m.epoch, now.Add(h.TTL), h.Name
+	k.head.Epoch, k.head.Held, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
 	return Lease{key, k.head.Epoch, k.head.Seq, k.head.Created}, nil
 }
 
@@ -115,8 +115,21 @@ func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) erro
 	if err != nil {
 		return err
 	}
-	k.head.Held = time.Now().Add(ttl)
+	k.head.Held, k.head.TTL = time.Now().Add(ttl), ttl
 	return nil
+}
+
+// RenewAll implements [BatchRenewer].
+func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration) (lost []Lease, err error) {
+	for _, lease := range leases {
+		switch err := m.Renew(ctx, lease, ttl); {
+		case errors.Is(err, ErrConflict):
+			lost = append(lost, lease)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lost, nil
 }
 
 func (m *memory) Release(ctx context.Context, lease Lease) error {

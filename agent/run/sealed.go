@@ -20,7 +20,19 @@ import (
 // The other store still reads the [Head] of a run (its key, agent, status, times and
 // the ids of its questions), the number, time and size of each record, and which
 // question each answer is to. It can give back an older state of the run as a whole.
-func Sealed(store Store, keys *Keys) Store { return &sealedStore{store, keys} }
+func Sealed(store Store, keys *Keys) Store {
+	sealed := &sealedStore{store, keys}
+	if batch, ok := store.(BatchRenewer); ok {
+		return &sealedBatch{sealed, batch}
+	}
+	return sealed
+}
+
+// sealedBatch seals what is in a store that is a [BatchRenewer].
+type sealedBatch struct {
+	*sealedStore
+	BatchRenewer
+}
 
 type sealedStore struct {
 	Store

@@ -40,7 +40,7 @@ type Store interface {
 
 	// Acquire takes a run for the time of the holder. It raises the epoch, so that
 	// whoever held the run can append no more. The error matches [ErrHeld] if the last
-	// lease has not expired, whoever has it: the stores of this module return a [HeldError].
+	// lease holds the run, see [Head.HeldAt], whoever has it: the stores of this module return a [HeldError].
 	Acquire(ctx context.Context, key Key, h Holder) (Lease, error)
 
 	// Renew has a lease expire after ttl from now. One that has expired is good until
@@ -129,6 +129,12 @@ func Readable(list iter.Seq2[Head, error], damaged func(*DamagedError)) iter.Seq
 	}
 }
 
+// BatchRenewer is a [Store] that renews the leases of many runs at once, as a process has them that works on many.
+type BatchRenewer interface {
+	// RenewAll is Renew for all of the leases. It returns the ones for which Renew returns [ErrConflict].
+	RenewAll(ctx context.Context, leases []Lease, ttl time.Duration) (lost []Lease, err error)
+}
+
 // Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two
 // keys are one if their bytes are equal. Both strings are UTF-8 without U+0000, of
 // at most 1 KiB; the id is not empty.
@@ -156,7 +162,7 @@ type Lease struct {
 }
 
 // Head is what a store knows of a run without its records. The agent writes it with
-// each append; Epoch, Held and Answers are the store's own.
+// each append; Epoch, Held, TTL and Answers are the store's own.
 type Head struct {
 	Key      Key       `json:"key"`
 	Agent    string    `json:"agent,omitzero"` // by which package agent finds the agent
@@ -174,14 +180,26 @@ type Head struct {
 	Epoch uint64    `json:"epoch,omitzero"` // of the last lease
 	Held  time.Time `json:"held,omitzero"`  // until when; zero: not held
 
+	// TTL is for how long the last lease was taken or renewed; 0: it is not known. It is not a part of the JSON.
+	TTL time.Duration `json:"-"`
+
 	// Answers counts the answers to open questions.
 	Answers int `json:"answers,omitzero"`
+}
+
+// MaxLead is how much later than its time a lease may end: clocks are read a moment before what they are read for is kept.
+const MaxLead = time.Second
+
+// HeldAt reports whether the run is held at a time. A lease that ends later than it could if it were taken then is void: the
+// clock was set back, and its holder may have ended long ago.
+func (h Head) HeldAt(now time.Time) bool {
+	return now.Before(h.Held) && (h.TTL <= 0 || !h.Held.After(now.Add(h.TTL+MaxLead)))
 }
 
 // Due reports whether the run can go on: it is not held, it is not over, and it runs,
 // has an answer, or has waited long enough.
 func (h Head) Due(now time.Time) bool {
-	if h.Status.Ended() || now.Before(h.Held) {
+	if h.Status.Ended() || h.HeldAt(now) {
 		return false
 	}
 	return h.Status == Running || h.Answers > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)

@@ -44,19 +44,19 @@ func (t *tx) answerAs(ctx context.Context, lease run.Lease, behind uint64, answe
 
 // head reads the head of a run, and keeps others from changing it.
 func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
-	var epoch, held int64
+	var epoch, held, ttl int64
 	var count int
 	var data []byte
 	if err := t.takeLock(ctx); err != nil {
 		return head, err
 	}
 	tenant, id := names(key)
-	err = one(ctx, t, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &count, &data)
+	err = one(ctx, t, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
 	if isNone(err) {
 		return head, refuse(run.ErrNotFound)
 	}
 	if err == nil {
-		head, err = decodeHead(key, data, epoch, held, count)
+		head, err = decodeHead(key, data, epoch, held, ttl, count)
 		err = wrapRefusal(err)
 	}
 	return head, err

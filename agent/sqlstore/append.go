@@ -28,7 +28,7 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 		lease.Epoch = run.FirstEpoch(now)
 		n, err := t.exec(ctx, insertRun,
 			head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
-			int64(lease.Epoch), until(now.Add(h.TTL)), h.Name)
+			int64(lease.Epoch), until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name)
 		if err != nil {
 			return err
 		}

@@ -2,3 +2,10 @@ package sqlstore
 
 // PageBy has List read n heads at a time.
 func (s *Store) PageBy(n int) { s.pageSize = n }
+
+// SetClock has leases go by the clock of a query.
+func (s *Store) SetClock(query string) {
+	d := *s.d
+	d.clock = query
+	s.d = &d
+}

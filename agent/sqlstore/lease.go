@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -22,14 +24,14 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 		var epoch, seq int64
 		var data []byte
 		err = one(ctx, t, acquireRun,
-			[]any{first, first, until(now.Add(h.TTL)), h.Name, tenant, id, until(now)}, &epoch, &seq, &data)
+			[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name, tenant, id, until(now), until(now.Add(run.MaxLead))}, &epoch, &seq, &data)
 		if isNone(err) {
 			return t.whyHeld(ctx, key)
 		}
 		if err != nil {
 			return err
 		}
-		head, err := decodeHead(key, data, epoch, 0, 0)
+		head, err := decodeHead(key, data, epoch, 0, 0, 0)
 		lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
 		return err // no refusal: the run is taken by now, and its transaction must not go on
 	})
@@ -61,7 +63,7 @@ func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) e
 		if err != nil {
 			return err
 		}
-		n, err := t.hold(ctx, lease, until(now.Add(ttl)))
+		n, err := t.hold(ctx, lease, until(now.Add(ttl)), ttl)
 		if err == nil && n == 0 {
 			return refuse(run.ErrConflict)
 		}
@@ -73,10 +75,59 @@ func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) e
 	return nil
 }
 
+// RenewAll implements [run.BatchRenewer], in statements of many leases.
+func (s *Store) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+	for some := range slices.Chunk(leases, maxRenewed) {
+		err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
+			gone, err := t.renewAll(ctx, some, ttl)
+			lost = append(lost, gone...)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
+		}
+	}
+	return lost, nil
+}
+
+// maxRenewed bounds the leases of one statement, as databases bound its parameters.
+const maxRenewed = 300
+
+func (t *tx) renewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+	now, err := t.d.now(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
+	for _, lease := range leases {
+		tenant, id := names(lease.Key)
+		args = append(args, tenant, id, int64(lease.Epoch))
+	}
+	rows, err := t.QueryContext(ctx, updateManyHeld+strings.Repeat(", "+heldRow, len(leases)-1)+") RETURNING tenant, id", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	kept := map[run.Key]bool{}
+	for rows.Next() {
+		var key run.Key
+		if err := rows.Scan(&key.Tenant, &key.ID); err != nil {
+			return nil, err
+		}
+		kept[key] = true
+	}
+	for _, lease := range leases {
+		if !kept[lease.Key] {
+			lost = append(lost, lease)
+		}
+	}
+	return lost, rows.Err()
+}
+
 // Release implements [run.Store].
 func (s *Store) Release(ctx context.Context, lease run.Lease) error {
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
-		_, err := t.hold(ctx, lease, 0)
+		_, err := t.hold(ctx, lease, 0, 0)
 		return err
 	})
 	if err != nil {
@@ -86,10 +137,10 @@ func (s *Store) Release(ctx context.Context, lease run.Lease) error {
 }
 
 // hold sets until when the last lease holds a run, and returns how many runs it is of.
-func (t *tx) hold(ctx context.Context, lease run.Lease, held int64) (int64, error) {
+func (t *tx) hold(ctx context.Context, lease run.Lease, held int64, ttl time.Duration) (int64, error) {
 	tenant, id := names(lease.Key)
 	return t.exec(ctx, updateHeld,
-		held, tenant, id, int64(lease.Epoch))
+		held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
 }
 
 // Delete implements [run.Store].

@@ -51,7 +51,7 @@ type row struct {
 // page reads the rows that follow last, size at most.
 func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (page []row, err error) {
 	where, args := conditions(q, last)
-	query := `SELECT tenant, id, epoch, held, answers, updated, due, head FROM mcpchain_runs` + where + ` ORDER BY ` + order(q) + ` LIMIT ?`
+	query := `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs` + where + ` ORDER BY ` + order(q) + ` LIMIT ?`
 	err = s.reading(ctx, func(c querier) error {
 		rows, err := c.QueryContext(ctx, s.d.statement(query), append(args, size)...)
 		if err != nil {
@@ -60,14 +60,14 @@ func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (pag
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var key run.Key
-			var epoch, held int64
+			var epoch, held, ttl int64
 			var answers int
 			var data []byte
 			var r row
-			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &answers, &r.updated, &r.due, &data); err != nil {
+			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &ttl, &answers, &r.updated, &r.due, &data); err != nil {
 				return err
 			}
-			if r.head, err = decodeHead(key, data, epoch, held, answers); err != nil {
+			if r.head, err = decodeHead(key, data, epoch, held, ttl, answers); err != nil {
 				r.head, r.err = run.Head{Key: key}, &run.DamagedError{Key: key, Err: err}
 			}
 			page = append(page, r)
@@ -134,7 +134,7 @@ func conditions(q run.Query, last *row) (where string, args []any) {
 		add("updated < ?", nanos(q.Before))
 	}
 	if !q.DueAt.IsZero() {
-		add("due <= ? AND held <= ? AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt))
+		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
 	}
 	switch {
 	case last == nil:

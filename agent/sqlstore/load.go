@@ -72,24 +72,24 @@ type loading struct {
 
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
 	for rows.Next() {
-		var part, n, m int64
+		var part, n, m, ttl int64
 		var answers int
 		var data []byte
-		if err := rows.Scan(&part, &n, &m, &answers, &data); err != nil {
+		if err := rows.Scan(&part, &n, &m, &ttl, &answers, &data); err != nil {
 			return err
 		}
-		if err := l.take(key, part, n, m, answers, data); err != nil {
+		if err := l.take(key, part, n, m, ttl, answers, data); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-func (l *loading) take(key run.Key, part, n, m int64, answers int, data []byte) (err error) {
+func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []byte) (err error) {
 	switch part {
 	case headPart:
 		l.found = true
-		l.log.Head, err = decodeHead(key, data, n, m, answers)
+		l.log.Head, err = decodeHead(key, data, n, m, ttl, answers)
 	case recordPart:
 		var r run.Record
 		if err = decode(data, m, &r); err != nil {

@@ -64,7 +64,7 @@ var anyText = jsontext.AllowInvalidUTF8(true)
 
 // encodeHead writes what the agent says of a run, and its sum. What the store says has columns.
 func encodeHead(h run.Head) ([]byte, error) {
-	h.Epoch, h.Held, h.Answers = 0, time.Time{}, 0
+	h.Epoch, h.Held, h.TTL, h.Answers = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, anyText)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func checkHead(data []byte) error {
 }
 
 // decodeHead reads a head with the columns of its row.
-func decodeHead(key run.Key, data []byte, epoch, held int64, answers int) (run.Head, error) {
+func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (run.Head, error) {
 	var h run.Head
 	if err := checkHead(data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
@@ -101,7 +101,7 @@ func decodeHead(key run.Key, data []byte, epoch, held int64, answers int) (run.H
 		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, run.ErrCorrupt)
 	}
 	h.Epoch, h.Answers = uint64(epoch), answers
-	if held != 0 {
+	if h.TTL = time.Duration(ttl); held != 0 {
 		h.Held = time.Unix(0, held)
 	}
 	return h, nil

@@ -47,7 +47,10 @@ var migrations = [][]string{
 			PRIMARY KEY (run, ask)
 		)`,
 	},
-	{`ALTER TABLE mcpchain_runs ADD COLUMN snapshot bigint NOT NULL DEFAULT 0`}, // programs of version 1 leave it as it is
+	{ // programs of version 1 leave these columns as they are
+		`ALTER TABLE mcpchain_runs ADD COLUMN snapshot bigint NOT NULL DEFAULT 0`,
+		`ALTER TABLE mcpchain_runs ADD COLUMN ttl bigint NOT NULL DEFAULT 0`,
+	},
 }
 
 const (

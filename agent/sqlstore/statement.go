@@ -8,13 +8,13 @@ import (
 
 // The statements that change or read one run.
 const (
-	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, snapshot, head, answers, epoch, held, holder)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`
+	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, snapshot, head, answers, epoch, held, ttl, holder)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	updateRun = `UPDATE mcpchain_runs SET agent = ?, status = ?, updated = ?, due = ?, seq = ?, snapshot = ?, head = ?, answers = 0
 		WHERE tenant = ? AND id = ? AND epoch = ? AND seq = ?`
 	updateAnswers = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE tenant = ? AND id = ?`
 
-	selectHead    = `SELECT epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`
+	selectHead    = `SELECT epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`
 	selectAnswers = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 	selectAsks    = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
@@ -23,16 +23,20 @@ const (
 	selectLog     = selectCurrentTo + selectAnswersToo
 	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectAnswersToo // a range has Postgres take the index
 
-	selectCurrentTo = `SELECT 0, epoch, held, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
-		UNION ALL SELECT 1, c.seq, c.sum, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectCurrentTo = `SELECT 0, epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
+		UNION ALL SELECT 1, c.seq, c.sum, 0, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
 	selectAnswersToo = `
-		UNION ALL SELECT 2, 0, a.sum, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+		UNION ALL SELECT 2, 0, a.sum, 0, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
-	acquireRun = `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, holder = ?
-		WHERE tenant = ? AND id = ? AND held <= ? RETURNING epoch, seq, head`
+	acquireRun = `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, ttl = ?, holder = ?
+		WHERE tenant = ? AND id = ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) RETURNING epoch, seq, head`
 	selectNum    = `SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ?`
 	selectHolder = `SELECT holder, held FROM mcpchain_runs WHERE tenant = ? AND id = ?`
-	updateHeld   = `UPDATE mcpchain_runs SET held = ? WHERE tenant = ? AND id = ? AND epoch = ?`
+	updateHeld   = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE tenant = ? AND id = ? AND epoch = ?`
+
+	// updateManyHeld is continued by rows and by its end.
+	updateManyHeld = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE (tenant, id, epoch) IN (VALUES ` + heldRow
+	heldRow        = `(?, ?, CAST(? AS bigint))`
 
 	deleteRun     = `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`
 	deleteRecords = `DELETE FROM mcpchain_records WHERE run = ?`

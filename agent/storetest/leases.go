@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -60,6 +61,44 @@ func leaseRenew(t *trial) {
 	second := t.acquire(one, expired)
 	t.wants("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), run.ErrConflict)
 	t.wants("renew", t.store.Renew(t.Context(), second, held), nil)
+}
+
+// leaseRenewAll renews the leases of many runs at once. Some are lost.
+func leaseRenewAll(t *trial) {
+	store, ok := t.store.(run.BatchRenewer)
+	if !ok {
+		return // each lease is renewed by itself
+	}
+	var leases, lost []run.Lease
+	for i := range 700 {
+		key := run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)}
+		leases = append(leases, t.create(begin(key), expired))
+		switch i % 100 {
+		case 7:
+			lost = append(lost, leases[i])
+			t.acquire(key, expired)
+		case 8:
+			lost = append(lost, leases[i])
+			t.wants("delete", t.store.Delete(t.Context(), key), nil)
+		}
+	}
+	got, err := store.RenewAll(t.Context(), leases, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(lost) {
+		t.Fatalf("got %d leases that are lost, want %d", len(got), len(lost))
+	}
+	for i := range got {
+		if got[i] != lost[i] {
+			t.Errorf("lost %d: got %+v, want %+v", i, got[i], lost[i])
+		}
+	}
+	_, err = t.store.Acquire(t.Context(), leases[699].Key, run.Holder{TTL: held})
+	t.wants("acquire what is held", err, run.ErrHeld)
+	if got, err := store.RenewAll(t.Context(), nil, held); len(got) != 0 || err != nil {
+		t.Errorf("no leases: got %v, %v", got, err)
+	}
 }
 
 func leaseRelease(t *trial) {

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"lease", lease},
 		{"lease/expiry", leaseExpiry},
 		{"lease/renew", leaseRenew},
+		{"lease/renew all", leaseRenewAll},
 		{"lease/release", leaseRelease},
 		{"lease/holder that wakes up", leaseWakesUp},
 		{"answer", answer},
@@ -247,7 +248,7 @@ func differs(log *run.Log, d *draft, answers []run.Answer) error {
 
 // stored is a head without what the store knows of the lease.
 func stored(h run.Head) run.Head {
-	h.Epoch, h.Held = 0, time.Time{}
+	h.Epoch, h.Held, h.TTL = 0, time.Time{}, 0
 	return h
 }
 

@@ -1,0 +1,62 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// largeAgent asks for n results of so many bytes in one turn.
+func largeAgent(t *testing.T, store run.Store, n int, text string) *agent.Agent {
+	large := adapter.Func("large", "Gives much.", func(context.Context, struct{}) (string, error) { return text, nil },
+		&adapter.FuncOptions{ReadOnly: true, Options: &adapter.Options{MaxResult: len(text)}})
+	var calls []run.Part
+	for i := range n {
+		calls = append(calls, toolCall(fmt.Sprint("c", i), "large", `{}`))
+	}
+	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Store: store, Tools: []adapter.Source{large}})
+}
+
+// TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.
+func TestTurnLargerThanACommit(t *testing.T) {
+	store := inFiles(t, filestore.Never)
+	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<19)) // 80 MiB
+	got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+	if err != nil || got.Answer != "so much" {
+		t.Fatalf("got %q, %v", got.Answer, err)
+	}
+	log, err := store.Load(t.Context(), theRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for _, r := range log.Records {
+		if o, ok := r.Change.(*run.Outcome); ok && len(o.Result.Text) == 10<<20 {
+			kept++
+		}
+	}
+	if kept != 8 {
+		t.Errorf("got %d results that are whole, want 8", kept)
+	}
+}
+
+// TestResultTooLargeToKeep has a result that no store would keep: the model is told, and the run goes its way.
+func TestResultTooLargeToKeep(t *testing.T) {
+	for _, store := range []run.Store{inFiles(t, filestore.Never), nil} {
+		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
+		got, err := a.Run(t.Context(), human("go"))
+		if err != nil || got.Answer != "so much" {
+			t.Fatalf("got %q, %v", got.Answer, err)
+		}
+		kept := results(got.State.History)[0]
+		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {
+			t.Errorf("with a store %v: got a result of %d bytes: %.200q", store != nil, len(kept), kept)
+		}
+	}
+}

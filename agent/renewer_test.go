@@ -1,0 +1,117 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// renewing counts renewals, and can fail.
+type renewing struct {
+	run.Store
+	together, alone atomic.Int64
+	fails           atomic.Bool
+}
+
+func (r *renewing) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+	r.alone.Add(1)
+	return r.Store.Renew(ctx, lease, ttl)
+}
+
+func (r *renewing) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) ([]run.Lease, error) {
+	r.together.Add(1)
+	if r.fails.Load() {
+		return nil, errors.New("no connection is free")
+	}
+	return r.Store.(run.BatchRenewer).RenewAll(ctx, leases, ttl)
+}
+
+// slowAgent has a tool that takes a time, as a function of the bubble's clock.
+func slowAgent(t *testing.T, store run.Store, takes time.Duration) *agent.Agent {
+	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+		select {
+		case <-time.After(takes):
+			return "done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}, nil)
+	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if all := p.Request.Messages; all[len(all)-1].Role == run.Tool {
+			return says("so be it")(ctx, p)
+		}
+		return uses(toolCall("1", "slow", `{}`))(ctx, p)
+	}}
+	return newAgent(t, m, &agent.Options{Store: store, LeaseTTL: 6 * time.Second, Tools: []adapter.Source{slow}})
+}
+
+// TestLeasesAreRenewedTogether has a thousand runs of a process renew their leases by one statement at a time.
+func TestLeasesAreRenewedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &renewing{Store: run.NewMemory()}
+		a := slowAgent(t, store, time.Minute)
+		var group sync.WaitGroup
+		for i := range 1000 {
+			group.Go(func() {
+				if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Answer != "so be it" {
+					t.Errorf("run %d: got %q, %v", i, got.Answer, err)
+				}
+			})
+		}
+		group.Wait()
+		if n, alone := store.together.Load(), store.alone.Load(); n < 25 || n > 35 || alone > 0 {
+			t.Errorf("got %d renewals of all and %d of one run in a minute, want one each 2 s", n, alone)
+		}
+	})
+}
+
+// TestLeaseThatIsLate stops the work on runs whose leases cannot be renewed, and does not say that somebody has them; a run that was
+// taken over stops alone.
+func TestLeaseThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &renewing{Store: run.NewMemory()}
+		a := slowAgent(t, store, time.Minute)
+		failed := make(chan error, 2)
+		for _, id := range []string{"taken", "late"} {
+			go func() {
+				_, err := a.Run(t.Context(), human("go"), agent.In(id))
+				failed <- err
+			}()
+		}
+		time.Sleep(5 * time.Second)
+		key := run.Key{ID: "taken"}
+		log, err := store.Load(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Release(t.Context(), run.Lease{Key: key, Epoch: log.Head.Epoch}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Acquire(t.Context(), key, run.Holder{TTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-failed; !errors.Is(err, run.ErrConflict) || !strings.Contains(err.Error(), "held by another process") {
+			t.Errorf("taken: got %v", err)
+		}
+		store.fails.Store(true)
+		start := time.Now()
+		if err := <-failed; err == nil || !strings.Contains(err.Error(), "could not be renewed for 6s") || !strings.Contains(err.Error(), "no connection is free") {
+			t.Errorf("late: got %v", err)
+		}
+		within := time.Since(start)
+		if within < 4*time.Second || within > 10*time.Second {
+			t.Errorf("the work was stopped after %v, want the time of the lease", within)
+		}
+	})
+}
