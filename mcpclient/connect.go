@@ -99,9 +99,9 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	call := c.call
 	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, call, opts.LogLevel
 	c.tasks = taskStarter{
-		taskParts: taskParts{client: c, call: call, by: c.calls, wire: &c.wire, tools: &c.tools, limits: opts.Limits, life: c.life, log: c.log},
+		taskParts: taskParts{client: c, call: call, by: c.calls, wire: &c.wire, tools: &c.tools, limits: &opts.Limits, life: c.life, log: c.log},
 		peer:      &c.peer,
-		timeouts:  opts.Timeouts,
+		timeouts:  &opts.Timeouts,
 	}
 	c.negotiator = negotiator{
 		peer:         &c.peer,

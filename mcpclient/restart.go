@@ -117,11 +117,11 @@ type restartable interface {
 
 // begin begins a restart, unless one is under way, and returns the error that the calls
 // on l then end with. It is nil if none is wanted.
-func (s *restarts) begin(l restartable, err error) (lost error) {
+func (s *restarts) begin(l restartable, err error) error {
 	if s == nil {
 		return nil
 	}
-	lost = fmt.Errorf("%w: %w", ErrConnectionLost, err)
+	lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
 	if !s.renewals.Start(func(ctx context.Context) error {
 		select {
 		case <-l.over(): // before that it may bring answers

@@ -45,7 +45,7 @@ type taskParts struct {
 	by     sender // of calls
 	wire   *wire
 	tools  *toolRegistry
-	limits Limits
+	limits *Limits
 	life   *lifecycle.Lifecycle
 	log    *slog.Logger
 }
@@ -54,7 +54,7 @@ type taskParts struct {
 type taskStarter struct {
 	taskParts
 	peer     *peer
-	timeouts Timeouts
+	timeouts *Timeouts
 }
 
 // taskClient has the functions of a client for a task.

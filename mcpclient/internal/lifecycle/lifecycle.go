@@ -18,19 +18,47 @@ import (
 type Lifecycle struct {
 	opts Options
 
-	ctx     context.Context // ends when the state is closed
-	cancel  context.CancelFunc
-	closing chan struct{} // closed when the state is no longer open
-	stopped chan struct{} // closed when Wait returns
-	done    chan struct{} // closed last: no goroutine runs any more
+	ctx    context.Context // ends when the state is closed
+	cancel context.CancelFunc
 
 	ours sync.WaitGroup // goroutines that run our code
 	host sync.WaitGroup // goroutines that run the host's: handlers, callbacks
 
 	mu       sync.Mutex
 	state    state
-	err      error // why the state is closed
-	closeErr error // of disconnecting, once stopped is closed
+	hosted   bool   // there was a goroutine of host
+	closing  moment // when the state is no longer open
+	stopped  moment // when Wait returns
+	done     moment // the last: no goroutine runs any more
+	err      error  // why the state is closed
+	closeErr error  // of disconnecting, once stopped is closed
+}
+
+// moment comes once. It has a channel once somebody waits for it: few do.
+type moment struct {
+	come bool
+	wake chan struct{}
+}
+
+// wait returns what is closed when a moment has come.
+func (l *Lifecycle) wait(m *moment) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.wake == nil {
+		m.wake = make(chan struct{})
+		if m.come {
+			close(m.wake)
+		}
+	}
+	return m.wake
+}
+
+// comes has a moment come, with the lock of its lifecycle.
+func (m *moment) comes() {
+	if !m.come && m.wake != nil {
+		close(m.wake)
+	}
+	m.come = true
 }
 
 // Options belong to a lifecycle.
@@ -52,12 +80,7 @@ const (
 
 // New returns an open lifecycle. Its goroutines get the values of ctx.
 func New(ctx context.Context, o Options) *Lifecycle {
-	l := &Lifecycle{
-		opts:    o,
-		closing: make(chan struct{}),
-		stopped: make(chan struct{}),
-		done:    make(chan struct{}),
-	}
+	l := &Lifecycle{opts: o}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return l
 }
@@ -66,13 +89,13 @@ func New(ctx context.Context, o Options) *Lifecycle {
 func (l *Lifecycle) Context() context.Context { return l.ctx }
 
 // Closing is closed when the state is no longer open.
-func (l *Lifecycle) Closing() <-chan struct{} { return l.closing }
+func (l *Lifecycle) Closing() <-chan struct{} { return l.wait(&l.closing) }
 
 // Stopped is closed when [Lifecycle.Wait] returns.
-func (l *Lifecycle) Stopped() <-chan struct{} { return l.stopped }
+func (l *Lifecycle) Stopped() <-chan struct{} { return l.wait(&l.stopped) }
 
 // Done is closed last: no goroutine runs any more.
-func (l *Lifecycle) Done() <-chan struct{} { return l.done }
+func (l *Lifecycle) Done() <-chan struct{} { return l.wait(&l.done) }
 
 // Ended is the error of a wait whose context has ended.
 func (l *Lifecycle) Ended(ctx context.Context) error {
@@ -104,6 +127,7 @@ func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	if l.state == stateClosed {
 		return false
 	}
+	l.hosted = l.hosted || group == &l.host
 	group.Go(fn)
 	return true
 }
@@ -146,7 +170,7 @@ func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 		return
 	}
 	l.state = stateClosing
-	close(l.closing)
+	l.closing.comes()
 	go func() {
 		goodbye()
 		l.mu.Lock()
@@ -164,7 +188,7 @@ func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	if l.state != stateOpen {
 		return
 	}
-	close(l.closing)
+	l.closing.comes()
 	l.endLocked(err)
 	go l.finish(disconnect)
 }
@@ -178,12 +202,12 @@ func (l *Lifecycle) endLocked(err error) {
 // before Wait returns.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
-	stop := sync.OnceFunc(func() {
+	stop := func() {
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.closeErr = err
-		l.mu.Unlock()
-		close(l.stopped)
-	})
+		l.stopped.comes()
+	}
 	late := time.AfterFunc(l.opts.Timeout, func() {
 		l.opts.Log.Warn("close: a hook of the transport goes on after its context ended")
 		stop()
@@ -191,18 +215,25 @@ func (l *Lifecycle) finish(disconnect func() error) {
 	l.ours.Wait()
 	late.Stop()
 	stop()
-	late = time.AfterFunc(l.opts.Timeout, func() {
-		l.opts.Log.Warn("close: a handler goes on after its context ended")
-	})
-	l.host.Wait()
-	late.Stop()
-	close(l.done)
+	l.mu.Lock()
+	hosted := l.hosted
+	l.mu.Unlock()
+	if hosted {
+		late = time.AfterFunc(l.opts.Timeout, func() {
+			l.opts.Log.Warn("close: a handler goes on after its context ended")
+		})
+		l.host.Wait()
+		late.Stop()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done.comes()
 }
 
 // Wait waits until the state is closed and our goroutines have returned, for these no
 // longer than the timeout. It returns the error of disconnecting.
 func (l *Lifecycle) Wait() error {
-	<-l.stopped
+	<-l.Stopped()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closeErr

@@ -19,7 +19,7 @@ func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-t.C:
 		return nil
-	case <-l.closing:
+	case <-l.Closing():
 		return l.Cause()
 	case <-ctx.Done():
 		return l.Ended(ctx)
