@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -156,7 +157,7 @@ func (r *recovery) loop(ctx context.Context) error {
 // pass starts what is due.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	r.prune()
-	q := run.Query{AllTenants: r.opts.Tenant == nil, DueAt: time.Now()}
+	q := run.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
 	if r.opts.Tenant != nil {
 		q.Tenant = *r.opts.Tenant
 	}

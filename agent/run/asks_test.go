@@ -93,10 +93,12 @@ func TestOpenAsks(t *testing.T) {
 		want  []string
 	}{
 		{"of a tenant", run.Query{Tenant: "acme"}, nil, []string{"held: d", "nested: c", "two: a", "two: b", "other: g"}},
-		{"of an agent", run.Query{Tenant: "acme", Agent: "lawyer"}, nil, []string{"other: g"}},
-		{"of all tenants", run.Query{AllTenants: true, Agent: "clerk"}, nil, []string{"held: d", "nested: c", "two: a", "two: b", "theirs: h"}},
+		{"of an agent", run.Query{Tenant: "acme", Agents: []string{"lawyer"}}, nil, []string{"other: g"}},
+		{"of all tenants", run.Query{AllTenants: true, Agents: []string{"clerk"}}, nil, []string{"held: d", "nested: c", "two: a", "two: b", "theirs: h"}},
 		{"of no tenant", run.Query{}, nil, nil},
-		{"a few", run.Query{Tenant: "acme", Limit: 3}, nil, []string{"held: d", "nested: c", "two: a"}},
+		{"a few", run.Query{Tenant: "acme", Limit: 3}, nil, []string{"held: d", "nested: c", "two: a", "two: b"}},
+		{"the rest", run.Query{Tenant: "acme", After: headOf(t, store, acme("two"))}, nil, []string{"other: g"}},
+		{"behind a run that goes on", run.Query{Tenant: "acme", After: headOf(t, store, acme("held"))}, nil, []string{"nested: c", "two: a", "two: b", "other: g"}},
 		{"a damaged run", run.Query{Tenant: "acme"}, map[string]error{"nested": run.ErrCorrupt}, []string{"held: d", "nested: " + run.ErrCorrupt.Error(), "two: a", "two: b", "other: g"}},
 		{"a run that was deleted", run.Query{Tenant: "acme"}, map[string]error{"nested": run.ErrNotFound}, []string{"held: d", "two: a", "two: b", "other: g"}},
 	} {
@@ -116,6 +118,16 @@ func TestOpenAsks(t *testing.T) {
 			t.Errorf("a store that fails: got %v, want %v", err, broken)
 		}
 	}
+}
+
+// headOf is the head of a run.
+func headOf(t *testing.T, store run.Store, key run.Key) *run.Head {
+	t.Helper()
+	log, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &log.Head
 }
 
 // extend has a holder of a run add a change.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -210,20 +211,25 @@ type Query struct {
 	Tenant     string    // one tenant alone
 	AllTenants bool      // whatever Tenant is
 	ID         string    // "" is any
-	Agent      string    // "" is any
+	Agents     []string  // one of them; empty: any
 	Status     Status    // "" is any
 	Before     time.Time // runs whose last change was earlier; zero: any
 	DueAt      time.Time // runs that are due at that time, see [Head.Due]; zero: any
 	Limit      int       // how many at most; 0 is no limit
+
+	// After is the last run of the page before: the list has the runs behind it. It is not for lists with DueAt, whose runs
+	// leave them. Nil: from the first.
+	After *Head
 }
 
 // Matches reports whether the query selects a run.
 func (q Query) Matches(h Head) bool {
 	return (q.AllTenants || q.Tenant == h.Key.Tenant) &&
 		(q.ID == "" || q.ID == h.Key.ID) &&
-		(q.Agent == "" || q.Agent == h.Agent) &&
+		(len(q.Agents) == 0 || slices.Contains(q.Agents, h.Agent)) &&
 		(q.Status == "" || q.Status == h.Status) &&
 		(q.Before.IsZero() || h.Updated.Before(q.Before)) &&
+		(q.After == nil || q.Compare(*q.After, h) < 0) &&
 		(q.DueAt.IsZero() || h.Due(q.DueAt))
 }
 

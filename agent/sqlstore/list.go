@@ -18,6 +18,9 @@ const maxPage = 1000
 func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		var last *row
+		if q.After != nil && q.DueAt.IsZero() {
+			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
+		}
 		for left := q.Limit; ; left -= s.pageSize {
 			size := s.pageSize
 			if q.Limit > 0 {
@@ -124,8 +127,12 @@ func conditions(q run.Query, last *row) (where string, args []any) {
 		_, id := names(run.Key{ID: q.ID})
 		add("id = ?", id)
 	}
-	if q.Agent != "" {
-		add("agent = ?", q.Agent)
+	if len(q.Agents) > 0 {
+		names := make([]any, len(q.Agents))
+		for i, name := range q.Agents {
+			names[i] = name
+		}
+		add("agent IN (?"+strings.Repeat(", ?", len(names)-1)+")", names...)
 	}
 	if q.Status != "" {
 		add("status = ?", string(q.Status))

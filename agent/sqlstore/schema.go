@@ -50,6 +50,7 @@ var migrations = [][]string{
 	{ // programs of version 1 leave these columns as they are
 		`ALTER TABLE mcpchain_runs ADD COLUMN snapshot bigint NOT NULL DEFAULT 0`,
 		`ALTER TABLE mcpchain_runs ADD COLUMN ttl bigint NOT NULL DEFAULT 0`,
+		`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`, // few of many
 	},
 }
 

@@ -40,8 +40,8 @@ func list(t *trial) {
 	t.lists("of a tenant", run.Query{Tenant: "acme"}, "one")
 	t.lists("of no tenant", run.Query{}, "other")
 	t.lists("of a tenant without runs", run.Query{Tenant: "acm"})
-	t.lists("of an agent", run.Query{AllTenants: true, Agent: "other"}, "other")
-	t.lists("of an agent and a tenant", run.Query{Agent: "helper"})
+	t.lists("of an agent", run.Query{AllTenants: true, Agents: []string{"nobody", "other"}}, "other")
+	t.lists("of an agent and a tenant", run.Query{Agents: []string{"helper"}})
 	t.lists("of an id", run.Query{AllTenants: true, ID: "other"}, "other")
 	t.lists("of an id and a tenant", run.Query{Tenant: "acme", ID: "one"}, "one")
 	t.lists("of an id of another tenant", run.Query{Tenant: "acme", ID: "other"})
@@ -91,6 +91,15 @@ func listOrder(t *trial) {
 	last := t.load(run.Key{ID: "1"}).Head.Updated
 	t.lists("before the last change", run.Query{Before: last}, "3", "0", "2", "4")
 	t.lists("before a while", run.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
+	for i, want := range [][]string{{"1", "3"}, {"0", "2"}, {"4"}, nil} {
+		q := run.Query{Limit: 2}
+		if i > 0 {
+			page := t.listed(run.Query{Limit: 2 * i})
+			head := t.load(run.Key{ID: page[len(page)-1]}).Head
+			q.After = &head
+		}
+		t.lists(fmt.Sprint("page ", i), q, want...)
+	}
 	t.lists("with a high limit", run.Query{Limit: 9}, "1", "3", "0", "2", "4")
 }
 

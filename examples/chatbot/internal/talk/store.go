@@ -108,7 +108,7 @@ func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err er
 	if s.Store == nil {
 		return nil, errNoStore
 	}
-	for head, err := range run.Readable(s.Store.List(ctx, run.Query{Agent: agentName, Limit: most}), nil) {
+	for head, err := range run.Readable(s.Store.List(ctx, run.Query{Agents: []string{agentName}, Limit: most}), nil) {
 		if err != nil {
 			return nil, err
 		}

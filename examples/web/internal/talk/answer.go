@@ -65,7 +65,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 // SignedIn goes on with the calls of a user that wait for a sign-in to a server.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agent: agentName, Limit: maxListed}), nil) {
+	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type Summary struct {
 // List returns the latest conversations of a user, maxListed at most.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agent: agentName, Limit: maxListed}), nil) {
+	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 // others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agent: agentName, Before: at.Add(1)}), nil) {
+	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agents: []string{agentName}, Before: at.Add(1)}), nil) {
 		switch {
 		case err != nil:
 			return nil, false, err

@@ -138,7 +138,7 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 func (s *Service) due() iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for _, name := range []string{agentName, viewAgentName} {
-			for head, err := range run.Readable(s.store.List(s.ctx, run.Query{AllTenants: true, Agent: name, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
+			for head, err := range run.Readable(s.store.List(s.ctx, run.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
 				if !yield(head, err) {
 					return
 				}
@@ -345,7 +345,7 @@ func (s *Service) cancelViewCall(key run.Key) {
 // viewRuns are the runs of a conversation's views, the latest first.
 func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
 	prefix := prefixOf(conversation)
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: conversation.Tenant, Agent: viewAgentName}), nil) {
+	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
 		if err != nil {
 			return nil, err
 		}

@@ -168,7 +168,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 	v := w.show("Ada", "w", id, calls[0])
 	runs := func() (n int) {
 		t.Helper()
-		for _, err := range w.store.List(t.Context(), run.Query{Tenant: "Ada", Agent: "web-view"}) {
+		for _, err := range w.store.List(t.Context(), run.Query{Tenant: "Ada", Agents: []string{"web-view"}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
