@@ -2,10 +2,14 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -100,4 +104,62 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 			t.Errorf("got %v for the holder of the deleted run, want %v", err, run.ErrConflict)
 		}
 	})
+}
+
+// TestTwoVersions has a program of version 1 write in the tables of this one: it knows neither snapshots nor the time of leases.
+func TestTwoVersions(t *testing.T) {
+	store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	s := new(run.State)
+	next := func(c run.Change) run.Record {
+		r := run.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
+		if err := run.Apply(s, r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := next(&run.Begun{V: run.Version, ID: "r"})
+	lease, err := store.Create(t.Context(), run.Holder{TTL: time.Hour}, run.HeadOf(s), []run.Record{first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := run.NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := next(snapshot)
+	if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+	record := next(&run.Noted{Trace: map[string]string{"a": "b"}})
+	data, err := record.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := run.HeadOf(s)
+	old.Snapshot = 0
+	head, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
+		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
+		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
+	log, err := run.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run.Fold(log.Records)
+	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
+		t.Errorf("got %+v, %v, want the state at record 3", got, err)
+	}
+	if lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, run.Holder{TTL: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	r = next(&run.Noted{Trace: map[string]string{"a": "c"}})
+	if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+	if log, err = run.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
+		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
+	}
 }

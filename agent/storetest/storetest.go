@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"list/due", listDue},
 		{"list/due order", listDueOrder},
 		{"list/body calls the store", listBody},
+		{"export and import", exportImport},
 		{"delete", deleteRun},
 		{"delete/created again", deleteCreated},
 		{"keys", keys},

@@ -45,6 +45,9 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) > 1 && os.Args[1] == "runs" {
+		os.Exit(operate(os.Args[2:], os.Stdin, os.Stdout))
+	}
 	o, err := parse(os.Args[1:], os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return
@@ -181,9 +184,6 @@ func (o *options) check() error {
 	if o.role != both && missing != nil {
 		return fmt.Errorf("-role %s needs %s: without -role one process does all", o.role, strings.Join(missing, " and "))
 	}
-	if o.sqlite != "" && o.postgres != "" {
-		return errors.New("-sqlite and -postgres: give one of both")
-	}
 	if o.attributes && o.temporal == "" {
 		return errors.New("-search-attributes needs -temporal")
 	}
@@ -203,12 +203,20 @@ func (o *options) check() error {
 	if ip := net.ParseIP(host); o.users == "" && o.role != worker && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return errors.New("everybody knows the tokens of the demo users: give -users, or -listen on a loopback address")
 	}
-	if o.postgres == "" && o.sqlite == "" {
-		dir, err := os.UserConfigDir()
-		o.sqlite = filepath.Join(cmp.Or(dir, "."), "mcpchain", "service.db")
-		return err
+	return o.place()
+}
+
+// place decides where the runs are.
+func (o *options) place() error {
+	switch {
+	case o.sqlite != "" && o.postgres != "":
+		return errors.New("-sqlite and -postgres: give one of both")
+	case o.postgres != "" || o.sqlite != "":
+		return nil
 	}
-	return nil
+	dir, err := os.UserConfigDir()
+	o.sqlite = filepath.Join(cmp.Or(dir, "."), "mcpchain", "service.db")
+	return err
 }
 
 // run serves until the context ends.

@@ -1,0 +1,36 @@
+package storetest
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// exportImport moves a run out of the store and back, with answers, and verifies it.
+func exportImport(t *trial) {
+	d := begin(one, opened("closed")...)
+	lease := t.create(d, expired)
+	t.append(lease, d, &run.Answered{Answer: run.Answer{Ask: "closed", Action: run.Decline, At: start}})
+	for range 5 { // more than an import keeps at once
+		t.append(lease, d, said(strings.Repeat("<x>", 1<<20)))
+	}
+	t.append(lease, d, d.snapshot())
+	t.append(lease, d, opened("a", "b")...)
+	t.answer(d, yes("b"))
+	var out bytes.Buffer
+	if err := run.Export(t.Context(), t.store, one, &out); err != nil {
+		t.Fatal(err)
+	}
+	t.wants("delete", t.store.Delete(t.Context(), one), nil)
+	if key, err := run.Import(t.Context(), t.store, &out); err != nil || key != one {
+		t.Fatalf("got %v, %v", key, err)
+	}
+	t.has(d, yes("b"))
+	t.isCurrent(d, yes("b"))
+	for key, err := range run.Verify(t.Context(), t.store, run.Query{AllTenants: true}) {
+		t.Errorf("verify: got %v, %v", key, err)
+	}
+	t.append(t.acquire(one, held), d, said("after"))
+	t.has(d, yes("b"))
+}
