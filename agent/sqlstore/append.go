@@ -55,15 +55,48 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 	head.Answers = 0
 	before := head.Seq - uint64(len(records))
 	tenant, id := names(lease.Key)
-	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
+	update := []any{
+		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
+		tenant, id, int64(lease.Epoch), int64(before),
+	}
+	if n := len(items); s.d.remote && n > 0 && n <= fewRows && len(answers) == 0 && len(head.Asks) == 0 {
+		err = s.appendAtOnce(ctx, update, items)
+	} else {
+		err = s.appendInSteps(ctx, lease, head, update, items, answers)
+	}
+	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
+}
+
+// appendAtOnce appends in one statement, which is a transaction by itself: the server is asked once.
+func (s *Store) appendAtOnce(ctx context.Context, update []any, items []item) error {
+	args := update
+	for _, it := range items {
+		args = append(args, it.name, sum(it.data), it.data)
+	}
+	text := s.d.statement(appendRecords[len(items)-1])
+	return kept(ctx, func() error {
+		return s.retry(ctx, func() error {
+			result, err := s.db.ExecContext(ctx, text, args...)
+			if err != nil {
+				return err
+			}
+			if n, err := result.RowsAffected(); err != nil || n > 0 {
+				return err
+			}
+			return refuse(run.ErrConflict)
+		})
+	})
+}
+
+// appendInSteps appends in a transaction, with answers and the count of those that are there.
+func (s *Store) appendInSteps(ctx context.Context, lease run.Lease, head run.Head, update []any, items []item, answers []run.Answer) error {
+	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(answers) > 0 {
-			if err := t.answerAs(ctx, lease, before, answers); err != nil {
+			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), answers); err != nil {
 				return err
 			}
 		}
-		n, err := t.exec(ctx, updateRun,
-			head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
-			tenant, id, int64(lease.Epoch), int64(before))
+		n, err := t.exec(ctx, updateRun, update...)
 		if err != nil {
 			return err
 		}
@@ -77,7 +110,6 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, reco
 		}
 		return t.insert(ctx, insertRecords, head.Key, items)
 	})
-	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
 }
 
 // checkAppend checks all of an append that does not need the store.

@@ -49,6 +49,16 @@ var (
 	insertAnswers = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
 )
 
+// appendRecords are for 1 record and more. They change the run, if updateRun does, and insert its records.
+var appendRecords = func() (texts [fewRows]string) {
+	const row = "(CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bytea))"
+	for n := range texts {
+		texts[n] = `WITH r AS (` + updateRun + ` RETURNING num) INSERT INTO mcpchain_records (run, seq, sum, data)
+			SELECT r.num, c.seq, c.sum, c.data FROM r, (VALUES ` + row + strings.Repeat(", "+row, n) + `) AS c (seq, sum, data)`
+	}
+	return texts
+}()
+
 const (
 	fewRows  = 8    // of an INSERT that is compiled and finds the run itself
 	manyRows = 1000 // databases bound the parameters of a statement

@@ -76,15 +76,20 @@ func (s *Store) writing(ctx context.Context, c change) error { return s.write(ct
 func (s *Store) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
 
 func (s *Store) write(ctx context.Context, leases bool, c change) error {
+	return kept(ctx, func() error {
+		if s.d.group {
+			return s.group.do(ctx, leases, c)
+		}
+		return s.direct(ctx, leases, c)
+	})
+}
+
+// kept calls write, and returns its error as that of a store.
+func kept(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var err error
-	if s.d.group {
-		err = s.group.do(ctx, leases, c)
-	} else {
-		err = s.direct(ctx, leases, c)
-	}
+	err := write()
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.err
 	}

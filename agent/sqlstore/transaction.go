@@ -162,8 +162,13 @@ func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
 
 // direct makes a change in a transaction of its own, again if it meets another one.
 func (s *Store) direct(ctx context.Context, leases bool, c change) error {
+	return s.retry(ctx, func() error { return s.once(ctx, leases, c) })
+}
+
+// retry calls transact again if its transaction meets another one.
+func (s *Store) retry(ctx context.Context, transact func() error) error {
 	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
-	return backoff.Loop(ctx, policy, func() error { return s.once(ctx, leases, c) }, func(f *backoff.Failure) error {
+	return backoff.Loop(ctx, policy, transact, func(f *backoff.Failure) error {
 		if !s.d.again(f.Err) || f.Count+1 == maxTries {
 			return f.Err
 		}

@@ -1,0 +1,114 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// trips counts how often a program asks a server: it writes after it has read.
+type trips struct {
+	net.Conn
+	asked   *atomic.Int64
+	waiting *atomic.Bool
+}
+
+func (c *trips) Write(b []byte) (int, error) {
+	if !c.waiting.Swap(true) {
+		c.asked.Add(1)
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *trips) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.waiting.Store(false)
+	return n, err
+}
+
+// TestPostgresAppendIsOneTrip has an append wait for the server once.
+func TestPostgresAppendIsOneTrip(t *testing.T) {
+	config, err := pgx.ParseConfig(server.dsn(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &trips{conn, &asked, new(atomic.Bool)}, nil
+	}
+	db := stdlib.OpenDB(*config)
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, lease := create(t, store, key)
+	for _, n := range []int{1, 3, 8} {
+		for try := range 3 {
+			before := asked.Load()
+			if err := d.append(t.Context(), store, lease, "x", n); err != nil {
+				t.Fatal(err)
+			}
+			if got := asked.Load() - before; try > 0 && got != 1 { // pgx prepares a statement at its first use
+				t.Errorf("%d records: the server was asked %d times, want once", n, got)
+			}
+		}
+	}
+	log, err := store.Load(t.Context(), key)
+	if err != nil || uint64(len(log.Records)) != d.state.Seq || log.Head.Seq != d.state.Seq {
+		t.Errorf("got %d records and a head at %d, %v, want %d", len(log.Records), log.Head.Seq, err, d.state.Seq)
+	}
+}
+
+// TestPostgresAppendOfAnother has an append wait for another program's transaction, which takes the run meanwhile.
+func TestPostgresAppendOfAnother(t *testing.T) {
+	store, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	d, lease := create(t, store, key)
+	other, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Rollback() }()
+	var pid int
+	if err := other.QueryRowContext(t.Context(), `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`).Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- d.append(t.Context(), store, lease, "x", 2) }()
+	for waits := 0; waits == 0; {
+		select {
+		case err := <-done:
+			t.Fatalf("the append did not wait: %v", err)
+		default:
+		}
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, run.ErrConflict) {
+		t.Errorf("got %v, want %v", err, run.ErrConflict)
+	}
+	log, err := store.Load(t.Context(), key)
+	if err != nil || len(log.Records) != 1 || log.Head.Seq != 1 {
+		t.Errorf("got %d records and a head at %d, %v, want the run as it was", len(log.Records), log.Head.Seq, err)
+	}
+}
