@@ -1,0 +1,108 @@
+package otelagent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/mcpchain/mcpchain/agent/otelagent"
+	runs "github.com/mcpchain/mcpchain/agent/run"
+)
+
+// damagedStore has a run that cannot be read.
+type damagedStore struct{ runs.Store }
+
+func (d damagedStore) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Head, error] {
+	return func(yield func(runs.Head, error) bool) {
+		for head, err := range d.Store.List(ctx, q) {
+			if !yield(head, err) {
+				return
+			}
+		}
+		key := runs.Key{ID: "bad"}
+		yield(runs.Head{Key: key}, &runs.DamagedError{Key: key, Err: errors.New("a bit")})
+	}
+}
+
+// TestObserveStore measures the runs of a store by their heads.
+func TestObserveStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := runs.NewMemory()
+		keep := func(id string, ttl time.Duration, changes ...runs.Change) {
+			t.Helper()
+			s := new(runs.State)
+			var all []runs.Record
+			for i, c := range append([]runs.Change{&runs.Begun{V: runs.Version, ID: id}}, changes...) {
+				r := runs.Record{Seq: uint64(i + 1), At: time.Now(), Change: c}
+				if err := runs.Apply(s, r); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, r)
+			}
+			if _, err := store.Create(t.Context(), runs.Holder{TTL: ttl}, runs.HeadOf(s), all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keep("works", time.Hour)
+		keep("left", 0)
+		keep("waits", 0, &runs.Suspended{})
+		keep("sleeps", 0, &runs.Suspended{Wake: time.Now().Add(10 * time.Second)})
+		keep("parked", 0, &runs.Noted{Taken: true}, &runs.Ended{Status: runs.Failed, Stop: runs.StopParked})
+		keep("failed", 0, &runs.Ended{Status: runs.Failed})
+		keep("done", 0, &runs.Ended{Status: runs.Finished})
+		time.Sleep(30 * time.Second)
+		reader := sdkmetric.NewManualReader()
+		stop, err := otelagent.ObserveStore(damagedStore{store}, runs.Query{AllTenants: true}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := gauges(t, reader)
+		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.damaged 1, mcpchain.runs.lag 30"
+		for _, one := range strings.Split(want, ", ") {
+			if !got[one] {
+				t.Errorf("got %v, want %s", got, one)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := gauges(t, reader); len(got) != 0 {
+			t.Errorf("after the end: got %v", got)
+		}
+	})
+}
+
+// gauges are the values of a reader.
+func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			switch data := m.Data.(type) {
+			case metricdata.Gauge[int64]:
+				for _, p := range data.DataPoints {
+					name := m.Name
+					if status, ok := p.Attributes.Value("mcpchain.run.status"); ok {
+						name += " " + status.AsString()
+					}
+					got[fmt.Sprint(name, " ", p.Value)] = true
+				}
+			case metricdata.Gauge[float64]:
+				got[fmt.Sprint(m.Name, " ", data.DataPoints[0].Value)] = true
+			}
+		}
+	}
+	return got
+}
