@@ -163,6 +163,7 @@ func settingsSQLite(synchronous string) string {
 	pragmas := []string{
 		"PRAGMA busy_timeout = 10000",         // first: what follows may meet the lock of another process
 		"PRAGMA synchronous = " + synchronous, // the driver's or the DSN's default may be less
+		"PRAGMA journal_size_limit = 4194304", // of the write-ahead log, when it begins again after a checkpoint
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // where fsync leaves data in the cache of the disk
 		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // has statements compiled anew

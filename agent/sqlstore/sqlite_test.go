@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,5 +163,47 @@ func TestTwoVersions(t *testing.T) {
 	}
 	if log, err = run.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
 		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
+	}
+}
+
+// TestWriteAheadLogIsCut writes much: the log gives the room back when it begins again.
+func TestWriteAheadLogIsCut(t *testing.T) {
+	file := inFile(t)
+	store, _ := opened(t, "sqlite", file, sqlstore.SQLite)
+	s := new(run.State)
+	next := func(c run.Change) run.Record {
+		r := run.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
+		if err := run.Apply(s, r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := next(&run.Begun{V: run.Version, ID: "r"})
+	lease, err := store.Create(t.Context(), run.Holder{TTL: time.Hour}, run.HeadOf(s), []run.Record{first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := func() int64 {
+		info, err := os.Stat(file + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	most := int64(0)
+	for range 20 {
+		r := next(&run.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
+		if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, size())
+	}
+	for range 3 { // the first checkpoint, and the first write behind it
+		if err := store.Renew(t.Context(), lease, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := size(); most < 15<<20 || got > 4<<20 {
+		t.Errorf("got a log of %d bytes after one of %d, want 4 MiB at most", got, most)
 	}
 }
