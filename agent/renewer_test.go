@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // renewing counts renewals, and can fail.
@@ -114,4 +115,48 @@ func TestLeaseThatIsLate(t *testing.T) {
 			t.Errorf("the work was stopped after %v, want the time of the lease", within)
 		}
 	})
+}
+
+// TestBusyDatabase has many runs work at a database with ten connections, while other work keeps the processors busy: no
+// lease is lost.
+func TestBusyDatabase(t *testing.T) {
+	runs, turns, takes := soak.Pick(100, 1000), soak.Pick(2, 5), soak.Pick(500*time.Millisecond, 2*time.Second)
+	store := inPostgres(t)
+	store.(analyzed).db.SetMaxOpenConns(10)
+	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+		select {
+		case <-time.After(takes):
+			return "done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}, nil)
+	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+		if len(p.Request.Messages) > 2*turns {
+			return says("so be it")(ctx, p)
+		}
+		return uses(toolCall(fmt.Sprint("c", len(p.Request.Messages)), "slow", `{}`))(ctx, p)
+	}}
+	a := newAgent(t, m, &agent.Options{Store: store, LeaseTTL: 6 * time.Second, Tools: []adapter.Source{slow}})
+	busy, idle := context.WithCancel(t.Context())
+	defer idle()
+	for range 2 {
+		go func() {
+			for n := 0; busy.Err() == nil; n++ {
+				_ = fmt.Sprint(n)
+			}
+		}()
+	}
+	var group sync.WaitGroup
+	var lost atomic.Int64
+	for i := range runs {
+		group.Go(func() {
+			if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Answer != "so be it" {
+				lost.Add(1)
+				t.Errorf("run %d: got %q, %v", i, got.Answer, err)
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d runs, %d lost", runs, lost.Load())
 }
