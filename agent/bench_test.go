@@ -124,6 +124,46 @@ func (m instant) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 	}
 }
 
+// BenchmarkDurableTurn is the cost of a turn of function calls that is kept, of 100 turns of a run.
+func BenchmarkDurableTurn(b *testing.B) {
+	const turns = 100
+	for _, s := range []struct {
+		name string
+		open func(testing.TB) run.Store
+	}{
+		{"none", func(testing.TB) run.Store { return nil }},
+		{"memory", func(testing.TB) run.Store { return run.NewMemory() }},
+		{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.EveryEffect) }},
+		{"SQLite", inSQLite},
+		{"Postgres", inPostgres},
+	} {
+		for _, calls := range []int{1, 8, 64} {
+			b.Run(fmt.Sprint(s.name, "/", calls), func(b *testing.B) {
+				n := 0
+				m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+					if n++; n%(turns+1) == 0 {
+						return says("done")(ctx, p)
+					}
+					var parts []run.Part
+					for i := range calls {
+						parts = append(parts, toolCall(fmt.Sprint("c", n, "-", i), "work", `{}`))
+					}
+					return uses(parts...)(ctx, p)
+				}}
+				work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: true})
+				a := newAgent(b, m, &agent.Options{Store: s.open(b), Tools: []adapter.Source{work}, Limits: run.Limits{Turns: -1, Calls: -1}})
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := a.Run(b.Context(), human("go")); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*turns), "µs/turn")
+			})
+		}
+	}
+}
+
 // BenchmarkOldRun gives an input to a conversation that has had so many, in a process that has not seen it, and moves a run on
 // by a turn after so many.
 func BenchmarkOldRun(b *testing.B) {

@@ -14,12 +14,23 @@ import (
 // minSnapshot is how many records have to be behind the last snapshot before another one is made.
 const minSnapshot = 128
 
-// SnapshotDue reports whether it is time for a snapshot: as many records have come since the last one as twice the messages
-// of the history, and 128 at least, so that snapshots take a part of the room of the records. No question may be open: the
+// SnapshotDue reports whether it is time for a snapshot: as many records have come since the last one as twice the parts of
+// the history's messages, and 128 at least, so that snapshots take a part of the room of the records. No question may be open: the
 // answers that a store has are all behind a snapshot.
 func SnapshotDue(s *State) bool {
 	since := s.Seq - s.Snapshot
-	return since >= minSnapshot && since >= 2*uint64(len(s.History)) && len(openAsks(nil, s)) == 0
+	return since >= minSnapshot && !s.hasMoreParts(since/2) && len(openAsks(nil, s)) == 0
+}
+
+// hasMoreParts reports whether the messages of the history have more than n parts. A message without parts counts as one.
+func (s *State) hasMoreParts(n uint64) bool {
+	var parts uint64
+	for _, m := range s.History {
+		if parts += uint64(max(len(m.Parts), 1)); parts > n {
+			return true
+		}
+	}
+	return false
 }
 
 // NewSnapshot makes the change that keeps a state.
