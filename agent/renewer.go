@@ -54,6 +54,7 @@ func (r *renewer) begin() {
 	group.Go(func() {
 		tick := time.NewTicker(max(r.ttl/3, time.Millisecond))
 		defer tick.Stop()
+		r.renew(ctx) // while the store has a connection for it
 		for {
 			select {
 			case <-ctx.Done():

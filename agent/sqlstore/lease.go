@@ -3,8 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -73,55 +71,6 @@ func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) e
 		return fmt.Errorf("renew the lease of run %q: %w", lease.Key.ID, err)
 	}
 	return nil
-}
-
-// RenewAll implements [run.BatchRenewer], in statements of many leases.
-func (s *Store) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
-	for some := range slices.Chunk(leases, maxRenewed) {
-		err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
-			gone, err := t.renewAll(ctx, some, ttl)
-			lost = append(lost, gone...)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
-		}
-	}
-	return lost, nil
-}
-
-// maxRenewed bounds the leases of one statement, as databases bound its parameters.
-const maxRenewed = 300
-
-func (t *tx) renewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
-	now, err := t.d.now(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
-	for _, lease := range leases {
-		tenant, id := names(lease.Key)
-		args = append(args, tenant, id, int64(lease.Epoch))
-	}
-	rows, err := t.QueryContext(ctx, updateManyHeld+strings.Repeat(", "+heldRow, len(leases)-1)+") RETURNING tenant, id", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	kept := map[run.Key]bool{}
-	for rows.Next() {
-		var key run.Key
-		if err := rows.Scan(&key.Tenant, &key.ID); err != nil {
-			return nil, err
-		}
-		kept[key] = true
-	}
-	for _, lease := range leases {
-		if !kept[lease.Key] {
-			lost = append(lost, lease)
-		}
-	}
-	return lost, rows.Err()
 }
 
 // Release implements [run.Store].

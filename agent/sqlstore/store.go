@@ -17,6 +17,7 @@ type Store struct {
 	settings settings
 	compiled compiled
 	group    group
+	renewals renewals
 
 	pageSize int // of List
 }

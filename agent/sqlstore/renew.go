@@ -1,0 +1,124 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// RenewAll implements [run.BatchRenewer], in statements of many leases. At a server they have a connection of their own, which goes
+// back to the pool once no lease has been renewed for twice its time.
+func (s *Store) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+	for some := range slices.Chunk(leases, maxRenewed) {
+		renew := func(ctx context.Context, t *tx) error {
+			gone, err := t.renewAll(ctx, some, ttl)
+			if err == nil {
+				lost = append(lost, gone...)
+			}
+			return err
+		}
+		if n := s.db.Stats().MaxOpenConnections; s.d.remote && n != 1 {
+			err = s.renewals.do(ctx, s, ttl, renew)
+		} else {
+			err = s.leasing(ctx, renew)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), err)
+		}
+	}
+	return lost, nil
+}
+
+// renewals have a connection of their own: behind the work of a thousand runs in the pool they would be late.
+type renewals struct {
+	mu   sync.Mutex // held while the connection is used
+	conn *sql.Conn  // nil: there is none
+	end  *time.Timer
+}
+
+// do makes a change of leases.
+func (r *renewals) do(ctx context.Context, s *Store, ttl time.Duration, c change) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end != nil {
+		r.end.Stop()
+	}
+	if r.conn == nil {
+		if r.conn, err = s.db.Conn(ctx); err != nil {
+			r.conn = nil
+			return err
+		}
+	}
+	if err := r.transact(ctx, s.d, c); err != nil {
+		_ = r.conn.Raw(func(any) error { return driver.ErrBadConn }) // who knows how it is
+		r.release()
+		return err
+	}
+	r.end = time.AfterFunc(2*max(ttl, time.Second), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.release()
+	})
+	return nil
+}
+
+// release gives the connection back.
+func (r *renewals) release() {
+	if r.conn != nil {
+		_ = r.conn.Close()
+		r.conn = nil
+	}
+}
+
+func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
+	begun, err := r.conn.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation})
+	if err != nil {
+		return err
+	}
+	if err := c(ctx, &tx{d: d, conn: r.conn, tx: begun, end: func() {}}); err != nil {
+		_ = begun.Rollback()
+		return err
+	}
+	return begun.Commit()
+}
+
+// maxRenewed bounds the leases of one statement, as databases bound its parameters.
+const maxRenewed = 300
+
+func (t *tx) renewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+	now, err := t.d.now(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
+	for _, lease := range leases {
+		tenant, id := names(lease.Key)
+		args = append(args, tenant, id, int64(lease.Epoch))
+	}
+	rows, err := t.QueryContext(ctx, updateManyHeld+strings.Repeat(", "+heldRow, len(leases)-1)+") RETURNING tenant, id", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	kept := map[run.Key]bool{}
+	for rows.Next() {
+		var key run.Key
+		if err := rows.Scan(&key.Tenant, &key.ID); err != nil {
+			return nil, err
+		}
+		kept[key] = true
+	}
+	for _, lease := range leases {
+		if !kept[lease.Key] {
+			lost = append(lost, lease)
+		}
+	}
+	return lost, rows.Err()
+}
