@@ -82,7 +82,11 @@ func (g *generator) change(s *run.State, depth int) run.Change {
 
 // aside is a change that fits at any time.
 func (g *generator) aside(s *run.State) run.Change {
-	switch g.IntN(4) {
+	switch g.IntN(5) {
+	case 4:
+		if !s.Status.Ended() {
+			return g.offered(s)
+		}
 	case 0:
 		return &run.Charged{Spent: g.spent()}
 	case 1:
@@ -92,6 +96,23 @@ func (g *generator) aside(s *run.State) run.Change {
 		return &run.Reserved{Key: "key", Amount: g.amount()}
 	}
 	return &run.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}, Taken: g.IntN(4) == 0}
+}
+
+// offered adds tools, also such that are there already.
+func (g *generator) offered(s *run.State) run.Change {
+	c := &run.Offered{Unknown: g.unknown()}
+	if s.Discovery == "" && g.IntN(2) == 0 {
+		c.Discovery, c.Directory = pick(g, run.NativeTools, run.ToolsByCalling, "of a later version"), g.text()
+	}
+	if len(s.Offered) > 0 && g.IntN(2) == 0 {
+		again := pick(g, s.Offered...)
+		again.Name = g.text()
+		c.Tools = append(c.Tools, again)
+	}
+	for range min(g.IntN(3), run.MaxOffered-len(s.Offered)) {
+		c.Tools = append(c.Tools, run.OfferedTool{Server: g.text(), Tool: g.id("tool"), Def: g.text(), Name: g.id("name"), Unknown: g.unknown()})
+	}
+	return c
 }
 
 func (g *generator) ofModel(s *run.State) run.Change {

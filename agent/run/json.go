@@ -16,6 +16,7 @@ type (
 	plainMessage   Message
 	plainPart      Part
 	plainCall      Call
+	plainOffered   OfferedTool
 	plainAsk       Ask
 	plainAnswer    Answer
 	plainAgentName AgentName
@@ -42,6 +43,7 @@ var marshalers = jsonv2.JoinMarshalers(
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, m *Message) error { return jsonv2.MarshalEncode(e, (*plainMessage)(m)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *Call) error { return jsonv2.MarshalEncode(e, (*plainCall)(c)) }),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *OfferedTool) error { return jsonv2.MarshalEncode(e, (*plainOffered)(t)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *Ask) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Answer) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, n *AgentName) error { return jsonv2.MarshalEncode(e, (*plainAgentName)(n)) }),
@@ -60,6 +62,7 @@ var unmarshalers = jsonv2.JoinUnmarshalers(
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, m *Message) error { return jsonv2.UnmarshalDecode(d, (*plainMessage)(m)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *Call) error { return jsonv2.UnmarshalDecode(d, (*plainCall)(c)) }),
+	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *OfferedTool) error { return jsonv2.UnmarshalDecode(d, (*plainOffered)(t)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *Ask) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Answer) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, n *AgentName) error { return jsonv2.UnmarshalDecode(d, (*plainAgentName)(n)) }),
@@ -139,6 +142,12 @@ func (c Call) MarshalJSON() ([]byte, error) { return marshal(&c) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (c *Call) UnmarshalJSON(data []byte) error { return read("call", data, c) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (t OfferedTool) MarshalJSON() ([]byte, error) { return marshal(&t) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (t *OfferedTool) UnmarshalJSON(data []byte) error { return read("an offered tool", data, t) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal questions have equal bytes.
 func (q Ask) MarshalJSON() ([]byte, error) { return marshal(&q) }

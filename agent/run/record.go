@@ -18,8 +18,8 @@ type Record struct {
 }
 
 // Change is what a [Record] does to a state. The members are *Begun, *Said, *Called,
-// *Replied, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Opened,
-// *Answered, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
+// *Replied, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
+// *Opened, *Answered, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
 // and *Unknown. Their Call is the id of a call of the present turn.
 type Change interface {
 	kind() string
@@ -39,6 +39,7 @@ var kinds = map[string]func() Change{
 	"detached":   func() Change { return new(Detached) },
 	"outcome":    func() Change { return new(Outcome) },
 	"turn_ended": func() Change { return new(TurnEnded) },
+	"offered":    func() Change { return new(Offered) },
 	"opened":     func() Change { return new(Opened) },
 	"answered":   func() Change { return new(Answered) },
 	"compacted":  func() Change { return new(Compacted) },

@@ -24,7 +24,7 @@ import (
 // folder here and writes it:
 //
 //	go test ./agent/run -run TestReleased -add
-const present = "testdata/v1.2"
+const present = "testdata/v1.3"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 
@@ -166,6 +166,7 @@ var everything = with(begun[:0],
 		Messages: []run.Message{run.Text(run.System, "Be brief."), run.Text(run.User, "Book a trip.")},
 		Limits:   run.Limits{Turns: 20, Cost: map[string]int64{"USD": 500_000}}, Vars: map[string]json.RawMessage{"lang": json.RawMessage(`"de"`)}, Schema: json.RawMessage(`{"type":"object"}`)},
 	&run.Noted{Vars: map[string]json.RawMessage{"step": json.RawMessage(`{}`)}, Trace: map[string]string{"traceparent": "00-1-2-01"}},
+	&run.Offered{Discovery: run.NativeTools, Directory: "- files (2 tools)", Tools: []run.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}}},
 	&run.Called{Reserved: run.Amount{Tokens: 1000, Cost: map[string]int64{"USD": 900}}},
 	&run.Called{Reserved: run.Amount{Tokens: 1000}, Lost: true},
 	&run.Replied{
@@ -186,6 +187,7 @@ var everything = with(begun[:0],
 	&run.Decided{Call: "1", Decision: run.Decision{Allow: true, Arguments: json.RawMessage(`{"path":"/a"}`), By: "alice"}, Args: json.RawMessage(`{"path":"/a"}`)},
 	&run.Decided{Call: "2", Decision: run.Decision{Allow: true}, Args: json.RawMessage(`{"to":"x"}`)},
 	&run.Intent{Call: "1"}, &run.Intent{Call: "2"}, &run.Intent{Call: "3"}, &run.Intent{Call: "5"},
+	&run.Offered{Tools: []run.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}, {Server: "trips", Tool: "book", Name: "trips__book"}}},
 	&run.Outcome{Call: "1", Result: run.Part{Type: run.ResultPart, ID: "1", Name: "files__read", Text: "text", Structured: json.RawMessage(`{"n":1.50}`),
 		Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte{0, 255}}}}},
 	&run.Paused{Call: "2", Round: json.RawMessage(`{"requestState":"<secret>"}`), Answers: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)}},
@@ -233,7 +235,7 @@ func nestedIn(call string, seq uint64, c run.Change) run.Change {
 func everyMember() []run.Record {
 	changes := []run.Change{
 		new(run.Begun), new(run.Said), new(run.Called), new(run.Replied), new(run.Decided), new(run.Intent), new(run.Paused), new(run.Sampled),
-		new(run.Detached), new(run.Outcome), new(run.TurnEnded), new(run.Opened), new(run.Answered), new(run.Compacted),
+		new(run.Detached), new(run.Outcome), new(run.TurnEnded), new(run.Offered), new(run.Opened), new(run.Answered), new(run.Compacted),
 		new(run.Reserved), new(run.Charged), new(run.Nested), new(run.Noted), new(run.Suspended), new(run.Woken), new(run.Ended),
 	}
 	f := new(filler)

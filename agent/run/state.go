@@ -67,6 +67,10 @@ type State struct {
 	Calls    []*Call           `json:"calls,omitempty"`    // of the present turn
 	Asks     []*Ask            `json:"asks,omitempty"`     // open questions
 
+	Discovery Discovery     `json:"discovery,omitzero"` // how the model gets at the tools
+	Directory string        `json:"directory,omitzero"` // what it is told of them, with Discovery
+	Offered   []OfferedTool `json:"offered,omitempty"`  // tools that were added to those that it is offered, in their order
+
 	Limits   Limits `json:"limits,omitempty"`
 	Spent    Spent  `json:"spent,omitempty"`   // by the run, all inputs together
 	Before   Spent  `json:"before,omitempty"`  // of Spent, by earlier inputs
@@ -233,6 +237,14 @@ func (s *State) check(ids map[string]bool) error {
 			return fmt.Errorf("run %q has a question without an id of its own", s.ID)
 		}
 		ids[q.ID] = true
+	}
+	names := make(map[string]bool, len(s.Offered))
+	for i := range s.Offered {
+		t := &s.Offered[i]
+		if t.Tool == "" || t.Name == "" || names[t.Name] {
+			return fmt.Errorf("run %q has an offered tool without a name of its own", s.ID)
+		}
+		names[t.Name] = true
 	}
 	calls := map[string]bool{}
 	for _, c := range s.Calls {
