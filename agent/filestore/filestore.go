@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -96,14 +97,20 @@ type Store struct {
 	opts  Options
 	locks [stripes]chan struct{} // within this process
 	now   func() time.Time       // of leases
+
+	mu      sync.Mutex         // guards tenants
+	tenants map[string]counted // whose blobs were counted lately
 }
 
-var _ run.Store = (*Store)(nil)
+var (
+	_ run.Store     = (*Store)(nil)
+	_ run.BlobStore = (*Store)(nil)
+)
 
 // Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot
 // be made, or that others can write to, see above.
 func Open(dir string, opts *Options) (*Store, error) {
-	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now}
+	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now, tenants: map[string]counted{}}
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
 	}

@@ -66,12 +66,14 @@ func (d *disk) OpenFile(name string, flag int, _ fs.FileMode) (filestore.File, e
 	return nil, fs.ErrNotExist
 }
 
-func (d *disk) ReadDir(string) ([]fs.DirEntry, error) {
+func (d *disk) ReadDir(dir string) ([]fs.DirEntry, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	files := fstest.MapFS{}
-	for name := range d.names {
-		files[filepath.Base(name)] = &fstest.MapFile{}
+	for name, n := range d.names {
+		if filepath.Dir(name) == dir {
+			files[filepath.Base(name)] = &fstest.MapFile{Data: n.now}
+		}
 	}
 	return files.ReadDir(".")
 }

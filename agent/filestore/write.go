@@ -200,6 +200,9 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	}
 	defer unlock()
 	last := s.lastEpoch(name)
+	if err := s.removeBlobs(key); err != nil { // before the run: nothing is left that no run has
+		return of("delete", key, err)
+	}
 	err = s.opts.FS.Remove(s.path(name))
 	for i := 0; i < maxTicks && err == nil && run.FirstEpoch(time.Now()) <= last; i++ {
 		time.Sleep(time.Millisecond)

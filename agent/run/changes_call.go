@@ -126,6 +126,9 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	}
 	call.At, call.Result, call.Stop = Done, &c.Result, c.Stop
 	call.Round, call.Answers, call.Reviews, call.Task, call.Child = nil, nil, nil, nil, nil
+	if k := c.Result.Kept; k != nil {
+		s.Kept = append(slices.Clip(s.Kept), k)
+	}
 	s.drop(func(q *Ask) bool { return q.Call == c.Call })
 	return nil
 }

@@ -10,15 +10,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 )
 
 // exported is the first line of an exported run.
 type exported struct {
-	Version int      `json:"mcpchain_run"` // 1
+	Version int      `json:"mcpchain_run"` // 1, or 2 with blobs
 	Head    Head     `json:"head"`
 	Records int      `json:"records"` // lines that follow
 	Answers []Answer `json:"answers,omitempty"`
+	Blobs   int      `json:"blobs,omitzero"` // lines after the records
+}
+
+// exportBlob is the line of a blob.
+type exportBlob struct {
+	Name string `json:"blob"`
+	Data []byte `json:"data"`
 }
 
 // exportEnd is the last line.
@@ -26,16 +35,23 @@ type exportEnd struct {
 	SHA256 string `json:"sha256"` // of all lines before
 }
 
-// MaxExportLine bounds a line of an exported run, in bytes: a record of a run.
+// maxExport is the last version of an exported run.
+const maxExport = 2
+
+// MaxExportLine bounds a line of an exported run, in bytes: a record of a run, or a blob.
 const MaxExportLine = 256 << 20
 
-// Export writes a run as lines of JSON: its head with the answers to open questions, its records, and a checksum of the lines
-// before. From a store of [Sealed] it writes what the run says; from the store below, what is sealed stays so. The error matches [ErrNotFound]
+// Export writes a run as lines of JSON: its head with the answers to open questions, its records, what is kept beside
+// them ([BlobStore]), and a checksum of the lines before. From a store of [Sealed] it writes what the run says; from the store below, what is sealed stays so. The error matches [ErrNotFound]
 // if there is no such run.
 func Export(ctx context.Context, store Store, key Key, w io.Writer) error {
 	log, err := store.Load(ctx, key)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
+	}
+	blobs, err := blobsOf(ctx, store, key)
+	if err != nil {
+		return fmt.Errorf("export run %q: %w", key.ID, err)
 	}
 	head := log.Head
 	head.Epoch, head.Held, head.Answers = 0, time.Time{}, 0
@@ -48,9 +64,18 @@ func Export(ctx context.Context, store Store, key Key, w io.Writer) error {
 		}
 		return err
 	}
-	err = line(plain{exported{1, head, len(log.Records), log.Answers}})
+	version := 1
+	if len(blobs) > 0 {
+		version = maxExport
+	}
+	err = line(plain{exported{version, head, len(log.Records), log.Answers, len(blobs)}})
 	for i := 0; i < len(log.Records) && err == nil; i++ {
 		err = line(log.Records[i])
+	}
+	for _, name := range slices.Sorted(maps.Keys(blobs)) {
+		if err == nil {
+			err = line(plain{exportBlob{name, blobs[name]}})
+		}
 	}
 	if err == nil {
 		err = out.Flush()
@@ -76,17 +101,26 @@ const importChunk = 8 << 20
 // that the records make the head, before it keeps anything. The error matches [ErrExists] if the store has a run of that key. A
 // store that fails meanwhile may have a part of the run: delete it.
 func Import(ctx context.Context, store Store, r io.Reader) (Key, error) {
-	head, records, sizes, answers, err := readExport(r)
+	in, err := readExport(r)
 	if err != nil {
 		return Key{}, fmt.Errorf("import: %w", err)
 	}
-	if err := importRun(ctx, store, head, records, sizes, answers); err != nil {
-		return Key{}, fmt.Errorf("import run %q: %w", head.Key.ID, err)
+	if err := in.keep(ctx, store); err != nil {
+		return Key{}, fmt.Errorf("import run %q: %w", in.head.Key.ID, err)
 	}
-	return head.Key, nil
+	return in.head.Key, nil
 }
 
-func readExport(r io.Reader) (head Head, records []Record, sizes []int, answers []Answer, err error) {
+// imported is an exported run that was read.
+type imported struct {
+	head    Head
+	records []Record
+	sizes   []int // of the records, in bytes
+	answers []Answer
+	blobs   []exportBlob
+}
+
+func readExport(r io.Reader) (*imported, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxExportLine)
 	sum := sha256.New()
@@ -96,28 +130,46 @@ func readExport(r io.Reader) (head Head, records []Record, sizes []int, answers 
 		}
 		return lines.Bytes(), nil
 	}
+	summed := func(what string) ([]byte, error) {
+		data, err := next(what)
+		if err == nil {
+			sum.Write(append(bytes.Clone(data), '\n'))
+		}
+		return data, err
+	}
 	var first exported
-	data, err := next("the first line")
+	data, err := summed("the first line")
 	if err == nil {
 		err = json.Unmarshal(data, &first)
 	}
 	switch {
 	case err != nil:
-		return head, nil, nil, nil, fmt.Errorf("it is not an exported run: %w", err)
-	case first.Version != 1:
-		return head, nil, nil, nil, fmt.Errorf("it is not an exported run of version 1: mcpchain_run is %d", first.Version)
+		return nil, fmt.Errorf("it is not an exported run: %w", err)
+	case first.Version < 1 || first.Version > maxExport:
+		return nil, fmt.Errorf("it is not an exported run of version 1 or %d: mcpchain_run is %d", maxExport, first.Version)
 	}
-	sum.Write(append(bytes.Clone(data), '\n'))
+	in := &imported{head: first.Head, answers: first.Answers}
 	for i := range first.Records {
-		if data, err = next(fmt.Sprintf("record %d", i+1)); err != nil {
-			return head, nil, nil, nil, err
+		data, err := summed(fmt.Sprintf("record %d", i+1))
+		if err != nil {
+			return nil, err
 		}
-		sum.Write(append(bytes.Clone(data), '\n'))
 		var record Record
 		if err := record.UnmarshalJSON(data); err != nil {
-			return head, nil, nil, nil, err
+			return nil, err
 		}
-		records, sizes = append(records, record), append(sizes, len(data))
+		in.records, in.sizes = append(in.records, record), append(in.sizes, len(data))
+	}
+	for i := range first.Blobs {
+		var b exportBlob
+		data, err := summed(fmt.Sprintf("blob %d", i+1))
+		if err == nil {
+			err = json.Unmarshal(data, &b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		in.blobs = append(in.blobs, b)
 	}
 	var end exportEnd
 	if data, err = next("the last line"); err == nil {
@@ -126,34 +178,40 @@ func readExport(r io.Reader) (head Head, records []Record, sizes []int, answers 
 	if err == nil && end.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
 		err = fmt.Errorf("its checksum is wrong: %w", ErrCorrupt)
 	}
-	return first.Head, records, sizes, first.Answers, err
+	return in, err
 }
 
-// importRun keeps a run, in chunks with the head of each. Sealed records are kept at once: nobody knows the heads between.
-func importRun(ctx context.Context, store Store, head Head, records []Record, sizes []int, answers []Answer) error {
-	if len(records) == 0 {
+// keep keeps a run, in chunks with the head of each. Sealed records are kept at once: nobody knows the heads between.
+func (in *imported) keep(ctx context.Context, store Store) error {
+	if len(in.records) == 0 {
 		return errors.New("it has no records")
 	}
-	heads, err := headsOf(head, records, sizes)
+	blobs := BlobsOf(store)
+	if blobs == nil && len(in.blobs) > 0 {
+		return errors.New("results are kept beside its records, and the store keeps none (run.BlobStore)")
+	}
+	heads, err := headsOf(in.head, in.records, in.sizes)
 	if err != nil {
 		return err
 	}
-	var lease Lease
-	done := 0
-	for _, h := range heads {
-		n := int(h.Seq - records[0].Seq + 1)
-		if done == 0 {
-			lease, err = store.Create(ctx, Holder{Name: "import"}, h, records[:n])
-		} else {
-			err = store.Append(ctx, lease, h, records[done:n])
-		}
-		if err != nil {
+	n := int(heads[0].Seq)
+	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:n])
+	if err != nil {
+		return err
+	}
+	for _, b := range in.blobs {
+		if err := blobs.PutBlob(ctx, lease, b.Name, b.Data); err != nil {
 			return err
 		}
-		done = n
 	}
-	if len(answers) > 0 {
-		return store.Answer(ctx, head.Key, answers)
+	for _, h := range heads[1:] {
+		if err := store.Append(ctx, lease, h, in.records[n:h.Seq]); err != nil {
+			return err
+		}
+		n = int(h.Seq)
+	}
+	if len(in.answers) > 0 {
+		return store.Answer(ctx, in.head.Key, in.answers)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type (
 	plainSampling  Sampling
 	plainDecision  Decision
 	plainTask      Task
+	plainKept      Kept
 	plainAmount    Amount
 )
 
@@ -54,6 +55,7 @@ var marshalers = jsonv2.JoinMarshalers(
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Sampling) error { return jsonv2.MarshalEncode(e, (*plainSampling)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d *Decision) error { return jsonv2.MarshalEncode(e, (*plainDecision)(d)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *Task) error { return jsonv2.MarshalEncode(e, (*plainTask)(t)) }),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, k *Kept) error { return jsonv2.MarshalEncode(e, (*plainKept)(k)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Amount) error { return jsonv2.MarshalEncode(e, (*plainAmount)(a)) }),
 )
 
@@ -73,6 +75,7 @@ var unmarshalers = jsonv2.JoinUnmarshalers(
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Sampling) error { return jsonv2.UnmarshalDecode(d, (*plainSampling)(s)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, o *Decision) error { return jsonv2.UnmarshalDecode(d, (*plainDecision)(o)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *Task) error { return jsonv2.UnmarshalDecode(d, (*plainTask)(t)) }),
+	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, k *Kept) error { return jsonv2.UnmarshalDecode(d, (*plainKept)(k)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error { return jsonv2.UnmarshalDecode(d, (*plainAmount)(a)) }),
 )
 
@@ -208,6 +211,12 @@ func (t Task) MarshalJSON() ([]byte, error) { return marshal(&t) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (t *Task) UnmarshalJSON(data []byte) error { return read("a task", data, t) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (k Kept) MarshalJSON() ([]byte, error) { return marshal(&k) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (k *Kept) UnmarshalJSON(data []byte) error { return read("a kept result", data, k) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (a Amount) MarshalJSON() ([]byte, error) { return marshal(&a) }

@@ -26,6 +26,9 @@ type kept struct {
 	holder  string // of the last lease
 	records []Record
 	answers map[string]Answer // by question, closed ones too
+
+	blobs    map[string][]byte // by name; they do not change
+	blobSize int64             // of all
 }
 
 func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {

@@ -41,7 +41,7 @@ const (
 	FilePart      PartType = "file"      // MIMEType with Data or URL
 	ReasoningPart PartType = "reasoning" // Text, and in Provider what the provider wants back
 	CallPart      PartType = "call"      // ID, Name, Arguments
-	ResultPart    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError
+	ResultPart    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept
 	SummaryPart   PartType = "summary"   // Text in the place of older messages
 )
 
@@ -61,6 +61,7 @@ type Part struct {
 	Meta       json.RawMessage `json:"meta,omitzero"` // of the server's result
 	Media      []Part          `json:"media,omitempty"`
 	IsError    bool            `json:"is_error,omitzero"`
+	Kept       *Kept           `json:"kept,omitempty"` // the whole of a result whose Text is cut
 
 	// Provider has what only one provider understands, by a name of it: signatures of
 	// reasoning, marks of its cache.

@@ -61,7 +61,7 @@ func deleteSome(ctx context.Context, store Store, q Query) (n int, err error) {
 
 // Verify reads the runs of a query as a whole, and compares each with its head. It yields the runs that are not as they should
 // be, with what is wrong: a run that cannot be read, records that contradict each other, a snapshot or a head that is not of
-// its records. An error of the store without a key is the last pair.
+// its records, a kept result that is missing or another one. An error of the store without a key is the last pair.
 func Verify(ctx context.Context, store Store, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
 		for head, err := range store.List(ctx, q) {
@@ -113,7 +113,7 @@ func verify(ctx context.Context, store Store, key Key) error {
 			return fmt.Errorf("run %q: its snapshot in record %d: %w: %w", key.ID, log.Head.Snapshot, err, ErrCorrupt)
 		}
 	}
-	return nil
+	return verifyBlobs(ctx, store, s)
 }
 
 func encodeHead(h Head) []byte {

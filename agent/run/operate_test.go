@@ -115,7 +115,7 @@ func TestImportRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"nothing":          {"", "not an exported run"},
 		"another file":     {`{"a":1}`, "mcpchain_run is 0"},
-		"a later form":     {strings.Replace(text, `"mcpchain_run":1`, `"mcpchain_run":2`, 1), "mcpchain_run is 2"},
+		"a later form":     {strings.Replace(text, `"mcpchain_run":1`, `"mcpchain_run":3`, 1), "mcpchain_run is 3"},
 		"a cut":            {strings.Join(lines[:2], ""), "record 2: unexpected EOF"},
 		"no end":           {strings.Join(lines[:len(lines)-2], ""), "the last line: unexpected EOF"},
 		"a changed byte":   {strings.Replace(text, `"status":"waiting"`, `"status":"running"`, 1), "its checksum is wrong"},

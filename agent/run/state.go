@@ -77,6 +77,9 @@ type State struct {
 	Failures int    `json:"failures,omitzero"` // turns in a row in which every call failed
 	Repairs  int    `json:"repairs,omitzero"`  // of the structured output
 
+	// Kept are the results that are kept beside the records, in the order in which they came.
+	Kept []*Kept `json:"kept,omitempty"`
+
 	Schema json.RawMessage `json:"schema,omitzero"` // of the structured output that is asked for
 	Answer string          `json:"answer,omitzero"` // the text of the last message
 	Output json.RawMessage `json:"output,omitzero"`

@@ -73,6 +73,7 @@ var (
 	ErrAnswered = errors.New("the question has another answer already")
 	ErrNotAsked = errors.New("the question is not open")
 	ErrCorrupt  = errors.New("what is kept of the run is damaged")
+	ErrNoBlob   = errors.New("nothing is kept under that name")
 	ErrTooLarge = errors.New("it is larger than the store takes") // another try is of no use
 )
 

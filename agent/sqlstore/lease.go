@@ -110,6 +110,9 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		if _, err = t.exec(ctx, deleteAnswers, num); err != nil {
 			return err
 		}
+		if _, err = t.exec(ctx, deleteBlobs, num); err != nil {
+			return err
+		}
 		return t.pass(ctx, uint64(epoch))
 	})
 	if err != nil {

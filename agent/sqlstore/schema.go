@@ -52,6 +52,18 @@ var migrations = [][]string{
 		`ALTER TABLE mcpchain_runs ADD COLUMN ttl bigint NOT NULL DEFAULT 0`,
 		`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`, // few of many
 	},
+	{ // what is too long for a record
+		`CREATE TABLE mcpchain_blobs (
+			run    bigint NOT NULL,
+			tenant {text} NOT NULL,
+			name   {text} NOT NULL,
+			size   bigint NOT NULL,
+			sum    bigint NOT NULL,
+			data   {blob} NOT NULL,
+			PRIMARY KEY (run, name)
+		)`,
+		`CREATE INDEX mcpchain_blobs_of_tenant ON mcpchain_blobs (tenant, run, name, size)`,
+	},
 }
 
 const (

@@ -97,7 +97,7 @@ func (s *Store) compile(ctx context.Context) error {
 	s.compiled = compiled{}
 	for _, text := range append([]string{
 		lockSchema, insertRun, updateRun, updateAnswers, insertAnswers.few[0], selectHead, selectAnswers, selectAsks,
-		selectLog, selectCurrent, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteAnswers,
+		selectLog, selectCurrent, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteAnswers, deleteBlobs,
 	}, insertRecords.few[:]...) {
 		err := whileLocked(ctx, func() (err error) {
 			s.compiled[text], err = s.db.PrepareContext(ctx, text)

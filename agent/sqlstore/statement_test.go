@@ -30,7 +30,7 @@ func TestCompiledOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const statements, version = 24, 1
+		const statements, version = 25, 1
 		if n := c.compiled.Load() - before; len(stores) == 1 && n != statements+version {
 			t.Errorf("%d statements were compiled for a store, want %d", n, statements+version)
 		}

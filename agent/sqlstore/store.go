@@ -22,7 +22,10 @@ type Store struct {
 	pageSize int // of List
 }
 
-var _ run.Store = (*Store)(nil)
+var (
+	_ run.Store     = (*Store)(nil)
+	_ run.BlobStore = (*Store)(nil)
+)
 
 // New returns the store in a database, whose tables it makes or brings up to date. The
 // database stays the caller's, who closes it after the last call of the store. Make one store for a

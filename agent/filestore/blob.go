@@ -1,0 +1,251 @@
+package filestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// What is too long for a record is a file of its own: blobs/<hash of the tenant>/<hash of the run>/<name>. It begins with a line
+// that says what it is, and its checksum.
+const blobFormat = "mcpchain blob 1 %08x\n"
+
+var blobHead = len(fmt.Sprintf(blobFormat, 0))
+
+// tenantAge is how long the bytes of a tenant's blobs are known before they are counted again: another process may keep some.
+const tenantAge = time.Minute
+
+// counted is what the runs of a tenant keep in blobs.
+type counted struct {
+	size int64
+	at   time.Time
+}
+
+func (s *Store) tenantDir(key run.Key) string {
+	sum := sha256.Sum256([]byte(key.Tenant))
+	return filepath.Join(s.dir, "blobs", hex.EncodeToString(sum[:]))
+}
+
+func (s *Store) blobDir(key run.Key) string {
+	return filepath.Join(s.tenantDir(key), strings.TrimSuffix(nameOf(key), suffix))
+}
+
+// PutBlob implements [run.BlobStore].
+func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data []byte) error {
+	err := s.change(ctx, lease.Key, func(_ File, t tip) error {
+		if t.head.Epoch != lease.Epoch {
+			return run.ErrConflict
+		}
+		return s.putBlob(lease.Key, name, data)
+	})
+	if errors.Is(err, run.ErrNotFound) {
+		err = run.ErrConflict
+	}
+	return of("keep a blob of", lease.Key, err)
+}
+
+func (s *Store) putBlob(key run.Key, name string, data []byte) error {
+	dir := s.blobDir(key)
+	ofRun, old, err := s.blobSizes(dir, name)
+	if err != nil {
+		return err
+	}
+	ofTenant, err := s.ofTenant(key)
+	if err != nil {
+		return err
+	}
+	if err := run.CheckBlob(key, name, int64(len(data)), ofRun-old, ofTenant-old); err != nil {
+		return err
+	}
+	if err := makeDirs(dir); err != nil {
+		return err
+	}
+	if err := s.writeBlob(filepath.Join(dir, name), data); err != nil {
+		return err
+	}
+	s.count(key, int64(len(data))-old)
+	if s.opts.Sync == Never {
+		return nil
+	}
+	return s.opts.FS.SyncDir(dir)
+}
+
+// writeBlob writes a file under another name first, so that it is whole or not there.
+func (s *Store) writeBlob(path string, data []byte) error {
+	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
+	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	head := fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))
+	if _, err = f.WriteAt(head, 0); err == nil {
+		_, err = f.WriteAt(data, int64(len(head)))
+	}
+	if err == nil && s.opts.Sync != Never {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.opts.FS.Rename(unfinished, path)
+	}
+	if err != nil {
+		return errors.Join(err, s.opts.FS.Remove(unfinished))
+	}
+	return nil
+}
+
+// Blob implements [run.BlobStore].
+func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
+	if err = ctx.Err(); err == nil {
+		data, err = s.readBlob(key, name)
+	}
+	return data, of("load a blob of", key, err)
+}
+
+func (s *Store) readBlob(key run.Key, name string) ([]byte, error) {
+	if run.CheckBlob(key, name, 0, 0, 0) != nil { // no name that a path can be made of
+		return nil, run.ErrNoBlob
+	}
+	path := filepath.Join(s.blobDir(key), name)
+	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, run.ErrNoBlob
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size < int64(blobHead) || size > 2*run.MaxBlob {
+		return nil, fmt.Errorf("%s has %d bytes: %w", path, size, run.ErrCorrupt)
+	}
+	all := make([]byte, size)
+	if err := readAt(f, all, 0); err != nil {
+		return nil, err
+	}
+	data := all[blobHead:]
+	if !bytes.Equal(all[:blobHead], fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))) {
+		return nil, fmt.Errorf("%s: its checksum is wrong: %w", path, run.ErrCorrupt)
+	}
+	return data, nil
+}
+
+// Blobs implements [run.BlobStore].
+func (s *Store) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, of("list the blobs of", key, err)
+	}
+	entries, err := s.blobEntries(s.blobDir(key))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, of("list the blobs of", key, err)
+}
+
+// blobEntries reads a directory of blobs, which need not be there.
+func (s *Store) blobEntries(dir string) ([]fs.DirEntry, error) {
+	if _, err := os.Stat(dir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return nil, err
+	}
+	entries, err := s.opts.FS.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) { // deleted meanwhile
+		return nil, nil
+	}
+	return entries, err
+}
+
+// blobSizes is how many bytes the blobs of a directory have, and the one with that name.
+func (s *Store) blobSizes(dir, name string) (all, one int64, err error) {
+	entries, err := s.blobEntries(dir)
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		n := max(0, info.Size()-int64(blobHead))
+		if all += n; e.Name() == name {
+			one = n
+		}
+	}
+	return all, one, err
+}
+
+// ofTenant is about how many bytes the blobs of a tenant have.
+func (s *Store) ofTenant(key run.Key) (size int64, err error) {
+	s.mu.Lock()
+	c, ok := s.tenants[key.Tenant]
+	s.mu.Unlock()
+	if ok && time.Since(c.at) < tenantAge {
+		return c.size, nil
+	}
+	dir := s.tenantDir(key)
+	runs, err := s.blobEntries(dir)
+	for _, r := range runs {
+		n, _, err := s.blobSizes(filepath.Join(dir, r.Name()), "")
+		if err != nil {
+			return 0, err
+		}
+		size += n
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.tenants) >= maxTenants {
+		clear(s.tenants)
+	}
+	s.tenants[key.Tenant] = counted{size, time.Now()}
+	return size, err
+}
+
+// maxTenants bounds the tenants whose bytes are known.
+const maxTenants = 1000
+
+// count notes that the blobs of a tenant have more bytes, or fewer.
+func (s *Store) count(key run.Key, more int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.tenants[key.Tenant]; ok {
+		c.size += more
+		s.tenants[key.Tenant] = c
+	}
+}
+
+// removeBlobs removes the blobs of a run.
+func (s *Store) removeBlobs(key run.Key) error {
+	dir := s.blobDir(key)
+	size, _, err := s.blobSizes(dir, "")
+	if err != nil {
+		return err
+	}
+	entries, err := s.blobEntries(dir)
+	if err != nil || entries == nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := s.opts.FS.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	s.count(key, -size)
+	_ = os.Remove(dir) // one that stays does no harm
+	return nil
+}

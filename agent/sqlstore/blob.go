@@ -1,0 +1,101 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+const (
+	selectHeld = `SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ? AND epoch = ?`
+
+	// sumBlobs is what the other blobs of a run and of a tenant have.
+	sumBlobs = `SELECT CAST(coalesce(sum(CASE WHEN run = ? THEN size ELSE 0 END), 0) AS bigint), CAST(coalesce(sum(size), 0) AS bigint)
+		FROM mcpchain_blobs WHERE tenant = ? AND NOT (run = ? AND name = ?)`
+	putBlob = `INSERT INTO mcpchain_blobs (run, tenant, name, size, sum, data) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (run, name) DO UPDATE SET size = excluded.size, sum = excluded.sum, data = excluded.data`
+	selectBlob  = `SELECT b.sum, b.data FROM mcpchain_runs r JOIN mcpchain_blobs b ON b.run = r.num WHERE r.tenant = ? AND r.id = ? AND b.name = ?`
+	selectBlobs = `SELECT b.name FROM mcpchain_runs r JOIN mcpchain_blobs b ON b.run = r.num WHERE r.tenant = ? AND r.id = ? ORDER BY b.name`
+	deleteBlobs = `DELETE FROM mcpchain_blobs WHERE run = ?`
+)
+
+// PutBlob implements [run.BlobStore].
+func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data []byte) error {
+	if err := run.CheckBlob(lease.Key, name, int64(len(data)), 0, 0); err != nil {
+		return err
+	}
+	if data == nil {
+		data = []byte{} // no NULL
+	}
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+		var num, ofRun, ofTenant int64
+		tenant, id := names(lease.Key)
+		err := one(ctx, t, selectHeld+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num)
+		if isNone(err) {
+			return refuse(run.ErrConflict)
+		}
+		if err == nil {
+			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &ofRun, &ofTenant)
+		}
+		if err != nil {
+			return err
+		}
+		if err := run.CheckBlob(lease.Key, name, int64(len(data)), ofRun, ofTenant); err != nil {
+			return refuse(err)
+		}
+		_, err = t.exec(ctx, putBlob, num, tenant, name, len(data), sum(data), data)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep a blob of run %q: %w", lease.Key.ID, err)
+	}
+	return nil
+}
+
+// Blob implements [run.BlobStore].
+func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
+	var want int64
+	tenant, id := names(key)
+	if err = run.CheckBlob(key, name, 0, 0, 0); err != nil {
+		err = run.ErrNoBlob
+	} else {
+		err = s.reading(ctx, func(q querier) error {
+			return one(ctx, q, s.d.statement(selectBlob), []any{tenant, id, name}, &want, &data)
+		})
+	}
+	switch {
+	case isNone(err):
+		err = run.ErrNoBlob
+	case err == nil && sum(data) != want:
+		err = fmt.Errorf("%w: its sum is %x and should be %x", run.ErrCorrupt, sum(data), want)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a blob of run %q: %w", key.ID, err)
+	}
+	return data, nil
+}
+
+// Blobs implements [run.BlobStore].
+func (s *Store) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
+	tenant, id := names(key)
+	err = s.reading(ctx, func(q querier) error {
+		rows, err := q.QueryContext(ctx, s.d.statement(selectBlobs), tenant, id)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			all = append(all, name)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the blobs of run %q: %w", key.ID, err)
+	}
+	return all, nil
+}

@@ -1,0 +1,152 @@
+package storetest
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// blobs returns the store as a BlobStore. A store that keeps none has nothing to prove.
+func (t *trial) blobs() run.BlobStore {
+	t.Helper()
+	b := run.BlobsOf(t.store)
+	if b == nil {
+		t.Skip("the store is not a run.BlobStore")
+	}
+	return b
+}
+
+// put keeps a blob and checks that it is there.
+func (t *trial) put(b run.BlobStore, lease run.Lease, name string, data []byte) {
+	t.Helper()
+	t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
+	t.keeps(b, lease.Key, name, data)
+}
+
+func (t *trial) keeps(b run.BlobStore, key run.Key, name string, want []byte) {
+	t.Helper()
+	got, err := b.Blob(t.Context(), key, name)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("blob %q of %q: got %d bytes %.40q and %v, want %d bytes %.40q", name, key, len(got), got, err, len(want), want)
+	}
+}
+
+func (t *trial) named(b run.BlobStore, key run.Key, want ...string) {
+	t.Helper()
+	got, err := b.Blobs(t.Context(), key)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("blobs of %q: got %q and %v, want %q", key, got, err, want)
+	}
+}
+
+// blobsKept puts, replaces and reads blobs of several runs and tenants.
+func blobsKept(t *trial) {
+	b := t.blobs()
+	d := begin(one, said("first"))
+	lease := t.create(d, held)
+	t.named(b, one)
+	t.put(b, lease, "b", []byte("two"))
+	t.put(b, lease, "a-1", nil)
+	t.put(b, lease, "b", []byte("\x00\n two again"))
+	t.named(b, one, "a-1", "b")
+	other := run.Key{Tenant: "other", ID: one.ID}
+	t.put(b, t.create(begin(other, said("first")), held), "b", []byte("another's"))
+	t.keeps(b, one, "b", []byte("\x00\n two again"))
+	t.named(b, other, "b")
+	_, err := b.Blob(t.Context(), one, "c")
+	t.wants("a blob that is not there", err, run.ErrNoBlob)
+	_, err = b.Blob(t.Context(), run.Key{ID: "nobody"}, "b")
+	t.wants("a blob of no run", err, run.ErrNoBlob)
+	_, err = b.Blob(t.Context(), one, "../b")
+	t.wants("a name that is a path", err, run.ErrNoBlob)
+	t.has(d)
+}
+
+// blobsFenced refuses what is not of the last holder.
+func blobsFenced(t *trial) {
+	b := t.blobs()
+	d := begin(one, said("first"))
+	first := t.create(d, expired)
+	t.put(b, first, "a", []byte("of the first"))
+	second := t.acquire(one, held)
+	t.wants("put of a holder that was replaced", b.PutBlob(t.Context(), first, "a", []byte("late")), run.ErrConflict)
+	t.keeps(b, one, "a", []byte("of the first"))
+	t.put(b, second, "a", []byte("of the second"))
+	t.wants("put to no run", b.PutBlob(t.Context(), run.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), run.ErrConflict)
+}
+
+// blobsBounded refuses names and sizes.
+func blobsBounded(t *trial) {
+	b := t.blobs()
+	lease := t.create(begin(one, said("first")), held)
+	for _, name := range []string{"", "A", "a/b", "..", "a b", string(bytes.Repeat([]byte("x"), 65))} {
+		if err := b.PutBlob(t.Context(), lease, name, nil); err == nil {
+			t.Errorf("the name %q was taken", name)
+		}
+	}
+	data := make([]byte, run.MaxBlob+2<<10)
+	t.wants("a blob that is too large", b.PutBlob(t.Context(), lease, "a", data), run.ErrTooLarge)
+	data = data[:run.MaxBlob-4<<10]
+	for _, name := range []string{"a", "b", "c", "d"} {
+		t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
+	}
+	t.wants("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), run.ErrTooLarge)
+	t.wants("instead of another one", b.PutBlob(t.Context(), lease, "d", data), nil)
+	t.named(b, one, "a", "b", "c", "d")
+}
+
+// blobsDeleted has blobs end with their run.
+func blobsDeleted(t *trial) {
+	b := t.blobs()
+	lease := t.create(begin(one, said("first")), held)
+	t.put(b, lease, "a", []byte("gone"))
+	two := run.Key{ID: "two"}
+	t.put(b, t.create(begin(two, said("first")), held), "a", []byte("stays"))
+	t.wants("delete", t.store.Delete(t.Context(), one), nil)
+	t.named(b, one)
+	t.wants("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), run.ErrConflict)
+	t.create(begin(one, said("again")), held)
+	t.named(b, one)
+	_, err := b.Blob(t.Context(), one, "a")
+	t.wants("a blob of the run before", err, run.ErrNoBlob)
+	t.keeps(b, two, "a", []byte("stays"))
+}
+
+// blobsMoved exports and imports blobs, and verifies them.
+func blobsMoved(t *trial) {
+	b := t.blobs()
+	data := bytes.Repeat([]byte("<long>\n"), 1<<10)
+	part := run.Part{Type: run.ResultPart, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
+		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: run.DigestOf(data),
+	}}
+	d := begin(one, &run.Called{}, &run.Replied{Message: run.Message{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "c", Name: "read"}}},
+		Calls: []run.Call{{ID: "c", Key: "k", Name: "read", At: run.Proposed}}}, &run.Intent{Call: "c"}, &run.Outcome{Call: "c", Result: part})
+	lease := t.create(d, expired)
+	bad := func() (n int) {
+		for _, err := range run.Verify(t.Context(), t.store, run.Query{AllTenants: true}) {
+			t.wants("verify", err, run.ErrCorrupt)
+			n++
+		}
+		return n
+	}
+	if n := bad(); n != 1 {
+		t.Errorf("a kept result is missing: got %d bad runs, want 1", n)
+	}
+	t.put(b, lease, "r1", data[1:])
+	if n := bad(); n != 1 {
+		t.Errorf("a kept result is another one: got %d bad runs, want 1", n)
+	}
+	t.put(b, lease, "r1", data)
+	var out bytes.Buffer
+	t.wants("export", run.Export(t.Context(), t.store, one, &out), nil)
+	t.wants("delete", t.store.Delete(t.Context(), one), nil)
+	if _, err := run.Import(t.Context(), t.store, &out); err != nil {
+		t.Fatal(err)
+	}
+	t.has(d)
+	t.keeps(b, one, "r1", data)
+	if n := bad(); n != 0 {
+		t.Errorf("after the import: got %d bad runs, want 0", n)
+	}
+}
