@@ -34,11 +34,14 @@ func docsOf(tools []*Tool) []search.Doc {
 		}
 		docs[i] = search.Doc{
 			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramsOf(t.def.InputSchema),
-			Server: t.policy.label + "\n" + strings.Join(stringsIn(jsonrpc.Lookup(t.def.Meta, groupsKey)), "\n"),
+			Server: t.policy.label + "\n" + strings.Join(t.Groups(), "\n"),
 		}
 	}
 	return docs
 }
+
+// Groups are the names of the groups that the server puts the tool in.
+func (t *Tool) Groups() []string { return stringsIn(jsonrpc.Lookup(t.def.Meta, groupsKey)) }
 
 // paramsOf are the names and descriptions of an object's properties.
 func paramsOf(schema json.RawMessage) string {

@@ -102,6 +102,9 @@ func New(m Model, opts *Options) (*Agent, error) {
 	if a.tools, err = sources(opts.Tools); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
+	if a.finder, err = newFinder(a.profile); err != nil {
+		return nil, fmt.Errorf("new agent: %w", err)
+	}
 	for _, s := range opts.Tools {
 		if sub, ok := s.(*SubAgent); ok {
 			a.subs = append(a.subs, sub)

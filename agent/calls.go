@@ -31,8 +31,9 @@ func (d *dialog) proposed(asked []run.Part) []run.Call {
 	calls, keys := make([]run.Call, len(asked)), d.callKeys(asked)
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
-		*c = run.Call{ID: p.ID, Key: keys[i], Name: p.Name, Asked: p.Arguments, At: run.Proposed}
-		if tool, ok := d.catalog.Lookup(c.Name); ok {
+		tool, name, arguments := d.meant(p.Name, p.Arguments)
+		*c = run.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: run.Proposed}
+		if tool != nil {
 			c.Server, c.Tool = tool.Server(), tool.Definition().Name
 			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
 		}
@@ -197,9 +198,25 @@ func (w *work) refuse(j *job, err error) error {
 	case undecided(err):
 		return err
 	}
-	result := w.offered().Refuse(w.engine.ctx, j.asked, err)
+	result := w.refused(j, err)
 	w.noteLost(j, result)
 	return w.outcome(j, result, 0)
+}
+
+// refused is what the model reads of a call that does not run. A run in which it searches for tools names no others.
+func (w *work) refused(j *job, err error) *adapter.Result {
+	catalog, asked := w.offered(), j.asked
+	if w.state.Discovery == run.NoDiscovery {
+		return catalog.Refuse(w.engine.ctx, asked, err)
+	}
+	tool, missing := catalog.Find(j.about.Server, j.about.Tool, "")
+	if missing != nil {
+		return j.errorResult("Error: "+err.Error(), err)
+	}
+	asked.FunctionCall = &llms.FunctionCall{Name: tool.Name(), Arguments: j.named.Arguments}
+	result := catalog.Refuse(w.engine.ctx, asked, err)
+	result.Call = j.asked
+	return result
 }
 
 // noteLost shows that the connection to a server has ended, once.

@@ -134,7 +134,7 @@ func TestListOfToolsIsBounded(t *testing.T) {
 		s.addTool(fmt.Sprintf("extra%d", i), count)
 	}
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
-	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, nil), human("go"))
+	got := mustRun(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, &agent.Options{Discover: agent.Discover{Above: -1}}), human("go"))
 	content := results(history(got))[0]
 	if len(content) > 2100 || !strings.HasSuffix(content, "…") {
 		t.Errorf("the model was told %d bytes: %q; want at most 2,100 and that there are more", len(content), content)

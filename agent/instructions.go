@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,13 +18,17 @@ const (
 
 // system is the system prompt of the next model call.
 func (d *dialog) system() string {
-	accept := d.agent.opts.ServerInstructions
-	if accept == nil {
+	accept, directory := d.agent.opts.ServerInstructions, d.state.Directory
+	if accept == nil && directory == "" {
 		return d.agent.opts.System
 	}
 	if d.instructed != d.catalog {
-		said := instructionsOf(d.catalog, accept)
-		d.instructed, d.prompt = d.catalog, strings.TrimSpace(d.agent.opts.System+"\n\n"+said)
+		said := []string{d.agent.opts.System, directory}
+		if accept != nil {
+			said = append(said, instructionsOf(d.catalog, accept))
+		}
+		said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
+		d.instructed, d.prompt = d.catalog, strings.TrimSpace(strings.Join(said, "\n\n"))
 	}
 	return d.prompt
 }

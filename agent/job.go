@@ -100,14 +100,21 @@ func (w *work) approved(j *job, call *adapter.Prepared) {
 // error.
 func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := w.offered()
-	if c.Tool == "" {
+	switch {
+	case c.Tool == "" && w.state.Discovery != run.NoDiscovery:
+		return nil, &unfoundError{c.Name}
+	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
 	}
-	tool, err := catalog.Find(c.Server, c.Tool, c.Def)
-	if err != nil {
-		return nil, err
+	tool := w.agent.finder.tool(c)
+	if tool == nil {
+		var err error
+		if tool, err = catalog.Find(c.Server, c.Tool, c.Def); err != nil {
+			return nil, err
+		}
 	}
 	var call *adapter.Prepared
+	var err error
 	if c.Args == nil {
 		call, err = tool.Prepare(asked, c.Wrapped)
 	} else {
@@ -133,7 +140,7 @@ func (w *work) options(c *run.Call, j *job) callOptions {
 
 // part is a result as a part of the history.
 func (w *work) part(j *job, r *adapter.Result) run.Part {
-	p := run.Part{Type: run.ResultPart, ID: j.about.ID, Name: j.asked.FunctionCall.Name, Text: r.Text, IsError: r.IsError}
+	p := run.Part{Type: run.ResultPart, ID: j.about.ID, Name: w.askedAs(j), Text: r.Text, IsError: r.IsError}
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
@@ -143,6 +150,17 @@ func (w *work) part(j *job, r *adapter.Result) run.Part {
 		}
 	}
 	return p
+}
+
+// askedAs is the name that the model has called, which is that of the tool unless it calls all by one.
+func (w *work) askedAs(j *job) (name string) {
+	name = j.asked.FunctionCall.Name
+	w.read(func(s *run.State) {
+		if s.Discovery == run.ToolsByCalling {
+			name = s.AskedAs(j.about.ID, name)
+		}
+	})
+	return name
 }
 
 func typeOf(mimeType string) run.PartType {

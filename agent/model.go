@@ -41,6 +41,7 @@ type dialog struct {
 	key        string           // see cacheKey
 	prompt     string           // with the instructions of servers
 	instructed *adapter.Catalog // to which prompt belongs
+	settledFor *adapter.Catalog // the tools that the model has always were added from it
 	here       bool             // the model call under way is of this process
 
 	asking bool // a model call with a reservation is under way
@@ -202,6 +203,9 @@ func (d *dialog) warnOnce(text string) {
 func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	a := d.agent
 	d.catalog = a.tools.Catalog(a.profile)
+	if err := d.discover(); err != nil {
+		return nil, stop, err
+	}
 	if err := d.priced(); err != nil {
 		return nil, stop, err
 	}
@@ -227,7 +231,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 func (d *dialog) request() *model.Request {
 	a, settings := d.agent, &d.agent.opts.Model
 	return &model.Request{
-		System: d.system(), Messages: slices.Clip(d.state.History), Tools: d.offer.of(d.catalog), Format: a.format,
+		System: d.system(), Messages: slices.Clip(d.state.History), Tools: d.tools(), Format: a.format,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
 		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.state.Endpoint, CacheKey: d.cacheKey(), Kept: &d.kept,
 	}
@@ -243,27 +247,18 @@ func (d *dialog) cacheKey() string {
 	return d.key
 }
 
-// offer is the tools of a catalog as the model gets them.
-type offer struct {
-	catalog *adapter.Catalog
-	tools   []model.Tool
-}
-
-// of returns the tools of the catalog, which the caller may not change.
-func (o *offer) of(c *adapter.Catalog) []model.Tool {
-	if o.catalog == c {
-		return slices.Clip(o.tools)
-	}
+// definitions are the tools of a catalog as a model gets them.
+func definitions(c *adapter.Catalog) []model.Tool {
 	all := c.Definitions()
-	o.catalog, o.tools = c, make([]model.Tool, len(all))
+	out := make([]model.Tool, len(all))
 	for i, t := range all {
 		schema, ok := t.Function.Parameters.(json.RawMessage)
 		if !ok {
 			schema, _ = json.Marshal(t.Function.Parameters) // decoded JSON always marshals
 		}
-		o.tools[i] = model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict}
+		out[i] = model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict}
 	}
-	return slices.Clip(o.tools)
+	return out
 }
 
 // replied records a reply.

@@ -37,6 +37,9 @@ type Options struct {
 	// langchaingo's tools, other agents. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
+	// Discover says when the model searches for its tools. Default: if their definitions take more than 5 % of its window.
+	Discover Discover
+
 	// Limits bound a run, from an input to its answer. At a limit the model is asked for
 	// an answer without tools. Default for each: see [run.Limits]; [WithLimits] is for one run.
 	Limits run.Limits
@@ -175,6 +178,9 @@ func (o *Options) withDefaults() (*Options, error) {
 	}
 	if out.MaxDuration < 0 || out.AskTTL < 0 || out.LeaseTTL < 0 {
 		return nil, fmt.Errorf("options: MaxDuration is %v, AskTTL %v and LeaseTTL %v; give positive durations, or 0 for the defaults", out.MaxDuration, out.AskTTL, out.LeaseTTL)
+	}
+	if err := out.Discover.check(); err != nil {
+		return nil, err
 	}
 	if out.LeaseTTL == 0 {
 		out.LeaseTTL = defaultLease

@@ -19,6 +19,7 @@ type recipe struct {
 	name     string   // as the options have it, "" without one
 	tools    adapter.Source
 	subs     []*SubAgent
+	finder   *finder
 	output   *adapter.Tool // for a structured answer, see As
 	format   *model.Format // of an answer that is text; nil: it is given by the tool
 	opts     *Options

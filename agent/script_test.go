@@ -109,9 +109,9 @@ func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent
 	return a
 }
 
-func mustRun(t testing.TB, a *agent.Agent, in agent.Input) *agent.Result {
+func mustRun(t testing.TB, a *agent.Agent, in agent.Input, opts ...agent.RunOption) *agent.Result {
 	t.Helper()
-	result, err := a.Run(t.Context(), in)
+	result, err := a.Run(t.Context(), in, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

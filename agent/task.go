@@ -46,6 +46,9 @@ func (w *work) await(c *run.Call) (func() error, error) {
 // leaves tasks to the next one.
 func (w *work) callContext(j *job) (context.Context, func()) {
 	ctx := context.WithValue(w.ctx, callKey{}, &j.about)
+	if j.call.Tool() == w.agent.finder.search.Tool() {
+		ctx = context.WithValue(ctx, searchKey{}, w)
+	}
 	if w.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
 		return ctx, func() {}
 	}

@@ -180,7 +180,7 @@ func (m *Model) Info() model.Info {
 		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: "anthropic", Window: r.window,
 		MaxTokens: r.bound(0, m.options.MaxTokens, m.options.Effort),
 		Formats:   func(bool) bool { return r.formats },
-		Media:     takes,
+		Media:     takes, ToolsFirst: true,
 	}
 }
 

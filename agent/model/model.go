@@ -48,6 +48,10 @@ type Info struct {
 	// results. Nil: PNG, JPEG, GIF and WebP images.
 	Media func(mimeType string) bool
 
+	// ToolsFirst says that the host reads the tools before all messages and caches what begins alike: a tool that is
+	// added to a conversation has it read anew.
+	ToolsFirst bool
+
 	Whole   bool  // Generate never gives a delta before the reply
 	NoTools error // why the model cannot be offered tools; nil: it can
 }

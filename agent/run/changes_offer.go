@@ -39,6 +39,7 @@ type OfferedTool struct {
 	Tool   string `json:"tool"`            // the server's name of it
 	Def    string `json:"def,omitzero"`    // fingerprint of the definition that was added
 	Name   string `json:"name"`            // by which the model knows it, and no other tool of the run
+	Listed bool   `json:"listed,omitzero"` // it is a tool of its own also where others are called by one
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -79,4 +80,18 @@ func (s *State) OfferedTool(name string) *OfferedTool {
 		}
 	}
 	return nil
+}
+
+// AskedAs is the name in the model's call of the present turn with that id, or else the given one: where all tools are called by one
+// it is not that of the tool.
+func (s *State) AskedAs(id, name string) string {
+	if len(s.History) == 0 {
+		return name
+	}
+	for _, p := range s.History[len(s.History)-1].Parts {
+		if p.Type == CallPart && p.ID == id {
+			return p.Name
+		}
+	}
+	return name
 }

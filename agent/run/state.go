@@ -212,7 +212,7 @@ func (s *State) leftovers(at time.Time) Message {
 		if c.Tries > 0 {
 			text = "The run ended before the call had a result. It may or may not have run."
 		}
-		m.Parts[i] = Part{Type: ResultPart, ID: c.ID, Name: c.Name, Text: text, IsError: true}
+		m.Parts[i] = Part{Type: ResultPart, ID: c.ID, Name: s.AskedAs(c.ID, c.Name), Text: text, IsError: true}
 		if c.Result != nil {
 			m.Parts[i] = *c.Result
 		}

@@ -130,7 +130,8 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 	}
 	opts := &agent.Options{
 		System: system, Tools: sources, Store: d.store, Prices: d.Prices, Model: agent.ModelSettings{Retries: -1}, // a live model tries again itself
-		Limits: run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
+		Discover: agent.Discover{Above: -1}, // the tasks measure how a model chooses among all tools
+		Limits:   run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
 	}
 	if of != nil {
 		opts.Name = of.Name

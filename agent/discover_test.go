@@ -1,0 +1,311 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// task is a tool that a run has to find.
+type task struct{ server, name, about string }
+
+// tasks are tools among many others.
+var tasks = []task{
+	{"mail", "send_letter", "Sends a letter to a person."},
+	{"calendar", "book_room", "Books a meeting room."},
+	{"bank", "pay_invoice", "Pays an invoice."},
+	{"weather", "forecast", "Tells the weather of a city."},
+	{"files", "rename_file", "Renames a file."},
+}
+
+// function is a tool that keeps a record of its calls.
+func function(t task, calls *[]string) adapter.Source {
+	return adapter.Func(t.name, t.about, func(_ context.Context, in struct {
+		Text string `json:"text,omitzero"`
+	}) (string, error) {
+		*calls = append(*calls, t.server+"."+t.name+" "+in.Text)
+		return "did " + t.name, nil
+	}, &adapter.FuncOptions{Server: t.server})
+}
+
+// manyTools are the tasks among 300 other tools, at 30 servers.
+func manyTools(calls *[]string) (all []adapter.Source) {
+	for i := range 300 {
+		all = append(all, function(task{fmt.Sprintf("plant%d", i/10), fmt.Sprintf("read_valve_%d", i), fmt.Sprintf("Reads the pressure at valve %d of the plant.", i)}, calls))
+		if i%60 == 30 {
+			all = append(all, function(tasks[i/60], calls))
+		}
+	}
+	return all
+}
+
+// offered are the names of the tools in a request.
+func offered(p prompt) (names []string) {
+	for _, t := range p.Request.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func find(id, query string) run.Part {
+	return toolCall(id, "search_tools", fmt.Sprintf(`{"query":%q,"limit":1}`, query))
+}
+
+// TestDiscovery holds that a model that has many tools searches, and has what it found from then on, in that order.
+func TestDiscovery(t *testing.T) {
+	var calls []string
+	m := play(
+		uses(find("1", "pay an invoice")), uses(toolCall("2", "pay_invoice", `{"text":"7"}`)),
+		uses(find("3", "weather"), find("4", "invoices")), uses(toolCall("5", "Forecast", `{}`)), says("done"),
+	)
+	a := newAgent(t, m, &agent.Options{System: "Be brief.", Tools: manyTools(&calls)})
+	result := mustRun(t, a, human("go"))
+	diff(t, "calls", calls, []string{"bank.pay_invoice 7", "weather.forecast "})
+	want := [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice", "forecast"}, {"search_tools", "pay_invoice", "forecast"}}
+	for i, p := range m.prompts() {
+		diff(t, fmt.Sprint("tools of turn ", i+1), offered(p), want[i])
+		if p.Request.System != m.prompts()[0].Request.System {
+			t.Errorf("turn %d has other instructions", i+1)
+		}
+	}
+	diff(t, "results", results(history(result)), []string{
+		"You have these tools now:\n- pay_invoice (bank): Pays an invoice.", "did pay_invoice",
+		"You have these tools now:\n- forecast (weather): Tells the weather of a city.", "You have these already: pay_invoice", "did forecast",
+	})
+	system := m.prompts()[0].Request.System
+	for _, want := range []string{"Be brief.\n\nYou have more tools", "\n- bank (1)", "\n- plant29 (10)"} {
+		if !strings.Contains(system, want) {
+			t.Errorf("the instructions lack %q:\n%s", want, system)
+		}
+	}
+}
+
+// TestDiscoveryByCalling holds that the tools of a request never change if the model calls by one tool, and that events, questions
+// and approvals are about the tool that it means.
+func TestDiscoveryByCalling(t *testing.T) {
+	var calls, asked, events []string
+	m := play(
+		uses(find("1", "pay an invoice")), uses(toolCall("2", "call_tool", `{"name":"pay_invoice","arguments":{"text":"7"}}`)),
+		uses(toolCall("3", "call_tool", `{"name":"pay_invoice","arguments":"{\"text\":\"8\"}"}`), toolCall("4", "call_tool", `{"name":"forecast"}`),
+			toolCall("5", "call_tool", `7`), toolCall("6", "call_tool", `{"name":"call_tool"}`), toolCall("7", "call_tool", `{"name":"pay_invoice","arguments":{"text":[]}}`)),
+		says("done"),
+	).as(model.Info{ToolsFirst: true})
+	a := newAgent(t, m, &agent.Options{
+		Tools:    manyTools(&calls),
+		Discover: agent.Discover{Always: func(t *adapter.Tool) bool { return t.Name() == "send_letter" }},
+		Approve: func(_ context.Context, q *adapter.Approval) (adapter.Decision, error) {
+			asked = append(asked, fmt.Sprintf("%s %s %s", q.Server, q.Name, q.Arguments))
+			return adapter.Decision{Allow: true}, nil
+		},
+	})
+	result := &agent.Result{}
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := e.(*agent.ToolStart); ok {
+			events = append(events, e.Name+" "+e.Server+"."+e.Tool+" "+e.Arguments)
+		}
+		result.Add(e)
+	}
+	diff(t, "calls", calls, []string{"bank.pay_invoice 7", "bank.pay_invoice 8"})
+	diff(t, "asked", asked, []string{`bank pay_invoice {"text":"7"}`, `bank pay_invoice {"text":"8"}`})
+	diff(t, "events", events, []string{
+		`search_tools discovery.search_tools {"query":"pay an invoice","limit":1}`, `pay_invoice bank.pay_invoice {"text":"7"}`, `pay_invoice bank.pay_invoice {"text":"8"}`,
+	})
+	for i, p := range m.prompts() {
+		diff(t, fmt.Sprint("tools of turn ", i+1), offered(p), []string{"search_tools", "call_tool", "send_letter"})
+	}
+	said := results(history(result))
+	for i, want := range []string{
+		"Call these by call_tool:\n{\"description\":\"Pays an invoice.\",\"name\":\"pay_invoice\",\"parameters\":{", "did pay_invoice", "did pay_invoice",
+		`Error: you have no tool "forecast"; find it by search_tools first`, `Error: you have no tool "call_tool"`, `Error: you have no tool "call_tool"`, "Error: ",
+	} {
+		if !strings.HasPrefix(said[i], want) {
+			t.Errorf("result %d: got %q, want %q", i+1, said[i], want)
+		}
+	}
+	for _, m := range history(result) {
+		for _, p := range m.Parts {
+			if p.Type == run.ResultPart && p.ID != "1" && p.Name != "call_tool" {
+				t.Errorf("the result %s is of %q, want call_tool, which was called", p.ID, p.Name)
+			}
+		}
+	}
+}
+
+// TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of
+// others.
+func TestUnfoundTool(t *testing.T) {
+	for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+		var calls []string
+		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}})
+		result := mustRun(t, a, human("go"))
+		diff(t, "calls", calls, []string(nil))
+		for _, text := range results(history(result)) {
+			if !strings.Contains(text, "find it by search_tools first") || strings.Contains(text, "valve_8") {
+				t.Errorf("got %q", text)
+			}
+		}
+	}
+}
+
+// TestFewTools holds that a model with few tools has all of them, and that the option decides.
+func TestFewTools(t *testing.T) {
+	for _, tt := range []struct {
+		tools    int
+		discover agent.Discover
+		window   int64
+		searches bool
+	}{
+		{8, agent.Discover{}, 0, false},
+		{8, agent.Discover{}, 4_000, true},
+		{300, agent.Discover{}, 0, true},
+		{300, agent.Discover{}, 1_000_000, false},
+		{300, agent.Discover{Above: -1}, 0, false},
+		{300, agent.Discover{Above: 1}, 0, false},
+		{8, agent.Discover{Above: 1e-6}, 0, true},
+	} {
+		var calls []string
+		m := play(says("done")).as(model.Info{Window: tt.window})
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls)[:tt.tools], Discover: tt.discover}), human("go"))
+		if got := slices.Contains(offered(m.prompts()[0]), "search_tools"); got != tt.searches {
+			t.Errorf("%+v: searches: got %v", tt, got)
+		}
+	}
+	for _, bad := range []agent.Discover{{Above: 2}, {By: "magic"}} {
+		if _, err := agent.New(play(says("")), &agent.Options{Discover: bad}); err == nil || !strings.Contains(err.Error(), "Discover") {
+			t.Errorf("%+v: got %v", bad, err)
+		}
+	}
+}
+
+// TestSearches holds what a search answers.
+func TestSearches(t *testing.T) {
+	var calls []string
+	all := append(manyTools(&calls), function(task{"shop", "Search_Tools", "Finds hammers in the shop."}, &calls))
+	for query, want := range map[string]string{
+		`{"query":"hammers"}`:                              "You have these tools now:\n- Search_Tools_2 (shop): Finds hammers in the shop.",
+		`{"query":"select:pay_invoice, FORECAST,nothing"}`: "You have these tools now:\n- pay_invoice (bank): Pays an invoice.\n- forecast (weather): Tells the weather of a city.",
+		`{"query":"file","server":"bank"}`:                 "No tool fits",
+		`{"query":"zzz"}`:                                  "No tool fits",
+		`{"server":"bank"}`:                                "Its tools are these; search_tools with select: and names adds them:\n- pay_invoice",
+		`{"server":"nobody"}`:                              "There is no such server.",
+		`{}`:                                               "Error: say what the tool should do",
+		`{"query":"` + strings.Repeat("x", 1025) + `"}`:    "Error: the query is longer",
+		`{"query":"valve","limit":11}`:                     "Error: ",
+	} {
+		m := play(uses(toolCall("1", "search_tools", query)), says("done"))
+		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: all}), human("go"))
+		if got := results(history(result))[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestOfferedBound holds that a conversation takes 100 tools, and says so.
+func TestOfferedBound(t *testing.T) {
+	var calls []string
+	var steps []step
+	for i := range 11 {
+		steps = append(steps, uses(toolCall(fmt.Sprint(i), "search_tools", fmt.Sprintf(`{"query":"valve","server":"plant%d","limit":10}`, i))))
+	}
+	m := play(append(steps, says("done"))...)
+	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls)}), human("go"))
+	prompts := m.prompts()
+	if got := len(offered(prompts[len(prompts)-1])); got != 1+run.MaxOffered {
+		t.Errorf("got %d tools", got)
+	}
+	if got := results(history(result))[10]; !strings.Contains(got, "no more than 100 tools") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestRank holds that the order of a host is merged with ours, and never adds a tool.
+func TestRank(t *testing.T) {
+	var calls []string
+	var stranger *adapter.Tool
+	for _, s := range []adapter.Source{function(task{"evil", "wipe", "Wipes."}, &calls)} {
+		stranger = s.Catalog(adapter.OpenAI).Tools()[0]
+	}
+	by := func(name string) func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
+		return func(_ context.Context, _ string, all []*adapter.Tool) ([]*adapter.Tool, error) {
+			i := slices.IndexFunc(all, func(t *adapter.Tool) bool { return t.Name() == name })
+			return []*adapter.Tool{stranger, all[i], all[i], stranger}, nil
+		}
+	}
+	for name, tt := range map[string]struct {
+		rank    func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error)
+		want    string
+		warning bool
+	}{
+		"its own": {by("send_letter"), "- send_letter (mail)", false},
+		"an error": {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
+			return nil, errors.New("down")
+		}, "- pay_invoice (bank)", true},
+		"a panic":   {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) { panic("x") }, "- pay_invoice (bank)", true},
+		"no result": {func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) { return nil, nil }, "- pay_invoice (bank)", false},
+	} {
+		m := play(uses(toolCall("1", "search_tools", `{"query":"invoices","limit":2}`)), says("done"))
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Rank: tt.rank}})
+		result := mustRun(t, a, human("go"))
+		if got := results(history(result))[0]; !strings.Contains(got, tt.want) || strings.Contains(got, "wipe") {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+		if got := len(result.Warnings) > 0; got != tt.warning {
+			t.Errorf("%s: got the warnings %v", name, result.Warnings)
+		}
+	}
+}
+
+// TestDiscoveryStays holds that a run goes on as it has begun: after a compaction, with another window, and with a new input.
+func TestDiscoveryStays(t *testing.T) {
+	var calls []string
+	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
+	store := run.NewMemory()
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*run.Compacted, error) {
+		if len(messages) < 3 {
+			return nil, nil
+		}
+		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.User, "All was said.")}}, nil
+	}
+	opts := agent.Options{Tools: manyTools(&calls), Store: store, Compact: shorten}
+	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
+	opts.Discover.Above = -1
+	mustRun(t, newAgent(t, m, &opts), human("again"), agent.In("r"))
+	prompts := m.prompts()
+	for i, want := range [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}} {
+		diff(t, fmt.Sprint("tools of turn ", i+1), offered(prompts[i]), want)
+	}
+	if result.State.Archived == 0 {
+		t.Error("nothing was compacted")
+	}
+}
+
+// TestSubAgentFinds holds that a sub-agent has a set of its own.
+func TestSubAgentFinds(t *testing.T) {
+	var calls []string
+	below := play(uses(find("1", "invoices")), uses(toolCall("2", "pay_invoice", `{}`)), says("paid"))
+	sub, err := agent.Sub(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := play(uses(find("1", "a payer")), uses(toolCall("2", "payer", `{"task":"pay"}`), toolCall("3", "pay_invoice", `{}`)), says("done"))
+	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), sub)}), human("go"))
+	diff(t, "calls", calls, []string{"bank.pay_invoice "})
+	diff(t, "tools below", offered(below.prompts()[2]), []string{"search_tools", "pay_invoice"})
+	diff(t, "tools above", offered(m.prompts()[2]), []string{"search_tools", "payer"})
+	if got := results(history(result)); got[1] != "paid" || !strings.Contains(got[2], "find it by search_tools") {
+		t.Errorf("got %q", got)
+	}
+}

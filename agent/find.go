@@ -1,0 +1,361 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// The tools by which a model finds others, and calls what it found.
+const (
+	searchTool   = "search_tools"
+	callTool     = "call_tool"
+	searchServer = "discovery" // stands for their server
+)
+
+// The bounds of a search.
+const (
+	defaultFound = 5    // tools
+	maxFound     = 10   // tools
+	maxBrowsed   = 100  // names of a server's tools
+	maxQuery     = 1024 // bytes of a query
+	maxAboutTool = 200  // bytes of a description
+	maxShown     = 16 << 10
+	maxAllShown  = 40 << 10 // bytes of the definitions in one result
+)
+
+// finder is the tools of discovery, for all runs of an agent.
+type finder struct {
+	search *adapter.FuncTool
+	first  model.Tool // search_tools as models get it
+	call   model.Tool // call_tool
+}
+
+const searchSchema = `{"type":"object","properties":{` +
+	`"query":{"type":"string","description":"What the tool should do, in a few words. Or select: with the names of tools, such as select:read_file,write_file."},` +
+	`"server":{"type":"string","description":"Search this server only. Without a query its tools are listed."},` +
+	`"limit":{"type":"integer","minimum":1,"maximum":10,"description":"How many tools to find, 5 by default."}},"additionalProperties":false}`
+
+const callSchema = `{"type":"object","properties":{` +
+	`"name":{"type":"string","description":"The name of a tool that ` + searchTool + ` has found."},` +
+	`"arguments":{"type":"object","description":"Its arguments, as its parameters say."}},"required":["name"]}`
+
+// newFinder makes the tools of discovery.
+func newFinder(p adapter.Profile) (*finder, error) {
+	def := &mcp.Tool{
+		Name:        searchTool,
+		Description: "Finds tools by what they should do. Search before you say that something cannot be done.",
+		InputSchema: json.RawMessage(searchSchema),
+	}
+	search, err := adapter.NewFuncTool(def, searched, &adapter.FuncOptions{Server: searchServer, ReadOnly: true, Trusted: true})
+	if err != nil {
+		return nil, err
+	}
+	return &finder{
+		search: search, first: definitions(search.Catalog(p))[0],
+		call: model.Tool{Name: callTool, Description: "Calls a tool that " + searchTool + " has found.", Schema: json.RawMessage(callSchema)},
+	}, nil
+}
+
+// definitions are the tools of discovery as a model gets them.
+func (f *finder) definitions(by run.Discovery) []model.Tool {
+	if by == run.ToolsByCalling {
+		return []model.Tool{f.first, f.call}
+	}
+	return []model.Tool{f.first}
+}
+
+// tool is the tool that a call means, if it is one of discovery.
+func (f *finder) tool(c *run.Call) *adapter.Tool {
+	if t := f.search.Tool(); c.Server == searchServer && c.Tool == searchTool && c.Def == t.Fingerprint() {
+		return t
+	}
+	return nil
+}
+
+// meant is the tool that the model means by a name, and the arguments for it, which are of another call if it calls by call_tool.
+// Tools that it has not found are none.
+func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
+	s := d.state
+	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
+		tool, _ := d.catalog.Lookup(name)
+		return tool, name, arguments
+	}
+	if s.Discovery != run.NoDiscovery && is(name, searchTool) {
+		return d.agent.finder.search.Tool(), searchTool, arguments
+	}
+	if s.Discovery == run.ToolsByCalling && is(name, callTool) {
+		if inner, given, err := calledBy(arguments); err == nil {
+			name, arguments = inner, given
+		}
+	}
+	for i := range s.Offered {
+		if t := &s.Offered[i]; is(name, t.Name) {
+			if tool, err := present(d.catalog, t); err == nil {
+				return tool, t.Name, arguments
+			}
+		}
+	}
+	tool, ok := d.catalog.Lookup(name)
+	if !ok || s.Discovery != run.NoDiscovery && !isAnswer(tool) {
+		return nil, name, arguments
+	}
+	return tool, name, arguments
+}
+
+// is reports whether a model means a tool by a name, whatever the case and spaces around it.
+func is(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
+
+// calledBy reads the arguments of call_tool: a name, and arguments as an object or as the text of one.
+func calledBy(arguments string) (name, given string, err error) {
+	var a struct {
+		Name      string
+		Arguments json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(arguments), &a); err != nil {
+		return "", "", err
+	}
+	if a.Name == "" || is(a.Name, searchTool) || is(a.Name, callTool) {
+		return "", "", errors.New("it names no tool that was found")
+	}
+	given = string(a.Arguments)
+	var text string
+	if json.Unmarshal(a.Arguments, &text) == nil {
+		given = text
+	}
+	return a.Name, given, nil
+}
+
+// unfoundError is a call of a tool that the model has not found: it has not seen what it would do.
+type unfoundError struct{ name string }
+
+func (e *unfoundError) Error() string {
+	return fmt.Sprintf("you have no tool %.100q; find it by %s first", e.name, searchTool)
+}
+
+// searchKey is the key of the work on the turn in the context of a search.
+type searchKey struct{}
+
+// query is what a model searches for.
+type query struct {
+	Query, Server string
+	Limit         int
+}
+
+// searched is search_tools.
+func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+	w, ok := ctx.Value(searchKey{}).(*work)
+	if !ok {
+		return nil, errors.New("tools are searched in a run alone")
+	}
+	var q query
+	if err := json.Unmarshal(arguments, &q); err != nil {
+		return nil, err
+	}
+	if len(q.Query) > maxQuery {
+		return nil, fmt.Errorf("the query is longer than %d bytes", maxQuery)
+	}
+	text, err := w.search(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+}
+
+// search finds tools, adds them to those that the model is offered, and tells of them.
+func (w *work) search(ctx context.Context, q *query) (string, error) {
+	catalog := w.offered()
+	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }
+	limit := min(cmp.Or(q.Limit, defaultFound), maxFound)
+	words := strings.TrimSpace(q.Query)
+	names, selects := strings.CutPrefix(words, "select:")
+	var found []*adapter.Tool
+	switch {
+	case selects:
+		found = selected(catalog, strings.Split(names, ","), fits)
+		found = found[:min(len(found), maxFound)]
+	case words == "" && q.Server == "":
+		return "", errors.New("say what the tool should do, or name a server")
+	case words == "":
+		return browse(catalog, fits), nil
+	default:
+		found = w.ranked(ctx, catalog, words, fits)
+		found = found[:min(len(found), limit)]
+	}
+	if len(found) == 0 {
+		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil
+	}
+	return w.load(catalog, found)
+}
+
+// selected are the tools of these names, which are the catalog's or the servers'.
+func selected(c *adapter.Catalog, names []string, fits func(*adapter.Tool) bool) (found []*adapter.Tool) {
+	for _, t := range c.Tools() {
+		if fits(t) && slices.ContainsFunc(names, func(n string) bool { return is(n, t.Name()) || is(n, t.Definition().Name) }) {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// browse lists tools without adding them.
+func browse(c *adapter.Catalog, fits func(*adapter.Tool) bool) string {
+	var b strings.Builder
+	n := 0
+	for _, t := range c.Tools() {
+		if !fits(t) {
+			continue
+		}
+		if n++; n <= maxBrowsed {
+			b.WriteString("\n- " + t.Name())
+		}
+	}
+	switch {
+	case n == 0:
+		return "There is no such server."
+	case n > maxBrowsed:
+		fmt.Fprintf(&b, "\nand %d more", n-maxBrowsed)
+	}
+	return "Its tools are these; " + searchTool + " with select: and names adds them:" + b.String()
+}
+
+// ranking is how many tools of each order are merged, and mergeRank how little the first ranks count against the next.
+const (
+	ranking   = 100
+	mergeRank = 60
+)
+
+// ranked orders tools by how well they fit the words.
+func (w *work) ranked(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
+	all := c.Tools()
+	found := slices.DeleteFunc(c.Search(words, len(all)), func(t *adapter.Tool) bool { return !fits(t) })
+	rank := w.agent.opts.Discover.Rank
+	if rank == nil {
+		return found
+	}
+	all = slices.DeleteFunc(all, func(t *adapter.Tool) bool { return !fits(t) })
+	var foreign []*adapter.Tool
+	err := guarded("Discover.Rank", func() (err error) {
+		foreign, err = rank(ctx, words, slices.Clone(all))
+		return err
+	})
+	if err != nil {
+		w.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
+		return found
+	}
+	return merged(all, found, foreign)
+}
+
+// merged merges two orders of tools by reciprocal ranks. What is not among all does not count, and of equal ones the
+// first among all comes first.
+func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
+	score := make(map[*adapter.Tool]float64, len(all))
+	for _, t := range all {
+		score[t] = 0
+	}
+	for _, order := range [][]*adapter.Tool{one, two} {
+		rank, seen := 0, map[*adapter.Tool]bool{}
+		for _, t := range order {
+			if _, known := score[t]; !known || seen[t] {
+				continue
+			}
+			if seen[t] = true; rank < ranking {
+				rank++
+				score[t] += 1 / float64(mergeRank+rank)
+			}
+		}
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(t *adapter.Tool) bool { return score[t] == 0 })
+	slices.SortStableFunc(found, func(a, b *adapter.Tool) int { return cmp.Compare(score[b], score[a]) })
+	return found
+}
+
+// load adds tools to those that the model is offered, and tells of them. The record of it comes before that of the result:
+// no result names a tool that the run does not have.
+func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
+	w.ledger.mu.Lock()
+	defer w.ledger.mu.Unlock()
+	change, full := &run.Offered{}, false
+	n := newNamer(w.state)
+	fresh := map[*adapter.Tool]bool{}
+	for _, t := range found {
+		added, err := n.add(change, t)
+		full = full || err != nil
+		fresh[t] = added
+	}
+	if len(change.Tools) > 0 {
+		if err := w.recordLocked(nil, change); err != nil {
+			return "", err
+		}
+	}
+	if w.state.Discovery == run.ToolsByCalling {
+		return w.definedLocked(c, found, full), nil
+	}
+	var now, before []string
+	for _, t := range found {
+		name := w.nameLocked(t)
+		switch {
+		case name == "":
+		case fresh[t]:
+			about := oneLine(cmp.Or(t.Definition().Description, t.Definition().DisplayName()), maxAboutTool)
+			now = append(now, fmt.Sprintf("\n- %s (%s): %s", name, oneLine(t.Server(), maxAboutEach), about))
+		default:
+			before = append(before, name)
+		}
+	}
+	var text []string
+	if len(now) > 0 {
+		text = append(text, "You have these tools now:"+strings.Join(now, ""))
+	}
+	if len(before) > 0 {
+		text = append(text, "You have these already: "+strings.Join(before, ", "))
+	}
+	if full {
+		text = append(text, "Other tools fit, too, but "+errFull.Error()+".")
+	}
+	return strings.Join(text, "\n"), nil
+}
+
+// nameLocked is the name by which the model knows a tool, "" if it has not found it.
+func (w *work) nameLocked(t *adapter.Tool) string {
+	for i := range w.state.Offered {
+		if o := &w.state.Offered[i]; o.Server == t.Server() && o.Tool == t.Definition().Name {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// definedLocked is the definitions of tools that are called by call_tool, a line each.
+func (w *work) definedLocked(c *adapter.Catalog, found []*adapter.Tool, full bool) string {
+	all := definitions(c)
+	var b strings.Builder
+	b.WriteString("Call these by " + callTool + ":")
+	catalog := c.Tools()
+	for _, t := range found {
+		name, def := w.nameLocked(t), all[slices.Index(catalog, t)]
+		if name == "" {
+			continue
+		}
+		line, err := json.Marshal(map[string]any{"name": name, "server": t.Server(), "description": def.Description, "parameters": def.Schema})
+		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {
+			fmt.Fprintf(&b, "\n%s is too long to be shown here: search for it alone, or do without it.", name)
+			continue
+		}
+		b.WriteByte('\n')
+		b.Write(line)
+	}
+	if full {
+		b.WriteString("\nOther tools fit, too, but " + errFull.Error() + ".")
+	}
+	return b.String()
+}
