@@ -88,6 +88,50 @@ func BenchmarkSuspended(b *testing.B) {
 	b.ReportMetric(float64(loads[runs*99/100].Microseconds()), "µs/load-p99")
 }
 
+// BenchmarkLists lists 100,000 runs that wait. One began to wait in each second.
+func BenchmarkLists(b *testing.B) {
+	const runs = 100_000
+	dir := b.TempDir()
+	s := open(b, dir, &filestore.Options{Sync: filestore.Never})
+	for i := range runs {
+		d := &draft{new(run.State)}
+		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
+		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
+			&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant}, ask(fmt.Sprint("ask_", i)), &run.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
+		if _, err := s.Create(ctx, run.Holder{}, head, records); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s = open(b, dir, nil)
+	start := time.Now()
+	listed(b, s, run.Query{AllTenants: true, DueAt: start})
+	first := time.Since(start)
+	for _, c := range []struct {
+		name string
+		q    run.Query
+		want int
+	}{
+		{"due", run.Query{AllTenants: true}, 0},
+		{"running", run.Query{AllTenants: true, Status: run.Running}, 0},
+		{"50 that wait", run.Query{AllTenants: true, Status: run.Waiting, Limit: 50}, 50},
+		{"50 that wait of a tenant", run.Query{Tenant: "tenant_7", Status: run.Waiting, Limit: 50}, 50},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if c.q.Status == "" {
+					c.q.DueAt = time.Now()
+				}
+				if got := listed(b, s, c.q); len(got) != c.want {
+					b.Fatalf("got %d runs, want %d", len(got), c.want)
+				}
+			}
+			if c.q.Status == "" {
+				b.ReportMetric(first.Seconds(), "s/first")
+			}
+		})
+	}
+}
+
 func sizeOf(b *testing.B, dir string) (size int64) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {

@@ -250,7 +250,7 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 // TestUnfinishedFile has Open remove what a Create has left that did not end.
 func TestUnfinishedFile(t *testing.T) {
 	d, dir := newDisk(), t.TempDir()
-	d.cut = 2
+	d.cut = 3 // of the file, the mark and what is written
 	if _, err := begin(d.on(t, dir, filestore.EveryEffect), key); !errors.Is(err, errCut) {
 		t.Fatalf("got %v, want %v", err, errCut)
 	}

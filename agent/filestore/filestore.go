@@ -100,6 +100,8 @@ type Store struct {
 
 	mu      sync.Mutex         // guards tenants
 	tenants map[string]counted // whose blobs were counted lately
+
+	marking marking
 }
 
 var (
@@ -111,10 +113,11 @@ var (
 // be made, or that others can write to, see above.
 func Open(dir string, opts *Options) (*Store, error) {
 	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now, tenants: map[string]counted{}}
+	s.marking.turn = make(chan struct{}, 1)
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
 	}
-	for _, dir := range []string{s.dir, filepath.Join(s.dir, "locks")} {
+	for _, dir := range []string{s.dir, s.path("locks"), s.path(dueShelf), s.path(waitingShelf)} {
 		err := makeDirs(dir)
 		if err == nil {
 			err = private.CheckDir(dir)

@@ -86,9 +86,14 @@ var (
 type draft struct{ state *run.State }
 
 func (d *draft) next(changes ...run.Change) (run.Head, []run.Record) {
+	return d.nextAt(time.Date(2026, 11, 1, 12, 0, int(d.state.Seq), 0, time.UTC), changes...)
+}
+
+// nextAt adds changes, a second apart.
+func (d *draft) nextAt(begin time.Time, changes ...run.Change) (run.Head, []run.Record) {
 	var records []run.Record
-	for _, c := range changes {
-		at := time.Date(2026, 11, 1, 12, 0, int(d.state.Seq), 0, time.UTC)
+	for i, c := range changes {
+		at := begin.Add(time.Duration(i) * time.Second)
 		r := run.Record{Seq: d.state.Seq + 1, At: at, Change: c}
 		if err := run.Apply(d.state, r); err != nil {
 			panic(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -26,6 +27,7 @@ type disk struct {
 	syncs   int               // of files
 	dirs    int               // syncs of directories
 	read    int               // bytes of files
+	sizes   int               // files whose size was asked for, as reading one does
 	fault   error             // of the next Sync
 }
 
@@ -71,8 +73,8 @@ func (d *disk) ReadDir(dir string) ([]fs.DirEntry, error) {
 	defer d.mu.Unlock()
 	files := fstest.MapFS{}
 	for name, n := range d.names {
-		if filepath.Dir(name) == dir {
-			files[filepath.Base(name)] = &fstest.MapFile{Data: n.now}
+		if name, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(name) {
+			files[filepath.ToSlash(name)] = &fstest.MapFile{Data: n.now}
 		}
 	}
 	return files.ReadDir(".")
@@ -143,6 +145,7 @@ func (h *handle) Sync() error {
 func (h *handle) Size() (int64, error) {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
+	h.disk.sizes++
 	return int64(len(h.now)), nil
 }
 
@@ -198,10 +201,17 @@ func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) *filestore.Stor
 // file is the one file of a run.
 func (d *disk) file(t testing.TB) (path string, n *inode) {
 	t.Helper()
-	if len(d.names) != 1 {
-		t.Fatalf("got %d files, want one", len(d.names))
+	for name, inode := range d.names {
+		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelf) {
+			continue
+		}
+		if n != nil {
+			t.Fatalf("got %s and %s, want one file", path, name)
+		}
+		path, n = name, inode
 	}
-	for path, n = range d.names {
+	if n == nil {
+		t.Fatal("got no file")
 	}
 	return path, n
 }

@@ -34,8 +34,8 @@ func TestModes(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || seen != 5 { // a, b, b/locks, a lock, the run
-		t.Errorf("got %d files and directories, %v, want 5", seen, err)
+	if err != nil || seen != 10 { // a, b, b/locks, a lock, the run, b/due, two directories and a mark, b/waiting
+		t.Errorf("got %d files and directories, %v, want 10", seen, err)
 	}
 }
 

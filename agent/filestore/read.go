@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -198,67 +197,6 @@ func (s *Store) opened(name string, read func(File) (bool, error)) (bool, error)
 	}
 	whole, err := read(f)
 	return whole, errors.Join(err, f.Close())
-}
-
-// List implements [run.Store]. It reads the end of each file. Files that cannot be read come after all runs
-// that it could read; one that does not say whose run it has is a matter of lists of all tenants.
-func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
-		heads, damaged, err := s.list(ctx, q)
-		for _, h := range heads {
-			if !yield(h, nil) {
-				return
-			}
-		}
-		for _, d := range damaged {
-			if !yield(run.Head{Key: d.Key}, d) {
-				return
-			}
-		}
-		if err != nil {
-			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
-		}
-	}
-}
-
-func (s *Store) list(ctx context.Context, q run.Query) (heads []run.Head, damaged []*run.DamagedError, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	entries, err := s.opts.FS.ReadDir(s.dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	only := ""
-	if q.ID != "" && !q.AllTenants {
-		only = nameOf(run.Key{Tenant: q.Tenant, ID: q.ID})
-	}
-	for _, e := range entries {
-		if !isName(e.Name()) || only != "" && e.Name() != only {
-			continue
-		}
-		h, err := s.headOf(ctx, e.Name())
-		switch {
-		case ctx.Err() != nil:
-			return nil, nil, ctx.Err()
-		case errors.Is(err, run.ErrNotFound): // deleted meanwhile
-		case err != nil:
-			if only != "" {
-				h.Key = run.Key{Tenant: q.Tenant, ID: q.ID}
-			}
-			if q.AllTenants || h.Key.ID != "" && h.Key.Tenant == q.Tenant {
-				damaged = append(damaged, &run.DamagedError{Key: h.Key, Err: err})
-			}
-		case q.Matches(h):
-			heads = append(heads, h)
-		}
-	}
-	slices.SortFunc(heads, q.Compare)
-	if q.Limit > 0 {
-		heads = heads[:min(q.Limit, len(heads))]
-		damaged = damaged[:min(q.Limit-len(heads), len(damaged))]
-	}
-	return heads, damaged, nil
 }
 
 // isName reports whether a file is of a run.

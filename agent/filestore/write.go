@@ -199,13 +199,16 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		return of("delete", key, err)
 	}
 	defer unlock()
-	last := s.lastEpoch(name)
+	last := s.lastHead(name)
 	if err := s.removeBlobs(key); err != nil { // before the run: nothing is left that no run has
 		return of("delete", key, err)
 	}
 	err = s.opts.FS.Remove(s.path(name))
-	for i := 0; i < maxTicks && err == nil && run.FirstEpoch(time.Now()) <= last; i++ {
+	for i := 0; i < maxTicks && err == nil && run.FirstEpoch(time.Now()) <= last.Epoch; i++ {
 		time.Sleep(time.Millisecond)
+	}
+	if err == nil {
+		s.takeAll(marksOf(last), nil)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
 		err = s.syncDir()
@@ -217,18 +220,18 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 // some systems stand still for 16, and one that was set back further is not waited for.
 const maxTicks = 20
 
-// lastEpoch is the epoch of the last lease of a run, 0 if it cannot be read.
-func (s *Store) lastEpoch(name string) uint64 {
+// lastHead is the head of a run, and zero if it cannot be read.
+func (s *Store) lastHead(name string) run.Head {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
-		return 0
+		return run.Head{}
 	}
 	defer func() { _ = f.Close() }()
 	t, err := s.readEnd(f, name)
 	if err != nil {
-		return 0
+		return run.Head{}
 	}
-	return t.head.Epoch
+	return t.head.Head
 }
 
 // change calls do with the file and the last line of a run, which others do not change meanwhile.
@@ -272,6 +275,10 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 	case t.end+n > s.opts.MaxFile-s.reserve(l, n):
 		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", run.ErrTooLarge, t.end+n, s.opts.MaxFile)
 	}
+	have, want := marksOf(t.head.Head), marksOf(l.Head.Head)
+	if err := s.putAll(want, have); err != nil {
+		return err
+	}
 	defer func() {
 		if err != nil {
 			_ = f.Truncate(t.end)
@@ -281,8 +288,11 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 		return err
 	}
 	if sync {
-		return f.Sync()
+		if err := f.Sync(); err != nil {
+			return err
+		}
 	}
+	s.takeAll(have, want)
 	return nil
 }
 

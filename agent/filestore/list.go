@@ -1,0 +1,161 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// List implements [run.Store]. It reads the end of each file that the query may select: of a list of runs that are due, that run
+// or that wait, these alone, and of those that wait no more than the page has. Other lists read the end of each file. Files that
+// cannot be read come after all runs that it could read; one that does not say whose run it has is a matter of lists of all tenants.
+// What another version of this package has written meanwhile, or another program has copied into the directory, may be missing
+// from the first for a minute, or for a thousand times as long as it takes to read the end of each file.
+func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		l := listing{store: s, q: q, seen: map[string]bool{}}
+		err := l.read(ctx)
+		heads, damaged := l.page()
+		for _, h := range heads {
+			if !yield(h, nil) {
+				return
+			}
+		}
+		for _, d := range damaged {
+			if !yield(run.Head{Key: d.Key}, d) {
+				return
+			}
+		}
+		if err != nil {
+			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
+		}
+	}
+}
+
+// listing is a list that is being read.
+type listing struct {
+	store   *Store
+	q       run.Query
+	heads   []run.Head
+	damaged []*run.DamagedError
+	seen    map[string]bool // files: the end of a process may have left a mark too many
+}
+
+// read reads what the query may select.
+func (l *listing) read(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			l.heads, l.damaged = nil, nil
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q := l.q
+	if q.ID != "" && !q.AllTenants {
+		_, err := l.take(ctx, nameOf(run.Key{Tenant: q.Tenant, ID: q.ID}))
+		return err
+	}
+	if q.DueAt.IsZero() && q.Status != run.Running && q.Status != run.Waiting {
+		return l.all(ctx)
+	}
+	if err := l.store.marked(ctx); err != nil {
+		return err
+	}
+	switch {
+	case !q.DueAt.IsZero():
+		return l.due(ctx, nanos(q.DueAt))
+	case q.Status == run.Running:
+		return l.due(ctx, 0)
+	}
+	return l.waiting(ctx)
+}
+
+// all reads all runs.
+func (l *listing) all(ctx context.Context) error {
+	names, err := l.store.dirNames("")
+	for _, name := range names {
+		if !isName(name) {
+			continue
+		}
+		if _, err := l.take(ctx, name); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// due reads the runs that can be due at a time.
+func (l *listing) due(ctx context.Context, at int64) error {
+	return l.store.walk(dueShelf, at, func(m mark) (bool, error) {
+		_, err := l.take(ctx, m.name)
+		return err == nil, err
+	})
+}
+
+// waiting reads the runs that wait, the one that was changed last first, until the page is full.
+func (l *listing) waiting(ctx context.Context) error {
+	upTo := int64(math.MaxInt64)
+	if after := l.q.After; after != nil {
+		upTo = nanos(after.Updated)
+	}
+	if !l.q.Before.IsZero() {
+		upTo = min(upTo, nanos(l.q.Before))
+	}
+	tenant := tenantOf(l.q.Tenant)
+	return l.store.walk(waitingShelf, upTo, func(m mark) (bool, error) {
+		if !l.q.AllTenants && m.tenant != tenant {
+			return true, nil
+		}
+		if n := len(l.heads); n > 0 && n >= l.q.Limit && l.q.Limit > 0 && m.at < nanos(l.heads[n-1].Updated) {
+			return false, nil
+		}
+		taken, err := l.take(ctx, m.name)
+		if n := len(l.heads); taken && nanos(l.heads[n-1].Updated) != m.at { // the run has another mark
+			l.heads = l.heads[:n-1]
+			delete(l.seen, m.name)
+		}
+		return err == nil, err
+	})
+}
+
+// take reads the head of a run, and reports whether the list has it.
+func (l *listing) take(ctx context.Context, name string) (taken bool, err error) {
+	if l.seen[name] {
+		return false, nil
+	}
+	l.seen[name] = true
+	h, err := l.store.headOf(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, run.ErrNotFound): // deleted meanwhile
+	case err != nil:
+		if l.q.ID != "" && !l.q.AllTenants {
+			h.Key = run.Key{Tenant: l.q.Tenant, ID: l.q.ID}
+		}
+		if l.q.AllTenants || h.Key.ID != "" && h.Key.Tenant == l.q.Tenant {
+			l.damaged = append(l.damaged, &run.DamagedError{Key: h.Key, Err: err})
+		}
+	case l.q.Matches(h):
+		l.heads = append(l.heads, h)
+		return true, nil
+	}
+	return false, nil
+}
+
+// page puts the list in order, and cuts it at its limit.
+func (l *listing) page() ([]run.Head, []*run.DamagedError) {
+	heads, damaged := l.heads, l.damaged
+	slices.SortFunc(heads, l.q.Compare)
+	if l.q.Limit > 0 {
+		heads = heads[:min(l.q.Limit, len(heads))]
+		damaged = damaged[:min(l.q.Limit-len(heads), len(damaged))]
+	}
+	return heads, damaged
+}

@@ -1,0 +1,319 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// A mark is an empty file that says of a run what a list looks for, so that the list need not open the files of other
+// runs. A mark is made before the line that it belongs to, and removed after the line that ends what it says, both with
+// the run's lock: the end of a process may leave one too many, and never one too few. Lists read the heads of the runs
+// that they find. What a power cut has lost, or another version or a copy has not written, is made by [Store.remark].
+type mark struct {
+	shelf  string
+	at     int64  // nanoseconds since 1970
+	name   string // of the file of the run
+	tenant string // of its tenant, see tenantOf
+}
+
+// The shelves on which marks lie.
+const (
+	dueShelf     = "due"     // runs that can be due, by when they wake up: 0 if they run or have an answer
+	waitingShelf = "waiting" // runs that wait, by their last change
+)
+
+var shelves = []string{dueShelf, waitingShelf}
+
+// marksOf returns the marks of a run with that head.
+func marksOf(h run.Head) (marks []mark) {
+	add := func(shelf string, at int64) {
+		marks = append(marks, mark{shelf, at, nameOf(h.Key), tenantOf(h.Key.Tenant)})
+	}
+	switch {
+	case h.Status == run.Running, h.Status == run.Waiting && h.Answers > 0:
+		add(dueShelf, 0)
+	case h.Status == run.Waiting && !h.Wake.IsZero():
+		add(dueShelf, nanos(h.Wake))
+	}
+	if h.Status == run.Waiting {
+		add(waitingShelf, nanos(h.Updated))
+	}
+	return marks
+}
+
+// nanos is a time in a mark. One before 1970 is as one then, one too late for a mark as the last.
+func nanos(t time.Time) int64 {
+	if t.Year() > 2200 {
+		return math.MaxInt64
+	}
+	return max(0, t.UnixNano())
+}
+
+// tenantOf is a tenant in a mark. Some tenants have the same.
+func tenantOf(tenant string) string {
+	sum := sha256.Sum256([]byte(tenant))
+	return hex.EncodeToString(sum[:4])
+}
+
+// A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the marks.
+const (
+	outerBits = 12
+	innerBits = 4
+)
+
+// dirs are the names of the two directories of a mark.
+func (m mark) dirs() (outer, inner string) {
+	second := m.at / int64(time.Second)
+	return fmt.Sprintf("%06x", second>>outerBits), fmt.Sprintf("%02x", second>>innerBits&(1<<(outerBits-innerBits)-1))
+}
+
+func (m mark) dir() string {
+	outer, inner := m.dirs()
+	return filepath.Join(m.shelf, outer, inner)
+}
+
+func (m mark) file() string {
+	return fmt.Sprintf("%s.%016x.%s", strings.TrimSuffix(m.name, suffix), m.at, m.tenant)
+}
+
+// parseMark reads the name of a mark.
+func parseMark(shelf, file string) (mark, bool) {
+	hash, rest, _ := strings.Cut(file, ".")
+	time, tenant, _ := strings.Cut(rest, ".")
+	at, err := strconv.ParseInt(time, 16, 64)
+	return mark{shelf, at, hash + suffix, tenant}, err == nil && isName(hash+suffix)
+}
+
+// put makes a mark.
+func (s *Store) put(m mark) error {
+	dir := s.path(m.dir())
+	for try := 0; ; try++ {
+		f, err := s.opts.FS.OpenFile(filepath.Join(dir, m.file()), os.O_WRONLY|os.O_CREATE, 0o600)
+		if err == nil {
+			return f.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == maxPuts {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+}
+
+// maxPuts bounds how often a mark is tried again whose directory another process removes, as it is empty.
+const maxPuts = 100
+
+// take removes a mark, and its directories if they are empty. One that stays is dropped later.
+func (s *Store) take(m mark) {
+	dir := s.path(m.dir())
+	_ = s.opts.FS.Remove(filepath.Join(dir, m.file()))
+	if m.at > 0 && s.opts.FS.Remove(dir) == nil {
+		_ = s.opts.FS.Remove(filepath.Dir(dir))
+	}
+}
+
+// takeAll removes the marks of have that are not in want.
+func (s *Store) takeAll(have, want []mark) {
+	for _, m := range have {
+		if !slices.Contains(want, m) {
+			s.take(m)
+		}
+	}
+}
+
+// putAll makes the marks of want that are not in have.
+func (s *Store) putAll(want, have []mark) error {
+	for _, m := range want {
+		if !slices.Contains(have, m) {
+			if err := s.put(m); err != nil {
+				return fmt.Errorf("mark the run: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// walk visits the marks of a shelf that are not later than a time, the latest first.
+func (s *Store) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
+	last := mark{shelf: shelf, at: upTo}
+	lastOuter, lastInner := last.dirs()
+	outers, err := s.dirNames(shelf)
+	for _, outer := range slices.Backward(outers) {
+		if outer > lastOuter {
+			continue
+		}
+		inners, err := s.dirNames(filepath.Join(shelf, outer))
+		if err != nil {
+			return err
+		}
+		for _, inner := range slices.Backward(inners) {
+			if outer == lastOuter && inner > lastInner {
+				continue
+			}
+			marks, err := s.marksIn(shelf, outer, inner)
+			if err != nil {
+				return err
+			}
+			for _, m := range marks {
+				if m.at > upTo {
+					continue
+				}
+				if more, err := visit(m); err != nil || !more {
+					return err
+				}
+			}
+		}
+	}
+	return err
+}
+
+// marksIn are the marks of a directory, the latest first.
+func (s *Store) marksIn(shelf, outer, inner string) (marks []mark, err error) {
+	names, err := s.dirNames(filepath.Join(shelf, outer, inner))
+	for _, name := range names {
+		if m, ok := parseMark(shelf, name); ok {
+			marks = append(marks, m)
+		}
+	}
+	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.name, b.name)) })
+	return marks, err
+}
+
+// dirNames are the names in a directory of marks, in order. One that is not there has none.
+func (s *Store) dirNames(dir string) (names []string, err error) {
+	entries, err := s.opts.FS.ReadDir(s.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+// marking is when the marks were last compared with the runs.
+type marking struct {
+	turn chan struct{} // has one place, of who compares them
+	next time.Time     // when they are to be compared again; guarded by turn
+}
+
+// How often the marks are compared with the runs: the first list of a process does it, later ones after remarkEvery,
+// and not more than a thousandth of the time is spent so.
+const (
+	remarkEvery = time.Minute
+	remarkShare = 1000
+)
+
+// marked has the marks compared with the runs if it is time.
+func (s *Store) marked(ctx context.Context) error {
+	select {
+	case s.marking.turn <- struct{}{}:
+		defer func() { <-s.marking.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	begin := time.Now()
+	if begin.Before(s.marking.next) {
+		return nil
+	}
+	if err := s.remark(ctx); err != nil {
+		return err
+	}
+	end := time.Now()
+	s.marking.next = end.Add(max(remarkEvery, remarkShare*end.Sub(begin)))
+	return nil
+}
+
+// remark makes the marks that are missing, and removes those that say what is not so. A run that cannot be read may be
+// due.
+func (s *Store) remark(ctx context.Context) error {
+	have := map[string][]mark{}
+	for _, shelf := range shelves {
+		err := s.walk(shelf, math.MaxInt64, func(m mark) (bool, error) {
+			have[m.name] = append(have[m.name], m)
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	names, err := s.dirNames("")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !isName(name) {
+			continue
+		}
+		h, err := s.headOf(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, run.ErrNotFound):
+			continue
+		case err != nil:
+			if len(have[name]) == 0 {
+				err = s.put(mark{dueShelf, 0, name, tenantOf(h.Key.Tenant)})
+			} else {
+				err = nil
+			}
+			delete(have, name)
+		default:
+			want := marksOf(h)
+			if err = s.putAll(want, have[name]); !slices.ContainsFunc(have[name], func(m mark) bool { return !slices.Contains(want, m) }) {
+				delete(have, name)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for name, marks := range have {
+		if err := s.drop(ctx, name, marks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropWait bounds the wait for the lock of a run whose marks are to go: a process may have been stopped with it.
+const dropWait = time.Second
+
+// drop removes the marks of a run that say what is not so.
+func (s *Store) drop(ctx context.Context, name string, marks []mark) error {
+	waiting, stop := context.WithTimeout(ctx, dropWait)
+	defer stop()
+	unlock, err := s.lock(waiting, name)
+	if err != nil {
+		return ctx.Err()
+	}
+	defer unlock()
+	var h run.Head
+	_, err = s.opened(name, func(f File) (bool, error) {
+		t, err := s.readEnd(f, name)
+		h = t.head.Head
+		return true, err
+	})
+	switch {
+	case err == nil:
+		s.takeAll(marks, marksOf(h))
+	case errors.Is(err, run.ErrNotFound):
+		s.takeAll(marks, nil)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package filestore_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/soak"
+)
+
+// listed are the ids that a query selects, in their order.
+func listed(t testing.TB, s run.Store, q run.Query) (ids []string) {
+	t.Helper()
+	for h, err := range s.List(ctx, q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, h.Key.ID)
+	}
+	return ids
+}
+
+// compareLists compares lists that go by marks with what the heads of all runs say.
+func compareLists(t testing.TB, s run.Store, what string) {
+	t.Helper()
+	var all []run.Head
+	for h, err := range s.List(ctx, run.Query{AllTenants: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, h)
+	}
+	now := time.Now()
+	for _, q := range []run.Query{
+		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.Running},
+		{AllTenants: true, Status: run.Waiting}, {Status: run.Waiting, Limit: 1}, {AllTenants: true, Status: run.Waiting, DueAt: now},
+	} {
+		var heads []run.Head
+		for _, h := range all {
+			if q.Matches(h) {
+				heads = append(heads, h)
+			}
+		}
+		slices.SortFunc(heads, q.Compare)
+		var want []string
+		for _, h := range heads {
+			if want = append(want, h.Key.ID); len(want) == q.Limit {
+				break
+			}
+		}
+		if got := listed(t, s, q); !slices.Equal(got, want) {
+			t.Errorf("%s: %+v: got %q, want %q", what, q, got, want)
+		}
+	}
+}
+
+// marksOn are the marks of a disk.
+func (d *disk) marksOn() (marks []string) {
+	for name := range d.names {
+		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelf) {
+			marks = append(marks, name)
+		}
+	}
+	return marks
+}
+
+// TestMarksOfAProcessThatEnds ends a process at every change of the disk. Another one, which has compared the marks with
+// the runs before, lists what there is; a third one leaves no mark too many.
+func TestMarksOfAProcessThatEnds(t *testing.T) {
+	whole, dir := newDisk(), t.TempDir()
+	play(whole.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+	for cut := 1; cut <= whole.changes; cut++ {
+		d := newDisk()
+		other := d.on(t, dir, filestore.EveryEffect)
+		listed(t, other, run.Query{AllTenants: true, DueAt: time.Now()})
+		d.cut = cut
+		made, _, _ := play(d.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+		d.cut = 0
+		what := fmt.Sprintf("ended at change %d", cut)
+		if made < len(steps) {
+			what += ", in step " + steps[made].name
+		}
+		compareLists(t, other, what)
+		third := d.on(t, dir, filestore.EveryEffect)
+		compareLists(t, third, what+", then compared")
+		left := len(d.marksOn())
+		want := len(listed(t, third, run.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
+			len(listed(t, third, run.Query{AllTenants: true, Status: run.Waiting}))
+		if left != want {
+			t.Errorf("%s: got the marks %q, want %d", what, d.marksOn(), want)
+		}
+	}
+}
+
+// TestMarksAfterAPowerCut loses marks with the power. The process that starts then lists what there is.
+func TestMarksAfterAPowerCut(t *testing.T) {
+	whole, dir := newDisk(), t.TempDir()
+	play(whole.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+	for cut := 1; cut <= whole.changes; cut += soak.Pick(3, 1) {
+		for fate := range fates {
+			d := newDisk()
+			d.cut = cut
+			play(d.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+			compareLists(t, d.reboot(fate).on(t, dir, filestore.EveryEffect), fmt.Sprintf("cut at change %d, %s", cut, fates[fate].name))
+		}
+	}
+}
+
+// TestFolderWithoutMarks has a version without marks write the folder, first alone, then beside this one.
+func TestFolderWithoutMarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, dir := newDisk(), t.TempDir()
+		unmark := func() {
+			for _, name := range d.marksOn() {
+				delete(d.names, name)
+			}
+		}
+		s := d.on(t, dir, filestore.EveryEffect)
+		create(t, s, run.Key{ID: "runs"})
+		create(t, s, run.Key{ID: "waits"}, ask("a"), &run.Suspended{Wake: time.Now().Add(time.Minute)})
+		unmark()
+		s = d.on(t, dir, filestore.EveryEffect)
+		compareLists(t, s, "alone")
+
+		create(t, s, run.Key{ID: "later"})
+		unmark()
+		if got := listed(t, s, run.Query{DueAt: time.Now()}); len(got) > 0 {
+			t.Errorf("got %q: the marks are compared with the runs each time", got)
+		}
+		time.Sleep(time.Minute)
+		compareLists(t, s, "a minute later")
+	})
+}
+
+// TestListsOpenFew counts what lists read of many runs that wait.
+func TestListsOpenFew(t *testing.T) {
+	d := newDisk()
+	s := d.on(t, t.TempDir(), filestore.Never)
+	for i := range 200 {
+		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &run.Suspended{Wake: time.Now().Add(time.Hour)})
+	}
+	var last run.Head
+	for head, err := range s.List(ctx, run.Query{Tenant: "1", Status: run.Waiting, Limit: 60}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = head
+	}
+	for _, c := range []struct {
+		name string
+		q    run.Query
+		want int
+	}{
+		{"due", run.Query{AllTenants: true, DueAt: time.Now()}, 0},
+		{"running", run.Query{AllTenants: true, Status: run.Running}, 0},
+		{"waiting", run.Query{AllTenants: true, Status: run.Waiting, Limit: 5}, 5},
+		{"of a tenant", run.Query{Tenant: "1", Status: run.Waiting, Limit: 5, After: &last}, 5},
+	} {
+		d.sizes = 0
+		got := listed(t, s, c.q)
+		if len(got) != c.want || d.sizes > 200 || c.want == 0 && d.sizes > 0 {
+			t.Errorf("%s: got %q, and %d files were read", c.name, got, d.sizes)
+		}
+	}
+}
+
+// TestMarkRefused keeps nothing of a change whose mark cannot be made: no process would find the run.
+func TestMarkRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, &filestore.Options{FS: noMarks{filestore.OS}})
+	if _, err := begin(s, key); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v, want %v", err, syscall.ENOSPC)
+	}
+	if got := content(t, s, key); got != "" {
+		t.Errorf("got %s, want no run", got)
+	}
+	if _, err := begin(open(t, dir, nil), key); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(ctx, key); err != nil {
+		t.Fatal(err)
+	}
+	for _, shelf := range []string{filestore.DueShelf, filestore.WaitingShelf} {
+		err := filepath.WalkDir(filepath.Join(dir, shelf), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				t.Errorf("%s is left", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// noMarks is a file system that has no room for another mark.
+type noMarks struct{ filestore.FS }
+
+func (f noMarks) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {
+	if flag&os.O_CREATE != 0 && strings.Contains(name, filestore.DueShelf) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
+	}
+	return f.FS.OpenFile(name, flag, perm)
+}
