@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,11 +144,19 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	if edited != nil {
 		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
 	}
-	r.Text, r.Media = c.fit(text, r.Tool), media
+	r.Media = media
+	r.write(text, c.fit(text, r.Tool))
 	if res.IsError && p.errors == ErrorAsError {
 		r.Err, r.fatal = fmt.Errorf("server %q: %w", p.label, res.Err()), true
 	}
 	return r
+}
+
+// write sets the text of a result, as it is and as it is cut.
+func (r *Result) write(full, text string) {
+	if r.Text, r.Full = text, ""; text != full {
+		r.Full = full
+	}
 }
 
 // breach completes a result that does not fit what its tool promised. The tool ran:
@@ -157,8 +166,9 @@ func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited 
 	p.log.Warn("a result does not fit the output schema of its tool",
 		"server", p.label, "tool", cut(bad.Tool, 200), "error", cut(bad.Err.Error(), 1<<10))
 	c.answer(r, bad.Result, edited)
-	text := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n%s", cut(bad.Err.Error(), 1<<10), r.Text)
-	r.Text, r.IsError, r.Err = shorten(text, p.maxResult), true, err
+	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", cut(bad.Err.Error(), 1<<10))
+	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, p.maxResult))
+	r.IsError, r.Err = true, err
 	r.fatal = p.errors == ErrorAsError
 	return r
 }

@@ -28,6 +28,9 @@ type Result struct {
 	// [Options.MaxResult] bytes long.
 	Text string
 
+	// Full is the whole of a Text that is cut, "" if it is not: without the words of [Options.Spill].
+	Full string
+
 	// Media has the images and sounds of the answer as [llms.BinaryContent]. A
 	// tool's answer cannot carry them, so they need a human message after the
 	// tool's. Together they have at most

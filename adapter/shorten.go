@@ -12,16 +12,19 @@ const minResult = 256
 // shorten keeps the head and the tail of a text over limit bytes, three to one,
 // and says in between how much is missing. The result is within limit.
 func shorten(text string, limit int) string {
-	return shortenTo(text, limit, func(_, missing int) string {
-		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, len(text))
-	})
+	return Shorten(text, limit, nil)
 }
 
-// shortenTo is shorten with the words of notice, a function of the start and the
-// size of the cut.
-func shortenTo(text string, limit int, notice func(from, missing int) string) string {
+// Shorten keeps the head and the tail of a text over limit bytes, three to one, with the words of notice in between, a
+// function of the start and the size of the cut. Without one they say how much is missing. The result is within limit.
+func Shorten(text string, limit int, notice func(from, missing int) string) string {
 	if len(text) <= limit {
 		return text
+	}
+	if notice == nil {
+		notice = func(_, missing int) string {
+			return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, len(text))
+		}
 	}
 	room := max(limit-len(notice(len(text), len(text))), 0)
 	head := text[:boundary(text, room*3/4)]

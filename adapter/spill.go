@@ -119,7 +119,7 @@ func (p *spill) fit(text string, t *Tool, name func() string) string {
 	if handle == "" {
 		return shorten(text, limit)
 	}
-	return shortenTo(text, limit, func(from, missing int) string {
+	return Shorten(text, limit, func(from, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
 			missing, len(text), cmp.Or(t.reader, name()), handle, from)
 	})

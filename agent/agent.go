@@ -105,6 +105,7 @@ func New(m Model, opts *Options) (*Agent, error) {
 	if a.finder, err = newFinder(a.profile); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
+	a.reader = newReader(a.profile)
 	for _, s := range opts.Tools {
 		if sub, ok := s.(*SubAgent); ok {
 			a.subs = append(a.subs, sub)

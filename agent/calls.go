@@ -139,6 +139,7 @@ func (w *work) tooLarge(p *run.Part) int {
 
 // outcome records the result of a call.
 func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
+	result, long := w.shortened(j, result)
 	outcome := &run.Outcome{Call: j.about.ID, Result: w.part(j, result)}
 	if n := w.tooLarge(&outcome.Result); n > 0 {
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
@@ -150,12 +151,16 @@ func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 		result = j.errorResult(fmt.Sprintf(withheld, j.about.Name), failed)
 		outcome.Result = w.part(j, result)
 	}
+	var changes []run.Change
+	if long != nil {
+		changes = w.keep(long, &outcome.Result)
+	}
 	j.result, j.failure = &outcome.Result, result.Err
 	if advice := adviceOf(result); advice != "" {
 		w.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
 	}
 	end := w.of(func() Event { return &ToolEnd{Call: w.about(j), Part: outcome.Result, Result: result, Duration: d} })
-	err := w.record(end, outcome)
+	err := w.record(end, append(changes, outcome)...)
 	if failed != nil {
 		return failed // that the call ended is known nevertheless
 	}
@@ -206,6 +211,9 @@ func (w *work) refuse(j *job, err error) error {
 // refused is what the model reads of a call that does not run. A run in which it searches for tools names no others.
 func (w *work) refused(j *job, err error) *adapter.Result {
 	catalog, asked := w.offered(), j.asked
+	if j.about.Server == keptServer {
+		return j.errorResult("Error: "+err.Error(), err)
+	}
 	if w.state.Discovery == run.NoDiscovery {
 		return catalog.Refuse(w.engine.ctx, asked, err)
 	}

@@ -218,6 +218,12 @@ func (d *dialog) tools() []model.Tool {
 	}
 	var last []model.Tool
 	for i := range s.Offered {
+		if reads(&s.Offered[i]) {
+			reader := d.agent.reader.offered
+			reader.Name = s.Offered[i].Name
+			last = append(last, reader)
+			continue
+		}
 		tool, err := present(d.catalog, &s.Offered[i])
 		if err != nil {
 			continue

@@ -100,6 +100,9 @@ func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 	}
 	for i := range s.Offered {
 		if t := &s.Offered[i]; is(name, t.Name) {
+			if reads(t) {
+				return d.agent.reader.source.Tool(), t.Name, arguments
+			}
 			if tool, err := present(d.catalog, t); err == nil {
 				return tool, t.Name, arguments
 			}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
@@ -106,7 +107,7 @@ func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, err
 	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
 	}
-	tool := w.agent.finder.tool(c)
+	tool := cmp.Or(w.agent.finder.tool(c), w.agent.reader.tool(c))
 	if tool == nil {
 		var err error
 		if tool, err = catalog.Find(c.Server, c.Tool, c.Def); err != nil {

@@ -20,7 +20,7 @@ func largeAgent(t *testing.T, store run.Store, n int, text string) *agent.Agent 
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "large", `{}`))
 	}
-	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Store: store, Tools: []adapter.Source{large}})
+	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Store: store, Tools: []adapter.Source{large}, ResultTokens: -1})
 }
 
 // TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.

@@ -105,6 +105,12 @@ type Options struct {
 	// nil: runs are not kept.
 	Store run.Store
 
+	// ResultTokens is how many tokens of one result the model gets, if the Store keeps what is too long ([run.BlobStore], as the
+	// stores of this module do): the whole is kept with the run, and a tool read_result reads it by bytes, lines, pattern or JSON
+	// pointer. Default: a 20th of the model's window, between 1,000 and 8,000, and 4,000 if the window is unknown. Negative:
+	// results are not kept, and the bound is that of the tools' source ([adapter.Options].MaxResult).
+	ResultTokens int
+
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
 	LeaseTTL time.Duration
 

@@ -49,6 +49,9 @@ func (w *work) callContext(j *job) (context.Context, func()) {
 	if j.call.Tool() == w.agent.finder.search.Tool() {
 		ctx = context.WithValue(ctx, searchKey{}, w)
 	}
+	if w.agent.reader.is(j.call.Tool()) {
+		ctx = context.WithValue(ctx, keptKey{}, w.engine)
+	}
 	if w.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
 		return ctx, func() {}
 	}

@@ -46,7 +46,7 @@ func trimResult(p *run.Part, limit int) {
 }
 
 // cutMark is what package adapter writes where it has cut a result.
-var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them)? …\]\n`)
+var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them(; the whole is [^\n]*?)?)? …\]\n`)
 
 // cutText is a text with a gap.
 type cutText struct {
@@ -54,6 +54,7 @@ type cutText struct {
 	total      int    // bytes of the whole
 	reader     string // the tool that reads the whole, "" if there is none
 	handle     string
+	about      string // what is said of the whole
 }
 
 // parse finds the gap of a text that was cut before. A text that only looks like it, for
@@ -67,6 +68,9 @@ func parse(text string) cutText {
 		if m[6] >= 0 {
 			c.reader, c.handle = text[m[6]:m[7]], text[m[8]:m[9]]
 			offset, _ = strconv.Atoi(text[m[10]:m[11]])
+			if m[12] >= 0 {
+				c.about = text[m[12]:m[13]]
+			}
 		}
 		if offset == len(c.head) && len(c.head)+missing+len(c.tail) == c.total {
 			return c
@@ -80,8 +84,8 @@ func (c *cutText) mark(head, missing int) string {
 	if c.handle == "" {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, c.total)
 	}
-	return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
-		missing, c.total, c.reader, c.handle, head)
+	return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them%s …]\n",
+		missing, c.total, c.reader, c.handle, head, c.about)
 }
 
 // shorten keeps the head and the tail of a text over limit bytes, three to one, and the

@@ -1,0 +1,132 @@
+// Package kept reads in results that are too long for a model.
+package kept
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The kinds of results.
+const (
+	JSON = "json"
+	Text = "text"
+)
+
+// lenient reads JSON of others as it is.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// Describe says what a result is: its kind, and the shape of its top level in a few words, of at most 300 bytes.
+func Describe(data []byte) (kind, shape string) {
+	first := bytes.TrimLeft(data, " \t\r\n")
+	if len(first) == 0 || first[0] != '{' && first[0] != '[' || !jsontext.Value(data).IsValid(lenient...) {
+		return Text, strconv.Itoa(bytes.Count(data, []byte{'\n'})+1) + " lines"
+	}
+	return JSON, shapeOf(data)
+}
+
+const (
+	maxShape   = 300
+	maxMembers = 12
+)
+
+// shapeOf writes the top level of valid JSON: {"items":[900 objects],"next":string}.
+func shapeOf(data []byte) string {
+	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
+	if d.PeekKind() == '[' {
+		return valueShape(d)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return ""
+	}
+	var b strings.Builder
+	n := 0
+	for ; d.PeekKind() != '}'; n++ {
+		name, err := d.ReadToken()
+		if err != nil {
+			return ""
+		}
+		key := strconv.QuoteToASCII(short(name.String(), 40))
+		value := valueShape(d)
+		if n < maxMembers && b.Len()+len(key)+len(value) < maxShape-30 {
+			if n > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(key + ":" + value)
+		}
+	}
+	if shown := strings.Count(b.String(), `":`); shown < n {
+		return fmt.Sprintf("{%s, %d members in all}", b.String(), n)
+	}
+	return "{" + b.String() + "}"
+}
+
+// valueShape reads the next value, and says what it is.
+func valueShape(d *jsontext.Decoder) string {
+	switch d.PeekKind() {
+	case '"':
+		return skipped(d, "string")
+	case '0':
+		return skipped(d, "number")
+	case 't', 'f':
+		return skipped(d, "boolean")
+	case '{':
+		return skipped(d, "object")
+	case '[':
+		n, of := 0, "values"
+		if _, err := d.ReadToken(); err != nil {
+			return ""
+		}
+		for ; d.PeekKind() != ']'; n++ {
+			if k := d.PeekKind(); n == 0 && k == '{' {
+				of = "objects"
+			} else if n == 0 && k == '"' {
+				of = "strings"
+			} else if k == 0 {
+				return ""
+			}
+			if d.SkipValue() != nil {
+				return ""
+			}
+		}
+		_, _ = d.ReadToken() // the end, as there is one
+		return fmt.Sprintf("[%d %s]", n, of)
+	}
+	return skipped(d, "null")
+}
+
+func skipped(d *jsontext.Decoder, kind string) string {
+	if d.SkipValue() != nil {
+		return ""
+	}
+	return kind
+}
+
+// short cuts a text to n bytes.
+func short(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:before(text, n)]
+}
+
+// before is the last start of a rune at or before i, and after the first one at or after it.
+func before(text string, i int) int {
+	i = min(max(i, 0), len(text))
+	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
+		i--
+	}
+	return i
+}
+
+func after(text string, i int) int {
+	i = min(max(i, 0), len(text))
+	for i < len(text) && !utf8.RuneStart(text[i]) {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,149 @@
+package kept
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Value returns the value that a JSON pointer (RFC 6901) names, as it stands in the data.
+func Value(data []byte, pointer string) ([]byte, error) {
+	if pointer == "" {
+		return bytes.TrimSpace(data), nil
+	}
+	if pointer[0] != '/' {
+		return nil, fmt.Errorf("the pointer %q has to begin with /", short(pointer, 100))
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
+	done := ""
+	for _, token := range strings.Split(pointer[1:], "/") {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		if err := descend(d, name); err != nil {
+			return nil, fmt.Errorf("there is no %q: at %q %w", short(pointer, 100), short(done, 100), err)
+		}
+		done += "/" + token
+	}
+	value, err := d.ReadValue()
+	if err != nil {
+		return nil, errNotJSON
+	}
+	return value, nil
+}
+
+var errNotJSON = fmt.Errorf("the result is not JSON")
+
+// descend reads up to the value with that name or index in the next value.
+func descend(d *jsontext.Decoder, name string) error {
+	switch d.PeekKind() {
+	case '{':
+		_, _ = d.ReadToken()
+		var names []string
+		for d.PeekKind() == '"' {
+			token, err := d.ReadToken()
+			if err != nil {
+				return errNotJSON
+			}
+			if token.String() == name {
+				return nil
+			}
+			if len(names) < maxMembers {
+				names = append(names, short(token.String(), 40))
+			}
+			if d.SkipValue() != nil {
+				return errNotJSON
+			}
+		}
+		return fmt.Errorf("is an object with %q", names)
+	case '[':
+		_, _ = d.ReadToken()
+		want, err := strconv.Atoi(name)
+		n := 0
+		for ; d.PeekKind() != ']'; n++ {
+			if err == nil && n == want {
+				return nil
+			}
+			if d.SkipValue() != nil {
+				return errNotJSON
+			}
+		}
+		return fmt.Errorf("is a list of %d", n)
+	case 0:
+		return errNotJSON
+	}
+	return fmt.Errorf("is neither an object nor a list")
+}
+
+// pick leaves the named members of an object, or of each object of a list. A name may be a pointer into the object.
+func pick(value []byte, fields []string) ([]byte, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(value), lenient...)
+	switch d.PeekKind() {
+	case '{':
+		return members(value, fields)
+	case '[':
+		_, _ = d.ReadToken()
+		out := []byte{'['}
+		for d.PeekKind() != ']' {
+			item, err := d.ReadValue()
+			if err != nil {
+				return nil, errNotJSON
+			}
+			if len(out) > 1 {
+				out = append(out, ",\n"...)
+			}
+			picked := []byte(item)
+			if item.Kind() == '{' {
+				if picked, err = members(item, fields); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, picked...)
+		}
+		return append(out, ']'), nil
+	}
+	return nil, fmt.Errorf("fields are of an object or of a list of objects")
+}
+
+func members(object []byte, fields []string) ([]byte, error) {
+	out := []byte{'{'}
+	for _, f := range fields {
+		pointer := f
+		if !strings.HasPrefix(f, "/") {
+			pointer = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(f)
+		}
+		value, err := Value(object, pointer)
+		if err != nil {
+			continue // an item need not have all members
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, err := jsontext.AppendQuote(nil, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// places are the pointers of the objects or lists in which offsets lie, which rise. Of data that is not JSON there are none.
+func places(data []byte, offsets []int) []string {
+	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
+	var found []string
+	for len(found) < len(offsets) {
+		if _, err := d.ReadToken(); err != nil {
+			return nil
+		}
+		for len(found) < len(offsets) && d.InputOffset() > int64(offsets[len(found)]) {
+			at := d.StackPointer()
+			if _, n := d.StackIndex(d.StackDepth()); n > 0 && at != "" { // a member, and not the begin of what it is in
+				at = at.Parent()
+			}
+			found = append(found, string(at))
+		}
+	}
+	return found
+}

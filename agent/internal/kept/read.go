@@ -1,0 +1,160 @@
+package kept
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Query says what is read in a result. Pointer and Fields choose a part of JSON; what else is given is of that part.
+type Query struct {
+	Handle  string   `json:"handle" jsonschema:"The handle that the shortened result names."`
+	Offset  int      `json:"offset,omitempty" minimum:"0" jsonschema:"The byte to begin with."`
+	Limit   int      `json:"limit,omitempty" minimum:"1" jsonschema:"How many bytes at most. Default 4000."`
+	Line    int      `json:"line,omitempty" minimum:"1" jsonschema:"The line to begin with, from 1."`
+	Lines   int      `json:"lines,omitempty" minimum:"1" jsonschema:"How many lines. Default 100."`
+	Pattern string   `json:"pattern,omitempty" jsonschema:"A regular expression (RE2): matches are shown with what is around them, and in JSON with the pointer of what they are in."`
+	Context int      `json:"context,omitempty" minimum:"0" jsonschema:"Bytes around a match. Default 200."`
+	Pointer string   `json:"pointer,omitempty" jsonschema:"A JSON pointer, such as /items/3: only that value."`
+	Fields  []string `json:"fields,omitempty" jsonschema:"Only these members of the object, or of each object of the list."`
+}
+
+// The bounds of a query.
+const (
+	defaultLimit   = 4000
+	defaultLines   = 100
+	defaultContext = 200
+	maxContext     = 4000
+	maxPattern     = 1000
+	maxMatches     = 1000
+	noticeSize     = 160
+)
+
+// Read reads in a result, at most so many bytes with what it says about them. An error is for the model.
+func Read(data []byte, q Query, most int) (string, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	limit = max(min(limit, most)-noticeSize, 1)
+	part, base := data, ""
+	if q.Pointer != "" || len(q.Fields) > 0 {
+		var err error
+		if part, err = Value(data, q.Pointer); err != nil {
+			return "", err
+		}
+		base = q.Pointer
+		if len(q.Fields) > 0 {
+			if part, err = pick(part, q.Fields); err != nil {
+				return "", err
+			}
+		}
+	}
+	text := strings.ToValidUTF8(string(part), "\ufffd")
+	switch {
+	case q.Pattern != "":
+		return search(text, base, q, limit)
+	case q.Line > 0 || q.Lines > 0:
+		return lines(text, q, limit)
+	}
+	if q.Offset >= len(text) && len(text) > 0 {
+		return "", fmt.Errorf("the offset is beyond the text, which has %d bytes", len(text))
+	}
+	from := after(text, q.Offset)
+	return span(text, from, before(text, from+limit)), nil
+}
+
+// span is a piece of a text under a line that says which.
+func span(text string, from, to int) string {
+	if from == 0 && to == len(text) {
+		return text
+	}
+	more := "the text ends here"
+	if to < len(text) {
+		more = fmt.Sprintf("go on with offset %d", to)
+	}
+	return fmt.Sprintf("[bytes %d to %d of %d; %s]\n%s", from, to, len(text), more, text[from:to])
+}
+
+func lines(text string, q Query, limit int) (string, error) {
+	first, count := max(q.Line, 1), q.Lines
+	if count <= 0 {
+		count = defaultLines
+	}
+	all := strings.Count(text, "\n") + 1
+	if first > all {
+		return "", fmt.Errorf("there is no line %d: the text has %d lines", first, all)
+	}
+	from := 0
+	for range first - 1 {
+		from += strings.IndexByte(text[from:], '\n') + 1
+	}
+	to, last := from, first-1
+	for last < all && last < first+count-1 {
+		next := len(text)
+		if i := strings.IndexByte(text[to:], '\n'); i >= 0 {
+			next = to + i + 1
+		}
+		if next-from > limit {
+			break
+		}
+		to, last = next, last+1
+	}
+	if last < first { // one line that is too long
+		return span(text, from, before(text, from+limit)), nil
+	}
+	return fmt.Sprintf("[lines %d to %d of %d]\n%s", first, last, all, text[from:to]), nil
+}
+
+// search shows matches.
+func search(text, base string, q Query, limit int) (string, error) {
+	if len(q.Pattern) > maxPattern {
+		return "", fmt.Errorf("the pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
+	}
+	re, err := regexp.Compile("(?m)" + q.Pattern)
+	if err != nil {
+		return "", errors.New(strings.Replace(err.Error(), "(?m)", "", 1))
+	}
+	if q.Offset > len(text) {
+		return "", fmt.Errorf("the offset is beyond the text, which has %d bytes", len(text))
+	}
+	start := after(text, q.Offset)
+	found := re.FindAllStringIndex(text[start:], maxMatches)
+	if len(found) == 0 {
+		return "[no match]", nil
+	}
+	around := min(q.Context, maxContext)
+	if around <= 0 {
+		around = defaultContext
+	}
+	offsets := make([]int, len(found))
+	for i, m := range found {
+		m[0], m[1] = m[0]+start, m[1]+start
+		offsets[i] = m[0]
+	}
+	where := places([]byte(text), offsets[:min(len(offsets), 50)])
+	var b strings.Builder
+	shown := 0
+	for i, m := range found {
+		piece := text[before(text, m[0]-around):after(text, min(m[1], m[0]+limit)+around)]
+		in := ""
+		if i < len(where) && (len(where) > 0) && len(q.Fields) == 0 {
+			in = fmt.Sprintf(" in %q", base+where[i])
+		}
+		entry := fmt.Sprintf("[match %d at byte %d%s]\n%s\n", i+1, m[0], in, piece)
+		if shown > 0 && b.Len()+len(entry) > limit {
+			break
+		}
+		b.WriteString(short(entry, limit))
+		shown++
+	}
+	about := fmt.Sprintf("[%d matches", len(found))
+	if len(found) == maxMatches {
+		about = fmt.Sprintf("[%d matches or more", maxMatches)
+	}
+	if shown < len(found) {
+		about += fmt.Sprintf(", %d are shown; go on with offset %d", shown, found[shown][0])
+	}
+	return about + "]\n" + b.String(), nil
+}

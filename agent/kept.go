@@ -1,0 +1,248 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/kept"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// A result above [Options.ResultTokens] is kept beside the records of the run, if the store can do that, and the model gets its
+// head and tail with a handle. The blob is durable before the outcome that names it. The handle is made of the key of the call: a
+// call that is made again after a kill keeps its result under the same one.
+
+const (
+	readResult = "read_result"
+
+	// keptServer stands for the server of read_result.
+	keptServer = "run"
+)
+
+// Tokens of one result. A result is read again in each turn that follows: at 20 turns 8,000 tokens cost as much as a
+// whole window. What is cut is one call away.
+const (
+	maxResultTokens = 8000
+	minResultTokens = 1000
+	resultShare     = 20 // of the window, which a result may take one part of
+)
+
+// reader is the tool by which a model reads kept results. It is offered from the first one on.
+type reader struct {
+	source  *adapter.FuncTool
+	offered model.Tool // as models get it
+}
+
+func newReader(p adapter.Profile) *reader {
+	source := adapter.Func(readResult, "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON.",
+		func(ctx context.Context, q kept.Query) (string, error) {
+			e, ok := ctx.Value(keptKey{}).(*engine)
+			if !ok {
+				return "", errors.New("results are kept in a run alone")
+			}
+			data, err := e.keptData(ctx, q.Handle)
+			if err != nil {
+				return "", err
+			}
+			return kept.Read(data, q, e.agent.resultTokens()*readBytes)
+		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
+	return &reader{source, definitions(source.Catalog(p))[0]}
+}
+
+// is reports whether a tool is the reader.
+func (r *reader) is(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
+
+// tool is the reader, if a call means it.
+func (r *reader) tool(c *run.Call) *adapter.Tool {
+	if t := r.source.Tool(); c.Server == keptServer && c.Tool == readResult && c.Def == t.Fingerprint() {
+		return t
+	}
+	return nil
+}
+
+// reads reports whether a tool that a run has added is the reader.
+func reads(t *run.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
+
+// readerName is the name by which the model knows the reader. change has it offered from now on; empty: it is offered already.
+func (w *work) readerName() (name string, change *run.Offered, err error) {
+	change = &run.Offered{}
+	catalog := w.offered()
+	w.read(func(s *run.State) {
+		if i := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) }); i >= 0 {
+			name = s.Offered[i].Name
+			return
+		}
+		n := newNamer(s)
+		if _, taken := catalog.Lookup(readResult); taken {
+			n.taken[readResult] = true
+		}
+		if _, err = n.add(change, w.agent.reader.source.Tool()); err == nil {
+			change.Tools[0].Listed = true
+			name = change.Tools[0].Name
+		}
+	})
+	return name, change, err
+}
+
+// readBytes is how many bytes read_result gives for each token of a result, at most.
+const readBytes = 3
+
+// keptKey finds the engine of a call of read_result.
+type keptKey struct{}
+
+// resultTokens is the bound of one result.
+func (r *recipe) resultTokens() int {
+	if n := r.opts.ResultTokens; n > 0 {
+		return n
+	}
+	window := int(cmp.Or(r.window.Load(), int64(maxResultTokens*resultShare/2)))
+	return min(max(window/resultShare, minResultTokens), maxResultTokens)
+}
+
+// keeper is where the run keeps results, nil if it keeps none.
+func (e *engine) keeper() (run.BlobStore, run.Lease) {
+	if h, ok := e.ledger.journal.(*hold); ok && e.agent.opts.ResultTokens >= 0 {
+		return run.BlobsOf(h.store), h.lease
+	}
+	return nil, run.Lease{}
+}
+
+// handleOf is the handle of the result of a call.
+func handleOf(key string) string {
+	sum := sha256.Sum256([]byte("result\x00" + key))
+	return "r" + hex.EncodeToString(sum[:8])
+}
+
+// long is a result that is kept.
+type long struct {
+	kept run.Kept
+	data []byte
+	text string // for the model, with the handle
+
+	offered *run.Offered // the tool that reads it, if it is the first
+}
+
+// shortened cuts the text of a result that is too long, and returns what is to be kept, nil for others.
+func (w *work) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
+	text := cmp.Or(r.Full, r.Text)
+	tokens := w.agent.resultTokens()
+	if len(text) <= tokens || len(text) > run.MaxBlob || r.Tool == nil || w.agent.reader.is(r.Tool) {
+		return r, nil
+	}
+	var call run.Call
+	w.read(func(s *run.State) { call = *s.Call(j.about.ID) })
+	if w.agent.sub(&call) != nil {
+		return r, nil
+	}
+	store, _ := w.keeper()
+	if store == nil {
+		return r, nil
+	}
+	limit := bytesOf(text, tokens)
+	if len(text) <= limit {
+		return r, nil
+	}
+	name, change, err := w.readerName()
+	if err != nil {
+		return r, nil
+	}
+	l := &long{data: []byte(text), offered: change}
+	kind, shape := kept.Describe(l.data)
+	l.kept = run.Kept{
+		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: run.DigestOf(l.data),
+	}
+	l.text = adapter.Shorten(text, limit, func(from, missing int) string {
+		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them; the whole is %s: %s …]\n",
+			missing, len(text), name, l.kept.Handle, from, kind, shape)
+	})
+	short := *r
+	short.Text = l.text
+	return &short, l
+}
+
+// sampleBytes is how much of a text tells how many bytes a token of it has.
+const sampleBytes = 32 << 10
+
+// bytesOf is how many bytes of a text make so many tokens, as an estimate.
+func bytesOf(text string, tokens int) int {
+	sample := text[:min(len(text), sampleBytes)]
+	n := model.Tokens(&model.Request{System: sample}, &model.Info{})
+	return int(float64(tokens) * float64(len(sample)) / float64(max(n, 1)))
+}
+
+// keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not kept. If the
+// store does not take it, the result is cut for good, and the run goes on. more is recorded before the outcome.
+func (w *work) keep(l *long, part *run.Part) (more []run.Change) {
+	if part.Text != l.text {
+		return nil
+	}
+	store, lease := w.keeper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), lastWrite)
+	defer cancel()
+	err := guarded("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
+	if err == nil {
+		part.Kept = &l.kept
+		if len(part.Structured) > len(part.Text) {
+			part.Structured = nil // the text has it
+		}
+		if len(l.offered.Tools) > 0 {
+			more = append(more, l.offered)
+		}
+		return more
+	}
+	part.Text = adapter.Shorten(string(l.data), len(l.text), nil)
+	w.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
+	return nil
+}
+
+// keptData is the whole of a kept result.
+func (e *engine) keptData(ctx context.Context, handle string) ([]byte, error) {
+	store, lease := e.keeper()
+	if store == nil {
+		return nil, errors.New("the results of this run are not kept")
+	}
+	data, err := store.Blob(ctx, lease.Key, handle)
+	switch {
+	case errors.Is(err, run.ErrNoBlob):
+		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, e.handles())
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
+	}
+	if k := e.keptAs(handle); k != nil && k.Check(data) != nil {
+		return nil, fmt.Errorf("the result %q is damaged", handle)
+	}
+	return data, nil
+}
+
+// keptAs is what the state says of a kept result, nil if it is of another agent of the run.
+func (e *engine) keptAs(handle string) (found *run.Kept) {
+	e.read(func(s *run.State) {
+		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
+			found = s.Kept[i]
+		}
+	})
+	return found
+}
+
+// maxHandles bounds the handles that a model is told.
+const maxHandles = 20
+
+func (e *engine) handles() (all []string) {
+	e.read(func(s *run.State) {
+		for _, k := range slices.Backward(s.Kept) {
+			if all = append(all, k.Handle); len(all) == maxHandles {
+				break
+			}
+		}
+	})
+	return all
+}

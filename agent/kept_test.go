@@ -1,0 +1,293 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// itemsOf is JSON in one line, of about 100 bytes for each item. The item x-answer has "the answer" in its third field.
+func itemsOf(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"items":[`)
+	for i := range n {
+		id, note := fmt.Sprint(i), "nothing of note, as in most of these items"
+		if i == n/2 {
+			id, note = "answer", "the answer"
+		}
+		fmt.Fprintf(&b, `{"id":"x-%s","at":%d,"note":%q,"tags":["a","b"],"owner":"somebody"},`, id, i*17, note)
+	}
+	return strings.TrimSuffix(b.String(), ",") + `],"next":"page 2"}`
+}
+
+// exporting has a tool with so many items as its result.
+func exporting(n int) adapter.Source {
+	text := itemsOf(n)
+	return adapter.Func("export", "Exports all items.", func(context.Context, struct{}) (string, error) { return text, nil },
+		&adapter.FuncOptions{ReadOnly: true})
+}
+
+// stores are the stores of this module.
+func stores(t *testing.T) map[string]func(*testing.T) run.Store {
+	return map[string]func(*testing.T) run.Store{
+		"memory":   func(*testing.T) run.Store { return run.NewMemory() },
+		"files":    func(t *testing.T) run.Store { return inFiles(t, filestore.Never) },
+		"sqlite":   func(t *testing.T) run.Store { return inSQLite(t) },
+		"postgres": func(t *testing.T) run.Store { return inPostgres(t) },
+		"sealed": func(t *testing.T) run.Store {
+			keys, err := run.NewKeys(run.Secret{ID: "a", Key: []byte("0123456789abcdef0123456789abcdef")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return run.Sealed(run.NewMemory(), keys)
+		},
+	}
+}
+
+// handleIn is the handle that a shortened result names.
+func handleIn(result string) string {
+	_, after, _ := strings.Cut(result, `{"handle":"`)
+	handle, _, _ := strings.Cut(after, `"`)
+	return handle
+}
+
+// finder exports all items, looks for the one with its id, reads its third field, and answers with that. It goes by the
+// history alone, and so goes on in another process.
+type finder struct {
+	*agenttest.Model
+}
+
+func newFinder() finder {
+	return finder{agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		results := results(p.Request.Messages)
+		read := func(arguments string) agenttest.Step {
+			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
+		}
+		next := agenttest.Say("lost")
+		switch len(results) {
+		case 0:
+			next = agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`})
+		case 1:
+			next = read(`"pattern":"\"id\":\"x-answer\"","context":20`)
+		case 2:
+			_, after, _ := strings.Cut(results[1], ` in "`)
+			pointer, _, _ := strings.Cut(after, `"`)
+			next = read(fmt.Sprintf(`"pointer":%q,"fields":["note"]`, pointer))
+		case 3:
+			next = agenttest.Say(results[2])
+		}
+		return next(ctx, p)
+	})}
+}
+
+const foundNote = `{"note":"the answer"}`
+
+// TestKeptResult finds a field in 10 MB of JSON by two calls and less than 4 KiB.
+func TestKeptResult(t *testing.T) {
+	for name, open := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			store, m := open(t), newFinder()
+			a := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(100_000)}})
+			got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+			if err != nil || got.Answer != foundNote {
+				t.Fatalf("got %q, %v", got.Answer, err)
+			}
+			said := results(got.State.History)
+			if n := len(said[1]) + len(said[2]); len(said) != 3 || n > 4<<10 {
+				t.Errorf("got %d results, and %d bytes for the field", len(said), n)
+			}
+			if tokens := model.Tokens(&model.Request{System: said[0]}, &model.Info{}); tokens > 4400 {
+				t.Errorf("the shortened result has about %d tokens, want 4,000", tokens)
+			}
+			if want := `; the whole is json: {"items":[100000 objects],"next":string} …]`; !strings.Contains(said[0], want) {
+				t.Errorf("the shortened result does not say %q: %.300q", want, said[0][len(said[0])/2:])
+			}
+			prompts := m.Prompts()
+			diff(t, "tools before", prompts[0].Tools(), []string{"export"})
+			diff(t, "tools after", prompts[1].Tools(), []string{"export", "read_result"})
+			if len(got.State.Kept) != 1 || got.State.Kept[0].Handle != handleIn(said[0]) {
+				t.Errorf("got the kept results %+v", got.State.Kept)
+			}
+			for _, err := range run.Verify(t.Context(), store, run.Query{AllTenants: true}) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestNotKept has results that are cut, or given as they are.
+func TestNotKept(t *testing.T) {
+	for name, opts := range map[string]*agent.Options{
+		"without a store":       {},
+		"negative":              {Store: run.NewMemory(), ResultTokens: -1},
+		"a store without blobs": {Store: plainStore{run.NewMemory()}},
+		"a hook that withholds": {Store: run.NewMemory(), Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *run.State, _ *agent.ToolCall, r *run.Part) error {
+			r.Text = "withheld"
+			return nil
+		}}}},
+	} {
+		m := play(uses(toolCall("c", "export", `{}`)), says("done"))
+		opts.Tools = []adapter.Source{exporting(1000)}
+		var in []agent.RunOption
+		if opts.Store != nil {
+			in = append(in, agent.In("r"))
+		}
+		got, err := newAgent(t, m, opts).Run(t.Context(), human("go"), in...)
+		if err != nil || got.Answer != "done" || len(got.State.Kept) > 0 {
+			t.Errorf("%s: got %q, %v, kept %v", name, got.Answer, err, got.State.Kept)
+		}
+		if said := results(got.State.History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
+			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
+		}
+		if opts.Store != nil && run.BlobsOf(opts.Store) != nil {
+			if all, err := run.BlobsOf(opts.Store).Blobs(t.Context(), theRun); err != nil || len(all) > 0 {
+				t.Errorf("%s: got the blobs %q, %v", name, all, err)
+			}
+		}
+	}
+}
+
+// plainStore keeps no blobs.
+type plainStore struct{ run.Store }
+
+// TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run goes on.
+func TestKeptResultRefused(t *testing.T) {
+	store := &endingStore{Store: run.NewMemory(), refuse: true}
+	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
+	got, err := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
+	if err != nil || got.Answer != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
+		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Answer, err, got.State.Kept, got.Warnings)
+	}
+	if said := results(got.State.History)[0]; strings.Contains(said, "handle") || len(said) > 64<<10 {
+		t.Errorf("got a result of %d bytes, or one with a handle", len(said))
+	}
+}
+
+// endingStore is a store whose process ends at a write, before it or after it.
+type endingStore struct {
+	run.Store
+	at     int // the write; 0: it lives
+	kept   bool
+	refuse bool // blobs
+
+	mu     sync.Mutex
+	writes int
+}
+
+var errGone = fmt.Errorf("%w: the process has ended", run.ErrConflict) // which is not tried again
+
+func (s *endingStore) write(do func() error) error {
+	s.mu.Lock()
+	s.writes++
+	n := s.writes
+	s.mu.Unlock()
+	if s.at == 0 || n < s.at {
+		return do()
+	}
+	if n == s.at && s.kept {
+		_ = do()
+	}
+	return errGone
+}
+
+func (s *endingStore) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+	return s.write(func() error { return s.Store.Append(ctx, lease, head, records, answers...) })
+}
+
+func (s *endingStore) PutBlob(ctx context.Context, lease run.Lease, name string, data []byte) error {
+	if s.refuse {
+		return run.ErrTooLarge
+	}
+	return s.write(func() error { return run.BlobsOf(s.Store).PutBlob(ctx, lease, name, data) })
+}
+
+func (s *endingStore) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	return run.BlobsOf(s.Store).Blob(ctx, key, name)
+}
+
+func (s *endingStore) Blobs(ctx context.Context, key run.Key) ([]string, error) {
+	return run.BlobsOf(s.Store).Blobs(ctx, key)
+}
+
+// TestKeptResultAtEveryBoundary kills the process before and after each write of a run with a kept result: another process has the
+// same handle, the same bytes, the same tools, and the same answer.
+func TestKeptResultAtEveryBoundary(t *testing.T) {
+	for name, open := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			killed, handle := 0, ""
+			for i := 0; ; i++ {
+				store := &endingStore{Store: open(t), at: i / 2, kept: i%2 == 1}
+				opts := &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}
+				got, err := newAgent(t, newFinder(), opts).Run(t.Context(), human("go"), agent.In("r"))
+				m := newFinder()
+				if err != nil {
+					killed++
+					opts.Store = store.Store
+					if got, err = newAgent(t, m, opts).ResumeRun(t.Context(), theRun); err != nil {
+						t.Fatalf("write %d, kept %t: %v", store.at, store.kept, err)
+					}
+				}
+				if got.Answer != foundNote || len(got.State.Kept) != 1 {
+					t.Fatalf("write %d, kept %t: got %q with %d kept results", store.at, store.kept, got.Answer, len(got.State.Kept))
+				}
+				k := got.State.Kept[0]
+				if k.Digest != run.DigestOf([]byte(itemsOf(1000))) {
+					t.Errorf("write %d, kept %t: got other bytes", store.at, store.kept)
+				}
+				if prompts := m.Prompts(); len(prompts) > 1 {
+					diff(t, "tools", prompts[len(prompts)-1].Tools(), []string{"export", "read_result"})
+				}
+				handle = k.Handle
+				all, err := store.Blobs(t.Context(), theRun)
+				if err != nil || len(all) != 1 || all[0] != handle {
+					t.Errorf("write %d, kept %t: got the blobs %q, %v, want %q", store.at, store.kept, all, err, handle)
+				}
+				if i > 1 && store.writes < store.at {
+					break
+				}
+			}
+			if killed < 8 {
+				t.Errorf("the process was killed at %d boundaries, want 8 or more", killed)
+			}
+		})
+	}
+}
+
+// TestReadResultMistakes has read_result called with what does not fit.
+func TestReadResultMistakes(t *testing.T) {
+	m := play(uses(toolCall("c", "export", `{}`)), uses(
+		toolCall("a", "read_result", `{"handle":"nothing"}`),
+		toolCall("b", "read_result", `{"handle":"../x","offset":-1}`),
+	), says("done"))
+	got, err := newAgent(t, m, &agent.Options{Store: run.NewMemory(), Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := results(got.State.History)
+	if want := fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])); said[1] != want {
+		t.Errorf("got %q, want %q", said[1], want)
+	}
+	if !strings.Contains(said[2], "offset") {
+		t.Errorf("got %q", said[2])
+	}
+	var kept []*run.Kept
+	data, err := json.Marshal(got.State)
+	var state run.State
+	if err = errors.Join(err, json.Unmarshal(data, &state)); err == nil {
+		kept = state.Kept
+	}
+	if err != nil || len(kept) != 1 || kept[0].Size != len(itemsOf(1000)) {
+		t.Errorf("after its JSON was read: got %v, %v", kept, err)
+	}
+}
