@@ -2,17 +2,20 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // task is a tool that a run has to find.
@@ -34,7 +37,7 @@ func function(t task, calls *[]string) adapter.Source {
 	}) (string, error) {
 		*calls = append(*calls, t.server+"."+t.name+" "+in.Text)
 		return "did " + t.name, nil
-	}, &adapter.FuncOptions{Server: t.server})
+	}, &adapter.FuncOptions{Server: t.server, Idempotent: true})
 }
 
 // manyTools are the tasks among 300 other tools, at 30 servers.
@@ -308,4 +311,93 @@ func TestSubAgentFinds(t *testing.T) {
 	if got := results(history(result)); got[1] != "paid" || !strings.Contains(got[2], "find it by search_tools") {
 		t.Errorf("got %q", got)
 	}
+}
+
+// searching is a model that searches twice and calls what it finds. It goes by the history alone, so it is the same in each process.
+func searching(seen *[]prompt) agent.Model {
+	steps := [][]run.Part{
+		{find("1", "pay an invoice")}, {toolCall("2", "pay_invoice", `{"text":"7"}`)}, {find("3", "weather"), toolCall("4", "pay_invoice", `{"text":"8"}`)},
+		{toolCall("5", "forecast", `{}`)},
+	}
+	return instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+		*seen = append(*seen, p)
+		turn := 0
+		for _, m := range p.Request.Messages {
+			if m.Role == run.Assistant {
+				turn++
+			}
+		}
+		if turn == len(steps) {
+			return says("done")(ctx, p)
+		}
+		return uses(steps[turn]...)(ctx, p)
+	}}
+}
+
+// A run with searches that ends with its process goes on in another one with the same request to the byte, whatever the
+// store, and whether the first process dies before or after a write.
+func TestDiscoveryAtEveryBoundary(t *testing.T) {
+	tools := adapter.Merge(manyTools(new([]string))...)
+	for name, open := range everyStore {
+		step := soak.Pick(3, 1)
+		if name == "memory" {
+			step = 1
+		}
+		t.Run(name, func(t *testing.T) {
+			for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+				want, writes := searched(t, open(t), &dying{}, by, tools)
+				if !strings.Contains(want, "did forecast") || writes < 8 {
+					t.Fatalf("got the request %s after %d writes", want, writes)
+				}
+				for at := 1; at <= writes; at += step {
+					for _, keep := range []bool{false, true} {
+						got, _ := searched(t, open(t), &dying{at: at, keep: keep}, by, tools)
+						diff(t, fmt.Sprintf("%s: the last request, died at write %d, kept %v", by, at, keep), got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// searched is the last request of a run whose first process dies, and the writes of that process. The next one would not begin
+// to search by itself.
+func searched(t *testing.T, store run.Store, first *dying, by run.Discovery, tools adapter.Source) (request string, writes int) {
+	t.Helper()
+	var seen []prompt
+	first.Store = store
+	process := func(store run.Store, above float64) *agent.Agent {
+		return newAgent(t, searching(&seen), &agent.Options{Store: store, Tools: []adapter.Source{tools}, Discover: agent.Discover{By: by, Above: above}})
+	}
+	_, err := process(first, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
+	if dead := first.at > 0; dead != errors.Is(err, errDead) {
+		t.Fatalf("the first process: got %v", err)
+	}
+	if err != nil {
+		log, err := store.Load(t.Context(), theRun)
+		switch {
+		case errors.Is(err, run.ErrNotFound):
+			_, err = process(store, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		case err == nil:
+			above := 0.0
+			if slices.ContainsFunc(log.Records, func(r run.Record) bool { _, ok := r.Change.(*run.Called); return ok }) {
+				above = -1
+			}
+			if err = store.Release(t.Context(), run.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
+				_, err = process(store, above).ResumeRun(t.Context(), theRun)
+			}
+		}
+		if err != nil {
+			t.Fatalf("the next process after write %d, kept %v: %v", first.at, first.keep, err)
+		}
+	}
+	last := seen[len(seen)-1].Request
+	for i := range last.Messages {
+		last.Messages[i].At = time.Time{}
+	}
+	data, err := json.Marshal([]any{last.System, last.Tools, last.Messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), first.writes
 }
