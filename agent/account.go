@@ -43,7 +43,7 @@ func (e *limitError) Unwrap() error { return ErrLimit }
 // short is the error of a run at whose limit no call of the model fits after so much input. tight is the
 // run of the limit.
 func (a account) short(stop StopReason, tight *engine, input int64) error {
-	taken, limits, p := tight.state.Taken(), tight.state.Limits, a.price()
+	taken, limits, p := tight.rec.state.Taken(), tight.rec.state.Limits, a.price()
 	limit, used, kept, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), "", fmt.Sprint(input+leastOutput)
 	if stop == StopMaxCost {
 		money := func(micro int64) string { return price.Money{Currency: p.Currency, Micro: micro}.String() }
@@ -66,7 +66,7 @@ type account struct{ *engine }
 // limited reports whether a limit of this run, or of one that it works for, is as want says.
 func (e *engine) limited(want func(run.Limits) bool) bool {
 	for ; e != nil; e = e.parent {
-		if want(e.state.Limits) {
+		if want(e.rec.state.Limits) {
 			return true
 		}
 	}
@@ -87,9 +87,9 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 	}
 	p := a.price()
 	for at := a.engine; at != nil; at = at.parent {
-		taken, limits := at.state.Taken(), at.state.Limits
+		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		if at != a.engine {
-			keep = at.state.Last.Tokens() + lastAnswer
+			keep = at.rec.state.Last.Tokens() + lastAnswer
 		}
 		if n := (limits.Tokens-taken.Tokens-keep)/share - input; limits.Tokens > 0 && n < output {
 			output, stop, tight = n, StopMaxTokens, at
@@ -108,7 +108,7 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 
 // roomBeside is room, after a wait for other calls of the model if they leave too little.
 func (a account) roomBeside(input int64, final bool) (output int64, stop StopReason, tight *engine, err error) {
-	l := a.ledger
+	l := a.rec.ledger
 	for {
 		output, stop, tight = a.room(input, final)
 		if stop == StopAnswer || l.asking == 0 {
@@ -133,8 +133,8 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 		return StopAnswer, nil
 	}
 	input := d.inputOf(c)
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
+	d.rec.ledger.mu.Lock()
+	defer d.rec.ledger.mu.Unlock()
 	output, stop, _, err := d.roomBeside(input, false)
 	if output >= leastOutput {
 		stop = StopAnswer
@@ -145,13 +145,13 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 // called records a call of the model, with what it may take if that is limited. It returns the
 // bound of the output, 0 for none.
 func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
-	change := &run.Called{Final: finalOf(stop), Lost: d.state.Model != nil && !d.here}
+	change := &run.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
 	if !d.limited(limitsSpending) {
-		return 0, d.record([]Event{start}, change)
+		return 0, d.rec.record([]Event{start}, change)
 	}
 	input := d.inputOf(c)
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
+	d.rec.ledger.mu.Lock()
+	defer d.rec.ledger.mu.Unlock()
 	output, limit, tight, err := d.roomBeside(input, stop != StopAnswer)
 	if err != nil {
 		return 0, err
@@ -163,11 +163,11 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 		return 0, d.short(limit, tight, input)
 	}
 	change.Reserved = d.most(input, output)
-	if err := d.recordLocked([]Event{start}, change); err != nil {
+	if err := d.rec.recordLocked([]Event{start}, change); err != nil {
 		return 0, err
 	}
 	d.asking = true
-	d.ledger.asking++
+	d.rec.ledger.asking++
 	return output, nil
 }
 
@@ -177,13 +177,13 @@ func (d *dialog) again() error {
 	if !d.limited(limitsSpending) {
 		return nil
 	}
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
-	reserved := d.state.Model.Reserved
+	d.rec.ledger.mu.Lock()
+	defer d.rec.ledger.mu.Unlock()
+	reserved := d.rec.state.Model.Reserved
 	if err := d.refuses(reserved, 1); err != nil {
 		return err
 	}
-	return d.recordLocked(nil, &run.Called{Reserved: reserved, Final: d.state.Final, Lost: true})
+	return d.rec.recordLocked(nil, &run.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
 }
 
 // settle tells the calls that wait for room that this one is over.
@@ -192,11 +192,11 @@ func (d *dialog) settle() {
 		return
 	}
 	d.asking = false
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
-	d.ledger.asking--
-	close(d.ledger.settled)
-	d.ledger.settled = make(chan struct{})
+	d.rec.ledger.mu.Lock()
+	defer d.rec.ledger.mu.Unlock()
+	d.rec.ledger.asking--
+	close(d.rec.ledger.settled)
+	d.rec.ledger.settled = make(chan struct{})
 }
 
 // most is what a call of the model may take.
@@ -212,7 +212,7 @@ func (a account) most(input, output int64) run.Amount {
 // left.
 func (a account) refuses(amount run.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
-		taken, limits := at.state.Taken(), at.state.Limits
+		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		if left := max(limits.Tokens-taken.Tokens, 0) / share; limits.Tokens > 0 && amount.Tokens > left {
 			return fmt.Errorf("a call of the model may take %d tokens, and the run has %d left for it (Limits.Tokens)", amount.Tokens, left)
 		}
@@ -245,7 +245,7 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	r.usage.Total = r.usage.Input + r.usage.Output
 	if !d.warned {
 		d.warned = true
-		d.show(&Warning{Text: "the model does not report the tokens of its replies: an estimate counts for Limits.Tokens"})
+		d.rec.show(&Warning{Text: "the model does not report the tokens of its replies: an estimate counts for Limits.Tokens"})
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ const (
 // what was added since. Before it has counted, an estimate with its error counts.
 func (d *dialog) inputOf(c *ModelCall) int64 {
 	size := d.sizeOf(c)
-	if last := d.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
+	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/tokenBytes
 	}
 	estimate := model.Tokens(c.Request, &d.agent.info)
@@ -318,9 +318,9 @@ func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 // all of it.
 func (a account) forget() error {
 	var changes []run.Change
-	for _, key := range slices.Sorted(maps.Keys(a.state.Sampling)) {
-		reserved := a.state.Sampling[key]
+	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
+		reserved := a.rec.state.Sampling[key]
 		changes = append(changes, &run.Charged{Spent: run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}, Settles: &key})
 	}
-	return a.record(nil, changes...)
+	return a.rec.record(nil, changes...)
 }

@@ -29,7 +29,7 @@ func (a *Agent) Step(ctx context.Context, s *run.State, j Journal) (Next, error)
 func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (Next, error) {
 	e, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.ledger.save() }() // a later process finds what is missing in doubt
+	defer func() { _ = e.rec.ledger.save() }() // a later process finds what is missing in doubt
 	err := guarded("the step", func() error {
 		if err := e.shape(d.output); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 			if err := e.step(); err != nil {
 				return err
 			}
-			return e.commit()
+			return e.rec.commit()
 		})
 	})
 	return Next{Status: l.state.Status, Asks: run.Open(l.state), Wake: l.state.Wake}, err
@@ -70,10 +70,10 @@ func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key
 func (d *session) put(ctx context.Context, l *loaded) error {
 	e, end := d.start(ctx, l, nil)
 	defer end()
-	if err := e.record(nil, l.first...); err != nil {
+	if err := e.rec.record(nil, l.first...); err != nil {
 		return err
 	}
-	return e.commit()
+	return e.rec.commit()
 }
 
 // Advance is [Agent.Step] for a run of [Options.Store]: it takes the run, moves it on by one

@@ -43,10 +43,10 @@ func (w *work) decide(calls []*run.Call) error {
 // admit decides whether a call runs.
 func (w *work) admit(c *run.Call) error {
 	j := w.job(c)
-	if w.stopped() != nil {
+	if w.rec.stopped() != nil {
 		return w.stop(j, nil)
 	}
-	if limit := w.state.Limits.Calls; c.Answer == nil && !w.answers(c) && limit >= 0 && w.callsBefore(c) >= limit {
+	if limit := w.rec.state.Limits.Calls; c.Answer == nil && !w.answers(c) && limit >= 0 && w.callsBefore(c) >= limit {
 		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", limit)
 		return w.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
 	}
@@ -86,12 +86,12 @@ func (w *work) admit(c *run.Call) error {
 		decision.Arguments, j.about.Arguments = args, string(args)
 	}
 	j.call = call
-	return w.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
+	return w.rec.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
 }
 
 // callsBefore counts the calls before this one, since the last input.
 func (w *work) callsBefore(c *run.Call) (n int) {
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		n = s.Spent.Calls - s.Before.Calls
 		n += slices.IndexFunc(s.Calls, func(other *run.Call) bool { return other.ID == c.ID })
 	})
@@ -113,10 +113,10 @@ func (w *work) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
 			return adapter.Decision{}, err
 		}
 		call := Call{
-			Turn: w.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
+			Turn: w.rec.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
 			Server: a.Server, Tool: a.Definition.Name,
 		}
-		if !w.show(&ApprovalAsked{Call: call, Approval: a}) {
+		if !w.rec.show(&ApprovalAsked{Call: call, Approval: a}) {
 			return adapter.Decision{}, w.ended()
 		}
 		start := time.Now()
@@ -128,7 +128,7 @@ func (w *work) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
 		if err != nil {
 			return adapter.Decision{}, err
 		}
-		if !w.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
+		if !w.rec.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
 			return adapter.Decision{}, w.ended()
 		}
 		return decision, nil
@@ -137,7 +137,7 @@ func (w *work) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
 
 // pausing lets the calls run that are decided on, while a person is asked.
 func (w *work) pausing() error {
-	if err := w.commit(); err != nil {
+	if err := w.rec.commit(); err != nil {
 		return err
 	}
 	select {
@@ -193,7 +193,7 @@ func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
 	paused := []run.Change{&run.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
 	var asks []*run.Ask
 	var expires time.Time
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		if task := s.Call(c.ID).Task; task != nil {
 			expires = task.Expires // the server may forget the task
 		}
@@ -220,8 +220,8 @@ const (
 )
 
 func (w *work) roundsKept() int64 {
-	w.ledger.mu.Lock()
-	defer w.ledger.mu.Unlock()
-	root := w.ledger.root
+	w.rec.ledger.mu.Lock()
+	defer w.rec.ledger.mu.Unlock()
+	root := w.rec.ledger.root
 	return root.Spent.Since(root.Before).Rounds
 }

@@ -21,14 +21,14 @@ func (e *engine) open(q *run.Ask) error { return e.openAll(nil, []*run.Ask{q}) }
 // openAll records changes and opens questions, all at once. Beyond the limit of open
 // questions the run fails.
 func (e *engine) openAll(changes []run.Change, asks []*run.Ask) error {
-	e.ledger.mu.Lock()
-	defer e.ledger.mu.Unlock()
+	e.rec.ledger.mu.Lock()
+	defer e.rec.ledger.mu.Unlock()
 	return e.openLocked(changes, asks)
 }
 
 func (e *engine) openLocked(changes []run.Change, asks []*run.Ask) error {
-	open := len(run.Open(e.ledger.root))
-	if limit := e.root().state.Limits.Asks; limit >= 0 && open+len(asks) > limit {
+	open := len(run.Open(e.rec.ledger.root))
+	if limit := e.root().rec.state.Limits.Asks; limit >= 0 && open+len(asks) > limit {
 		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
 	}
 	var events []Event
@@ -38,10 +38,10 @@ func (e *engine) openLocked(changes []run.Change, asks []*run.Ask) error {
 		if end := q.Created.Add(e.agent.opts.AskTTL); end.After(q.Created) && (q.Expires.IsZero() || end.Before(q.Expires)) {
 			q.Expires = end
 		}
-		q.Path = e.path
+		q.Path = e.rec.path
 		changes, events = append(changes, &run.Opened{Ask: *q}), append(events, &Asked{Ask: q})
 	}
-	return e.recordLocked(events, changes...)
+	return e.rec.recordLocked(events, changes...)
 }
 
 // keysOf are the keys of a round's questions, in a fixed order.
@@ -73,7 +73,7 @@ func (w *work) questions() (launch []errand) {
 		return nil
 	}
 	var asks []*run.Ask
-	w.read(func(s *run.State) { asks = slices.Clone(s.Asks) })
+	w.rec.read(func(s *run.State) { asks = slices.Clone(s.Asks) })
 	for id, cancel := range w.prompts {
 		if !slices.ContainsFunc(asks, func(q *run.Ask) bool { return q.ID == id }) {
 			cancel()
@@ -106,7 +106,7 @@ func (w *work) put(ctx context.Context, q *run.Ask) error {
 	switch {
 	case w.engine.ctx.Err() != nil:
 		return w.ended()
-	case w.question(q.ID) == nil:
+	case w.rec.question(q.ID) == nil:
 		return nil // it was settled meanwhile
 	case errors.Is(err, run.ErrExpired):
 		return w.answered(expired(q, time.Now()))
@@ -122,16 +122,16 @@ func (w *work) put(ctx context.Context, q *run.Ask) error {
 // gets the answer to that.
 func (w *work) putOnce(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
 	if q.Kind == run.AskSignIn {
-		other, end, ended := w.ledger.signIns.begin(ctx, q)
+		other, end, ended := w.rec.ledger.signIns.begin(ctx, q)
 		if end == nil {
 			return other, ended
 		}
 		defer func() { end(answer, err) }()
 	}
-	w.show(&AnswerStart{Ask: q})
+	w.rec.show(&AnswerStart{Ask: q})
 	start := time.Now()
 	answer, err = w.person(ctx, q)
-	w.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
+	w.rec.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
 	return answer, err
 }
 
@@ -170,7 +170,7 @@ func (e *engine) person(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 
 // answered records an answer to an open question of this run or its sub-agents.
 func (e *engine) answered(a run.Answer) error {
-	q := e.question(a.Ask)
+	q := e.rec.question(a.Ask)
 	if q == nil {
 		return e.answeredBelow(a) // or it was closed meanwhile
 	}
@@ -183,20 +183,20 @@ func (e *engine) closeAsk(q *run.Ask, a run.Answer) error {
 	if err != nil {
 		return err
 	}
-	e.ledger.mu.Lock()
-	defer e.ledger.mu.Unlock()
-	if e.state.Ask(q.ID) == nil {
+	e.rec.ledger.mu.Lock()
+	defer e.rec.ledger.mu.Unlock()
+	if e.rec.state.Ask(q.ID) == nil {
 		return nil
 	}
-	return e.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
+	return e.rec.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
 }
 
 // warnOfUnused shows which answers came too late: a question that a server asked in an open call
 // ends with the process of the call.
 func (e *engine) warnOfUnused(answers []run.Answer) {
-	for _, q := range run.Open(e.state) {
+	for _, q := range run.Open(e.rec.state) {
 		if !q.Survives && slices.ContainsFunc(answers, func(a run.Answer) bool { return a.Ask == q.ID }) {
-			e.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
+			e.rec.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
 		}
 	}
 }
@@ -212,15 +212,15 @@ func (e *engine) answeredBelow(a run.Answer) error {
 	}
 	child := e.child(e.ctx, call, sub)
 	defer child.visits.end()
-	if err := child.answered(a); err != nil || child.state.Status != run.Waiting {
+	if err := child.answered(a); err != nil || child.rec.state.Status != run.Waiting {
 		return err
 	}
-	return child.record(nil, &run.Woken{})
+	return child.rec.record(nil, &run.Woken{})
 }
 
 // asksBelow finds the sub-agent that a question comes from, or one that it works for.
 func (e *engine) asksBelow(ask string) (call string, sub *SubAgent) {
-	e.read(func(s *run.State) {
+	e.rec.read(func(s *run.State) {
 		for _, c := range s.Calls {
 			if c.Child != nil && slices.ContainsFunc(run.Open(c.Child), func(q *run.Ask) bool { return q.ID == ask }) {
 				call, sub = c.ID, e.agent.sub(c)
@@ -228,11 +228,6 @@ func (e *engine) asksBelow(ask string) (call string, sub *SubAgent) {
 		}
 	})
 	return call, sub
-}
-
-func (e *engine) question(id string) (q *run.Ask) {
-	e.read(func(s *run.State) { q = s.Ask(id) })
-	return q
 }
 
 // valueOf is the answer as the server gets it, nil if no server waits for it.
@@ -318,16 +313,16 @@ func roundOf(c *run.Call) (*mcp.InputRequired, map[string]any, error) {
 // suspend records that the run waits.
 func (e *engine) suspend() error {
 	var wake time.Time
-	asks := run.Open(e.state)
+	asks := run.Open(e.rec.state)
 	for _, q := range asks {
 		if !q.Expires.IsZero() && (wake.IsZero() || q.Expires.Before(wake)) {
 			wake = q.Expires
 		}
 	}
-	if e.parent == nil && e.ledger.journal == nil && e.atHandFunc() == nil {
-		e.show(&Warning{Text: notKept})
+	if e.parent == nil && e.rec.ledger.journal == nil && e.atHandFunc() == nil {
+		e.rec.show(&Warning{Text: notKept})
 	}
-	return e.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &run.Suspended{Wake: wake})
+	return e.rec.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &run.Suspended{Wake: wake})
 }
 
 // notKept is the warning that only the caller can go on with a run that waits.
@@ -346,7 +341,7 @@ func (e *engine) wake(answers []run.Answer) error {
 			}
 		}
 	}
-	for _, q := range run.Open(e.state) {
+	for _, q := range run.Open(e.rec.state) {
 		end := expired(q, now)
 		switch {
 		case !q.Survives:
@@ -359,10 +354,10 @@ func (e *engine) wake(answers []run.Answer) error {
 		}
 		goes = true
 	}
-	if e.state.Status != run.Waiting || !goes {
+	if e.rec.state.Status != run.Waiting || !goes {
 		return nil
 	}
-	return e.record(nil, &run.Woken{})
+	return e.rec.record(nil, &run.Woken{})
 }
 
 // refusalsFirst puts refusals before other answers: a sign-in that a person accepts is for

@@ -14,15 +14,15 @@ import (
 // apart by tenant, id and the moment of their creation, and calls by the number of the reply, their place in it, their name
 // and their arguments: a model that says something else after the restore asks for another call. The number of
 // the record is not in the key, as a process that takes a run over adds records of its own.
-func (e *engine) callKeys(asked []run.Part) []string {
+func (r *recorder) callKeys(asked []run.Part) []string {
 	var of []string
 	var replies int
-	e.read(func(s *run.State) {
+	r.read(func(s *run.State) {
 		replies = s.Spent.Turns
-		if e.parent == nil {
+		if r.above == nil {
 			of = []string{"run", s.Tenant, s.ID, s.Created.UTC().Format(time.RFC3339Nano)}
 		} else {
-			of = []string{"call", e.parent.state.Call(e.call).Key}
+			of = []string{"call", r.above.state.Call(r.call).Key}
 		}
 	})
 	keys := make([]string, len(asked))

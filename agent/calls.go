@@ -28,7 +28,7 @@ type job struct {
 
 // proposed makes the calls of the turn from a reply.
 func (d *dialog) proposed(asked []run.Part) []run.Call {
-	calls, keys := make([]run.Call, len(asked)), d.callKeys(asked)
+	calls, keys := make([]run.Call, len(asked)), d.rec.callKeys(asked)
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		tool, name, arguments := d.meant(p.Name, p.Arguments)
@@ -66,8 +66,8 @@ func (w *work) intend(c *run.Call, j *job, send sender) (func() error, error) {
 	if w.holds(c, j) {
 		return nil, nil
 	}
-	start := w.of(func() Event { return &ToolStart{Call: w.about(j)} })
-	if err := w.record(start, &run.Intent{Call: c.ID}); err != nil {
+	start := w.rec.of(func() Event { return &ToolStart{Call: w.about(j)} })
+	if err := w.rec.record(start, &run.Intent{Call: c.ID}); err != nil {
 		return nil, err
 	}
 	w.writes(c, j)
@@ -86,9 +86,9 @@ func (w *work) perform(c *run.Call, j *job, send sender) error {
 
 // sent sends a call in its own context.
 func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error {
-	start := w.ledger.now()
+	start := w.rec.ledger.now()
 	if j.call.Tool().Native() { // options have requests checked
-		if err := w.ledger.confirm(ctx); err != nil {
+		if err := w.rec.ledger.confirm(ctx); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error
 		j.failure = result.Err
 		return nil // it is sent again, see doubt
 	}
-	return w.outcome(j, result, w.ledger.since(start))
+	return w.outcome(j, result, w.rec.ledger.since(start))
 }
 
 // withheld is what the history has of a call whose result a hook has failed on: the hook may be
@@ -128,7 +128,7 @@ const notKeptResult = "Error: the call of %s ended, and its result is left out: 
 
 // tooLarge is the size of a result that is too large to be kept, 0 for others.
 func (w *work) tooLarge(p *run.Part) int {
-	if w.ledger.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
+	if w.rec.ledger.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
 		return 0
 	}
 	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
@@ -157,10 +157,10 @@ func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 	}
 	j.result, j.failure = &outcome.Result, result.Err
 	if advice := adviceOf(result); advice != "" {
-		w.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
+		w.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
 	}
-	end := w.of(func() Event { return &ToolEnd{Call: w.about(j), Part: outcome.Result, Result: result, Duration: d} })
-	err := w.record(end, append(changes, outcome)...)
+	end := w.rec.of(func() Event { return &ToolEnd{Call: w.about(j), Part: outcome.Result, Result: result, Duration: d} })
+	err := w.rec.record(end, append(changes, outcome)...)
 	if failed != nil {
 		return failed // that the call ended is known nevertheless
 	}
@@ -214,7 +214,7 @@ func (w *work) refused(j *job, err error) *adapter.Result {
 	if j.about.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
-	if w.state.Discovery == run.NoDiscovery {
+	if w.rec.state.Discovery == run.NoDiscovery {
 		return catalog.Refuse(w.engine.ctx, asked, err)
 	}
 	tool, missing := catalog.Find(j.about.Server, j.about.Tool, "")
@@ -240,6 +240,6 @@ func (w *work) noteLost(j *job, result *adapter.Result) {
 	w.lost[j.about.Server] = true
 	w.mu.Unlock()
 	if !known {
-		w.show(&ServerLost{Server: j.about.Server, Err: result.Err})
+		w.rec.show(&ServerLost{Server: j.about.Server, Err: result.Err})
 	}
 }

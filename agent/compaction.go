@@ -27,11 +27,11 @@ func (e *estimate) of(history []run.Message) int64 {
 // as it is, and what it has used counts.
 func (d *dialog) compact() error {
 	budget := compact.Budget{Window: d.agent.window.Load()}
-	if last := d.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.state.History) {
-		back := int64(d.state.History[last.Messages-1].ReturnedSize()) / backBytes
+	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
+		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / backBytes
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
-		budget.Estimate = d.estimate.of(d.state.History)
+		budget.Estimate = d.estimate.of(d.rec.state.History)
 	}
 	_, err := d.shorten(d.agent.opts.Compact, budget)
 	return err
@@ -39,9 +39,9 @@ func (d *dialog) compact() error {
 
 // shorten asks a compactor, and records what it changes; nil is nothing.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*run.Compacted, error) {
-	change, err := by(d.ctx, d.state.History, budget)
+	change, err := by(d.ctx, d.rec.state.History, budget)
 	if err != nil && change != nil {
-		if err := d.record(nil, &run.Charged{Spent: change.Usage}); err != nil {
+		if err := d.rec.record(nil, &run.Charged{Spent: change.Usage}); err != nil {
 			return nil, err
 		}
 	}
@@ -49,11 +49,11 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*run.Comp
 	case d.ctx.Err() != nil:
 		return nil, d.ended()
 	case err != nil:
-		d.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
+		d.rec.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
 		return nil, nil
 	case change == nil:
 		return nil, nil
 	}
 	d.estimate, d.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
-	return change, d.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
+	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

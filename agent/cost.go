@@ -11,7 +11,7 @@ import (
 // priced refuses a model whose cost is limited and cannot be told.
 func (a account) priced() error {
 	for p := a.engine; p != nil; p = p.parent {
-		if err := a.agent.priced(p.state.Limits.Cost); err != nil {
+		if err := a.agent.priced(p.rec.state.Limits.Cost); err != nil {
 			return err
 		}
 	}
@@ -79,19 +79,19 @@ func (a account) Reserve(most price.Charge) (settle func(price.Charge), err erro
 	if err := a.hold(&run.Reserved{Key: key, Amount: amount}); err != nil {
 		return nil, err
 	}
-	if err := a.commit(); err != nil {
+	if err := a.rec.commit(); err != nil {
 		return nil, err
 	}
 	return func(took price.Charge) { a.charge(took, &key) }, nil
 }
 
 func (a account) hold(r *run.Reserved) error {
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
+	a.rec.ledger.mu.Lock()
+	defer a.rec.ledger.mu.Unlock()
 	if err := a.refuses(r.Amount, 2); err != nil {
 		return err
 	}
-	return a.recordLocked(nil, r)
+	return a.rec.recordLocked(nil, r)
 }
 
 // charge records what a completion took.
@@ -104,5 +104,5 @@ func (a account) charge(took price.Charge, settles *string) {
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
 	}
-	_ = a.record(nil, &run.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
+	_ = a.rec.record(nil, &run.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
 }

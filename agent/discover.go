@@ -61,7 +61,7 @@ const (
 // discover decides before the first model call of an input if the model has to search for tools, and adds those that
 // it has always.
 func (d *dialog) discover() error {
-	s := d.state
+	s := d.rec.state
 	begins := s.Model == nil && s.Spent.Turns == s.Before.Turns
 	change := &run.Offered{}
 	switch {
@@ -78,7 +78,7 @@ func (d *dialog) discover() error {
 	if change.Discovery == run.NoDiscovery && len(change.Tools) == 0 {
 		return nil
 	}
-	return d.record(nil, change)
+	return d.rec.record(nil, change)
 }
 
 // discovery is how the model gets what it finds if the options do not say.
@@ -110,7 +110,7 @@ func (d *dialog) always(to *run.Offered) error {
 		return nil
 	}
 	return guarded("Discover.Always", func() error {
-		n := newNamer(d.state)
+		n := newNamer(d.rec.state)
 		for _, tool := range d.catalog.Tools() {
 			if !isAnswer(tool) && wanted(tool) {
 				added, err := n.add(to, tool)
@@ -202,7 +202,7 @@ func (o *offer) all(c *adapter.Catalog) []model.Tool {
 
 // tools are the tools of a request: those that the run has added stand behind all others, in their order.
 func (d *dialog) tools() []model.Tool {
-	s, o := d.state, &d.offer
+	s, o := d.rec.state, &d.offer
 	all := o.all(d.catalog)
 	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
 		return all

@@ -340,11 +340,11 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
-	e := newEngine(ctx, d.agent.recipe, newLedger(ctx, l.state, l.journal, out))
+	e := newEngine(ctx, d.agent.recipe, &recorder{ledger: newLedger(ctx, l.state, l.journal, out), state: l.state}, newWorkers())
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.warnings, d.unkept = e.ledger.warned(), e.ledger.unkept()
+		d.warnings, d.unkept = e.rec.ledger.warned(), e.rec.ledger.unkept()
 		release()
 	}
 }
@@ -354,7 +354,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 func (l *loaded) wake(e *driver) error {
 	answers := l.answers
 	l.answers = nil
-	if len(answers) == 0 && l.journal != nil && len(run.Open(e.state)) > 0 {
+	if len(answers) == 0 && l.journal != nil && len(run.Open(e.rec.state)) > 0 {
 		var err error
 		if answers, err = l.journal.Answers(e.ctx); err != nil {
 			return err
@@ -363,23 +363,23 @@ func (l *loaded) wake(e *driver) error {
 	if err := e.wake(answers); err != nil || e.goes() {
 		return err
 	}
-	return e.commit()
+	return e.rec.commit()
 }
 
 // drive moves the run on until it is over or waits.
 func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
 	e, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.ledger.save() }() // a later process finds what is missing in doubt
+	defer func() { _ = e.rec.ledger.save() }() // a later process finds what is missing in doubt
 	for _, change := range l.first {
-		if err := e.record(nil, change); err != nil {
+		if err := e.rec.record(nil, change); err != nil {
 			return err
 		}
 	}
 	if err := e.shape(d.output); err != nil {
 		return err
 	}
-	if depth, limit := depthOf(ctx), e.state.Limits.Depth; depth > limit {
+	if depth, limit := depthOf(ctx), e.rec.state.Limits.Depth; depth > limit {
 		return e.failed(fmt.Errorf("the run is in a tool call of %d others, and may be in %d (Limits.Depth)", depth, limit))
 	}
 	if err := l.wake(e); err != nil {
@@ -388,17 +388,17 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	if e.goes() {
 		return e.observe(func() error { return l.proceed(e) })
 	}
-	switch s := e.state; s.Status {
+	switch s := e.rec.state; s.Status {
 	case run.Waiting:
-		e.show(&Suspended{Asks: run.Open(s), Wake: s.Wake})
+		e.rec.show(&Suspended{Asks: run.Open(s), Wake: s.Wake})
 	case run.Finished: // before: it is the event that Replay gives
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = e.ledger.tell(&Answer{Meta: at, Text: s.Answer, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		_ = e.rec.ledger.tell(&Answer{Meta: at, Text: s.Answer, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
-	if err := e.commit(); err != nil {
+	if err := e.rec.commit(); err != nil {
 		return err
 	}
-	return overWithout(e.state)
+	return overWithout(e.rec.state)
 }
 
 // proceed moves a run that goes on until it does not any more.
@@ -410,12 +410,12 @@ func (l *loaded) proceed(e *driver) error {
 		if e.goes() {
 			continue
 		}
-		if err := e.commit(); err != nil {
+		if err := e.rec.commit(); err != nil {
 			return err
 		}
 		if err := l.wake(e); err != nil { // an answer may have come meanwhile
 			return err
 		}
 	}
-	return e.commit()
+	return e.rec.commit()
 }

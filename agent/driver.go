@@ -23,24 +23,24 @@ func (d *driver) step() error {
 			return err
 		}
 	}
-	if d.goes() && d.state.Phase == run.ModelPhase {
+	if d.goes() && d.rec.state.Phase == run.ModelPhase {
 		if err := d.turn(); err != nil {
 			return err
 		}
 	}
-	if d.goes() && d.state.Phase == run.CallsPhase {
+	if d.goes() && d.rec.state.Phase == run.CallsPhase {
 		return workOn(d.engine)
 	}
 	return nil
 }
 
 // goes reports whether a step can move the run on.
-func (d *driver) goes() bool { return d.state.Status == run.Running }
+func (d *driver) goes() bool { return d.rec.state.Status == run.Running }
 
 // proceed moves the run of a sub-agent on until it does not go on any more.
 func (d *driver) proceed() error {
-	limit := d.root().state.Limits.Depth
-	if depth := len(d.path); depth > limit {
+	limit := d.root().rec.state.Limits.Depth
+	if depth := len(d.rec.path); depth > limit {
 		return fmt.Errorf("sub-agents are %d deep, and %d may be (Limits.Depth)", depth, limit)
 	}
 	for d.goes() {

@@ -85,7 +85,7 @@ func (f *finder) tool(c *run.Call) *adapter.Tool {
 // meant is the tool that the model means by a name, and the arguments for it, which are of another call if it calls by call_tool.
 // Tools that it has not found are none.
 func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
-	s := d.state
+	s := d.rec.state
 	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
 		tool, _ := d.catalog.Lookup(name)
 		return tool, name, arguments
@@ -252,7 +252,7 @@ func (w *work) ranked(ctx context.Context, c *adapter.Catalog, words string, fit
 		return err
 	})
 	if err != nil {
-		w.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
+		w.rec.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
 		return found
 	}
 	return merged(all, found, foreign)
@@ -285,10 +285,10 @@ func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
 // load adds tools to those that the model is offered, and tells of them. The record of it comes before that of the result:
 // no result names a tool that the run does not have.
 func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
-	w.ledger.mu.Lock()
-	defer w.ledger.mu.Unlock()
+	w.rec.ledger.mu.Lock()
+	defer w.rec.ledger.mu.Unlock()
 	change, full := &run.Offered{}, false
-	n := newNamer(w.state)
+	n := newNamer(w.rec.state)
 	fresh := map[*adapter.Tool]bool{}
 	for _, t := range found {
 		added, err := n.add(change, t)
@@ -296,11 +296,11 @@ func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
 		fresh[t] = added
 	}
 	if len(change.Tools) > 0 {
-		if err := w.recordLocked(nil, change); err != nil {
+		if err := w.rec.recordLocked(nil, change); err != nil {
 			return "", err
 		}
 	}
-	if w.state.Discovery == run.ToolsByCalling {
+	if w.rec.state.Discovery == run.ToolsByCalling {
 		return w.definedLocked(c, found, full), nil
 	}
 	var now, before []string
@@ -330,8 +330,8 @@ func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
 
 // nameLocked is the name by which the model knows a tool, "" if it has not found it.
 func (w *work) nameLocked(t *adapter.Tool) string {
-	for i := range w.state.Offered {
-		if o := &w.state.Offered[i]; o.Server == t.Server() && o.Tool == t.Definition().Name {
+	for i := range w.rec.state.Offered {
+		if o := &w.rec.state.Offered[i]; o.Server == t.Server() && o.Tool == t.Definition().Name {
 			return o.Name
 		}
 	}

@@ -35,7 +35,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 				return nil, fmt.Errorf("call model: %w; it is not made again: %w", err, refused)
 			}
 		}
-		d.show(&Warning{Text: fmt.Sprintf("the model call failed and is made again: %v", err)})
+		d.rec.show(&Warning{Text: fmt.Sprintf("the model call failed and is made again: %v", err)})
 		if err := backoff.Sleep(d.ctx, max(retryPolicy.Delay(n), failed.RetryAfter)); err != nil {
 			return nil, d.ended()
 		}

@@ -36,13 +36,13 @@ func (w *work) asCaller() context.Context {
 // delayed shows why a call is not sent yet.
 func (w *work) delayed(ctx context.Context, why string) {
 	if call, ok := ctx.Value(callKey{}).(*Call); ok {
-		w.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
+		w.rec.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
 	}
 }
 
 // unanswered shows that a question of a server reached no person.
 func (w *work) unanswered(server string, _ error) {
-	w.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
+	w.rec.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
 }
 
 // elicit brings a server's question into the run. If the host has no handler for them, a modern server's question ends the call and comes back as a question of the
@@ -60,7 +60,7 @@ func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.El
 		return hostAnswer(ctx, params, next)
 	}
 	defer leave()
-	if !w.show(&ElicitationStart{Question: q}) {
+	if !w.rec.show(&ElicitationStart{Question: q}) {
 		return nil, w.ended()
 	}
 	start := time.Now()
@@ -77,7 +77,7 @@ func (w *work) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.El
 		}
 		return err
 	})
-	w.show(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
+	w.rec.show(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
 	if err != nil && w.handlerError() != nil { // the run ends, and not for what the server did
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
@@ -94,7 +94,7 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 
 // askOf makes a question that a server asks in an open call.
 func (e *engine) askOf(server string, call *Call) *run.Ask {
-	q := &run.Ask{ID: "now", Server: server, Path: e.path}
+	q := &run.Ask{ID: "now", Server: server, Path: e.rec.path}
 	if call != nil {
 		q.Call, q.Tool = call.ID, call.Name
 	}

@@ -67,7 +67,7 @@ func (d *dialog) beforeModel(c *ModelCall) error {
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(d.ctx, d.state, c) }); err != nil {
+		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(d.ctx, d.rec.state, c) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
 		if c.Request == nil {
@@ -86,7 +86,7 @@ func (d *dialog) afterModel(r *reply) error {
 		if h.AfterModel == nil {
 			continue
 		}
-		if err := guarded("AfterModel hook", func() error { return h.AfterModel(d.ctx, d.state, &r.message) }); err != nil {
+		if err := guarded("AfterModel hook", func() error { return h.AfterModel(d.ctx, d.rec.state, &r.message) }); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
 		if err := r.sameCalls(); err != nil {
@@ -128,7 +128,7 @@ func (w *work) beforeTool(j *job) error {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(w.ctx, w.view(), c) }); err != nil {
+		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(w.ctx, w.rec.view(), c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
 		}
 		if string(c.Arguments) == j.about.Arguments {
@@ -160,7 +160,7 @@ func (w *work) afterTool(j *job, result *run.Part) (stop *string, err error) {
 			continue
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
-		err := guarded("AfterTool hook", func() error { return h.AfterTool(ctx, w.view(), c, result) })
+		err := guarded("AfterTool hook", func() error { return h.AfterTool(ctx, w.rec.view(), c, result) })
 		switch answer := stopOf(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)
@@ -169,21 +169,6 @@ func (w *work) afterTool(j *job, result *run.Part) (stop *string, err error) {
 		}
 	}
 	return stop, nil
-}
-
-// view is the state as it is now, for a hook that runs beside other calls.
-func (e *engine) view() *run.State {
-	var v run.State
-	e.read(func(s *run.State) {
-		v = *s
-		v.Calls = make([]*run.Call, len(s.Calls))
-		for i, c := range s.Calls {
-			copied := *c
-			copied.Child = nil
-			v.Calls[i] = &copied
-		}
-	})
-	return &v
 }
 
 // refusal is what the model reads of a call that a hook denies.

@@ -18,7 +18,7 @@ const (
 
 // system is the system prompt of the next model call.
 func (d *dialog) system() string {
-	accept, directory := d.agent.opts.ServerInstructions, d.state.Directory
+	accept, directory := d.agent.opts.ServerInstructions, d.rec.state.Directory
 	if accept == nil && directory == "" {
 		return d.agent.opts.System
 	}

@@ -46,7 +46,7 @@ func (w *work) job(c *run.Call) *job {
 	}
 	j = &job{
 		asked: llms.ToolCall{ID: c.ID, Type: "function"}, named: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		about: Call{Turn: w.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
+		about: Call{Turn: w.rec.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
 	}
 	j.asked.FunctionCall = &j.named
 	j.call, j.err = w.prepare(c, j.asked)
@@ -69,7 +69,7 @@ func aboutCall(s *run.State, id string) Call {
 
 // about is the call as it is recorded.
 func (w *work) about(j *job) (about Call) {
-	w.read(func(s *run.State) { about = aboutCall(s, j.about.ID) })
+	w.rec.read(func(s *run.State) { about = aboutCall(s, j.about.ID) })
 	return about
 }
 
@@ -102,7 +102,7 @@ func (w *work) approved(j *job, call *adapter.Prepared) {
 func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := w.offered()
 	switch {
-	case c.Tool == "" && w.state.Discovery != run.NoDiscovery:
+	case c.Tool == "" && w.rec.state.Discovery != run.NoDiscovery:
 		return nil, &unfoundError{c.Name}
 	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
@@ -134,8 +134,8 @@ func (w *work) options(c *run.Call, j *job) callOptions {
 		return opts // a function of this program
 	}
 	return append(opts,
-		mcpclient.WithSendCheck(w.ledger.confirm),
-		mcpclient.WithProgress(func(p mcp.Progress) { w.show(&ToolProgress{Call: j.about, Progress: p}) }),
+		mcpclient.WithSendCheck(w.rec.ledger.confirm),
+		mcpclient.WithProgress(func(p mcp.Progress) { w.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
 		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return w.detached(c, t) }))
 }
 
@@ -156,7 +156,7 @@ func (w *work) part(j *job, r *adapter.Result) run.Part {
 // askedAs is the name that the model has called, which is that of the tool unless it calls all by one.
 func (w *work) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		if s.Discovery == run.ToolsByCalling {
 			name = s.AskedAs(j.about.ID, name)
 		}

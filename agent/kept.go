@@ -74,7 +74,7 @@ func reads(t *run.OfferedTool) bool { return t.Server == keptServer && t.Tool ==
 func (w *work) readerName() (name string, change *run.Offered, err error) {
 	change = &run.Offered{}
 	catalog := w.offered()
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		if i := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) }); i >= 0 {
 			name = s.Offered[i].Name
 			return
@@ -108,7 +108,7 @@ func (r *recipe) resultTokens() int {
 
 // keeper is where the run keeps results, nil if it keeps none.
 func (e *engine) keeper() (run.BlobStore, run.Lease) {
-	if h, ok := e.ledger.journal.(*hold); ok && e.agent.opts.ResultTokens >= 0 {
+	if h, ok := e.rec.ledger.journal.(*hold); ok && e.agent.opts.ResultTokens >= 0 {
 		return run.BlobsOf(h.store), h.lease
 	}
 	return nil, run.Lease{}
@@ -137,7 +137,7 @@ func (w *work) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
 		return r, nil
 	}
 	var call run.Call
-	w.read(func(s *run.State) { call = *s.Call(j.about.ID) })
+	w.rec.read(func(s *run.State) { call = *s.Call(j.about.ID) })
 	if w.agent.sub(&call) != nil {
 		return r, nil
 	}
@@ -198,7 +198,7 @@ func (w *work) keep(l *long, part *run.Part) (more []run.Change) {
 		return more
 	}
 	part.Text = adapter.Shorten(string(l.data), len(l.text), nil)
-	w.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
+	w.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (e *engine) keptData(ctx context.Context, handle string) ([]byte, error) {
 
 // keptAs is what the state says of a kept result, nil if it is of another agent of the run.
 func (e *engine) keptAs(handle string) (found *run.Kept) {
-	e.read(func(s *run.State) {
+	e.rec.read(func(s *run.State) {
 		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
 			found = s.Kept[i]
 		}
@@ -237,7 +237,7 @@ func (e *engine) keptAs(handle string) (found *run.Kept) {
 const maxHandles = 20
 
 func (e *engine) handles() (all []string) {
-	e.read(func(s *run.State) {
+	e.rec.read(func(s *run.State) {
 		for _, k := range slices.Backward(s.Kept) {
 			if all = append(all, k.Handle); len(all) == maxHandles {
 				break

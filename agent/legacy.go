@@ -54,12 +54,12 @@ func (w *work) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, 
 		return nil, err
 	}
 	put := w.atHand
-	if w.ledger.journal != nil && w.agent.opts.Legacy.Hold >= 0 {
+	if w.rec.ledger.journal != nil && w.agent.opts.Legacy.Hold >= 0 {
 		put = w.holdQuestion
 	}
 	answer, err := put(ctx, ask)
-	if err == nil && answer == nil && w.ledger.journal == nil && w.atHandFunc() == nil {
-		w.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
+	if err == nil && answer == nil && w.rec.ledger.journal == nil && w.atHandFunc() == nil {
+		w.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || answer == nil {
 		return nil, err
@@ -73,7 +73,7 @@ const notAsked = "server %q asked the user in a call of %s, and was told that th
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.
 func (w *work) countQuestion(server string) error {
-	limit := w.root().state.Limits.Asks
+	limit := w.root().rec.state.Limits.Asks
 	w.mu.Lock()
 	w.asked++
 	over := limit >= 0 && w.asked > limit
@@ -122,7 +122,7 @@ func (w *work) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error
 		gone := cancelled(q, "the server does not wait for the answer any more")
 		answer = &gone
 	}
-	if err := errors.Join(w.closeAsk(q, *answer), w.commit()); err != nil {
+	if err := errors.Join(w.closeAsk(q, *answer), w.rec.commit()); err != nil {
 		return nil, err
 	}
 	return answer, err
@@ -131,17 +131,17 @@ func (w *work) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error
 // openInCall opens a question of a call that is at one of the given places, or of one that
 // the server does not name. ok is false if that is over.
 func (w *work) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
-	w.ledger.mu.Lock()
-	c := w.state.Call(q.Call)
-	ok = !w.closed && w.state.Status == run.Running && (q.Call == "" || c != nil && slices.Contains(at, c.At))
+	w.rec.ledger.mu.Lock()
+	c := w.rec.state.Call(q.Call)
+	ok = !w.closed && w.rec.state.Status == run.Running && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
 		err = w.openLocked(nil, []*run.Ask{q})
 	}
-	w.ledger.mu.Unlock()
+	w.rec.ledger.mu.Unlock()
 	if err != nil {
 		return false, w.fail(err)
 	}
-	return ok, w.commit()
+	return ok, w.rec.commit()
 }
 
 // awaitAnswer waits for the answer to a held question, from the person at hand and then
@@ -155,10 +155,10 @@ func (w *work) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error)
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if answer := w.ledger.given(waiting, q.ID, pollEvery); answer != nil {
+		if answer := w.rec.ledger.given(waiting, q.ID, pollEvery); answer != nil {
 			return answer, nil
 		}
-		if w.question(q.ID) == nil {
+		if w.rec.question(q.ID) == nil {
 			return nil, errOver
 		}
 		select {
@@ -169,7 +169,7 @@ func (w *work) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		answer := w.ledger.given(ctx, q.ID, 0)
+		answer := w.rec.ledger.given(ctx, q.ID, 0)
 		if answer == nil {
 			late := expired(q, time.Now())
 			answer = &late
@@ -207,10 +207,10 @@ func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *ru
 
 // closeHeld cancels the questions that outlive the calls of the turn, and lets none be opened.
 func (w *work) closeHeld() error {
-	w.ledger.mu.Lock()
+	w.rec.ledger.mu.Lock()
 	w.closed = true
-	asks := slices.Clone(w.state.Asks)
-	w.ledger.mu.Unlock()
+	asks := slices.Clone(w.rec.state.Asks)
+	w.rec.ledger.mu.Unlock()
 	for _, q := range asks {
 		if !q.Survives {
 			if err := w.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {

@@ -68,7 +68,7 @@ func (r StopReason) limit() string {
 
 // limit names the limit that the run has reached, or is [StopAnswer].
 func (d *dialog) limit() StopReason {
-	s := d.state
+	s := d.rec.state
 	spent := s.Spent.Since(s.Before)
 	switch l := s.Limits; {
 	case l.Calls >= 0 && spent.Calls > l.Calls:
@@ -87,7 +87,7 @@ func (d *dialog) limit() StopReason {
 func (d *dialog) limitAbove() (stop StopReason) {
 	stop = StopAnswer
 	for p := d.parent; p != nil && stop == StopAnswer; p = p.parent {
-		p.read(func(s *run.State) {
+		p.rec.read(func(s *run.State) {
 			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
 				stop = StopMaxToolCalls
 			}

@@ -50,7 +50,7 @@ type dialog struct {
 
 // turn calls the model and records its reply.
 func (d *dialog) turn() error {
-	if err := d.commitGiven(); err != nil {
+	if err := d.rec.commitGiven(); err != nil {
 		return err
 	}
 	if err := d.compact(); err != nil {
@@ -81,13 +81,13 @@ func (d *dialog) turn() error {
 	case len(reply.calls) > 0 || reply.repair:
 		return nil // the run goes on: with the calls, or by asking again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
-		return d.failedAt(stop, fmt.Errorf("turn %d: %w", d.state.Turn, reply.noAnswer(stop)))
+		return d.failedAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
 	case d.agent.output != nil && reply.output == nil:
 		return d.failedAt(stop, d.noOutput(reply.text))
 	}
 	d.visits.end()
-	return d.record([]Event{
-		&TurnEnd{Turn: d.state.Turn, Messages: d.state.History[len(d.state.History)-1:]},
+	return d.rec.record([]Event{
+		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Answer{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
 	}, &run.Ended{Status: run.Finished, Stop: string(stop), Answer: reply.text, Output: reply.output})
 }
@@ -103,10 +103,10 @@ func (e *engine) failedAt(stop StopReason, err error) error {
 	if short, ok := errors.AsType[*limitError](err); ok {
 		stop = short.stop
 	}
-	if failure := e.record(nil, &run.Ended{Status: run.Failed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
+	if failure := e.rec.record(nil, &run.Ended{Status: run.Failed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
 		return failure
 	}
-	if unkept := e.commit(); unkept != nil {
+	if unkept := e.rec.commit(); unkept != nil {
 		if cause := errors.Unwrap(unkept); cause != nil && errors.Is(err, cause) {
 			return err
 		}
@@ -123,25 +123,25 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	a, final := d.agent, stop != StopAnswer
-	start := &ModelStart{Turn: d.state.Turn, Model: a.modelName(), Final: final, Messages: len(d.state.History)}
+	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.modelName(), Final: final, Messages: len(d.rec.state.History)}
 	output, err := d.called(c, stop, start)
 	if err != nil {
 		return nil, stop, err
 	}
-	if err := d.commit(); err != nil {
+	if err := d.rec.commit(); err != nil {
 		return nil, stop, err
 	}
 	d.here = true
 	if q := c.Request; output > 0 && (q.MaxTokens <= 0 || output < int64(q.MaxTokens)) {
 		q.MaxTokens = int(output)
 	}
-	began, stream := time.Now(), &streamed{engine: d.engine, turn: d.state.Turn}
+	began, stream := time.Now(), &streamed{engine: d.engine, turn: d.rec.state.Turn}
 	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
 		return d.generated(ctx, c, stream, output)
 	})
 	if err != nil {
 		if r != nil && !d.limited(limitsSpending) { // with limits, what was reserved counts
-			if failure := d.record(nil, &run.Charged{Spent: r.usage}); failure != nil {
+			if failure := d.rec.record(nil, &run.Charged{Spent: r.usage}); failure != nil {
 				return nil, stop, failure
 			}
 		}
@@ -150,8 +150,8 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if final {
 		r.keepCalls(d.answerTool()) // the model may make no other
 	}
-	end := r.event(d.state.Turn, stream.has(r.text), time.Since(began))
-	if d.ledger.out != nil {
+	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
+	if d.rec.ledger.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history has them, too
 	}
 	return r, stop, d.replied(c, r, end, final)
@@ -170,13 +170,13 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	}
 	d.checkCount(c, r.usage)
 	d.warnOnce(response.Warning)
-	if began := d.state.Endpoint; began != "" && r.asked != "" && r.asked != began {
+	if began := d.rec.state.Endpoint; began != "" && r.asked != "" && r.asked != began {
 		d.warnOnce(fmt.Sprintf("the run began at the API %q of its model's host, and continues at %q: what the model thought before stays behind", began, r.asked))
 	}
 	if err := d.meter(r, c, output); err != nil {
 		return r, err
 	}
-	if d.state.Limits.Active > 0 {
+	if d.rec.state.Limits.Active > 0 {
 		r.usage.Active = time.Since(began)
 	}
 	err = d.afterModel(r)
@@ -196,7 +196,7 @@ func (d *dialog) warnOnce(text string) {
 		d.notes = map[string]bool{}
 	}
 	d.notes[text] = true
-	d.show(&Warning{Text: text})
+	d.rec.show(&Warning{Text: text})
 }
 
 // prepare makes a call of the model.
@@ -210,7 +210,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 		return nil, stop, err
 	}
 	call := func() *ModelCall {
-		c := &ModelCall{Turn: d.state.Turn, Request: d.request()}
+		c := &ModelCall{Turn: d.rec.state.Turn, Request: d.request()}
 		d.lastTurn(c.Request, stop != StopAnswer)
 		return c
 	}
@@ -231,17 +231,17 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 func (d *dialog) request() *model.Request {
 	a, settings := d.agent, &d.agent.opts.Model
 	return &model.Request{
-		System: d.system(), Messages: slices.Clip(d.state.History), Tools: d.tools(), Format: a.format,
+		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.format,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
-		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.state.Endpoint, CacheKey: d.cacheKey(), Kept: &d.kept,
+		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Kept: &d.kept,
 	}
 }
 
 // cacheKey is the same for all requests of a run, and of no other run. It does not tell the name of the run.
 func (d *dialog) cacheKey() string {
 	if d.key == "" {
-		root := d.ledger.root
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", root.Tenant, root.ID, root.Created.UnixMilli(), d.path))
+		root := d.rec.ledger.root
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", root.Tenant, root.ID, root.Created.UnixMilli(), d.rec.path))
 		d.key = hex.EncodeToString(sum[:16])
 	}
 	return d.key
@@ -274,7 +274,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	if d.limited(limitsSpending) {
 		change.Size = d.sizeOf(c)
 	}
-	return d.record([]Event{end}, change)
+	return d.rec.record([]Event{end}, change)
 }
 
 // lastTurn makes of a request one in which the model has to answer: without calls, or by the
@@ -283,7 +283,7 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 	tool := d.answerTool()
 	last := ""
 	switch {
-	case tool != nil && (final || d.state.Repairs > 0):
+	case tool != nil && (final || d.rec.state.Repairs > 0):
 		last = d.asksForOutput(tool)
 	case final:
 		last = reminder.Last
@@ -323,7 +323,7 @@ func (s *streamed) take(d model.Delta) error {
 	}
 	if d.Reasoning != "" {
 		s.thought += len(d.Reasoning)
-		if !s.engine.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
+		if !s.engine.rec.show(&ReasoningDelta{Turn: s.turn, Text: d.Reasoning}) {
 			return s.engine.ended()
 		}
 	}
@@ -332,7 +332,7 @@ func (s *streamed) take(d model.Delta) error {
 			s.began = time.Now()
 		}
 		s.text.WriteString(d.Text)
-		if !s.engine.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
+		if !s.engine.rec.show(&TextDelta{Turn: s.turn, Text: d.Text}) {
 			return s.engine.ended()
 		}
 	}

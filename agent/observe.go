@@ -86,7 +86,7 @@ func (e *engine) observe(work func() error) (err error) {
 	e.ctx = ctx
 	err = errGoexit
 	defer func() {
-		s := e.view()
+		s := e.rec.view()
 		v.Status, v.Finish = s.Status, s.Finish
 		if n := len(s.History); s.Status == run.Finished && n > 0 {
 			v.Answer = &s.History[n-1]
@@ -94,7 +94,7 @@ func (e *engine) observe(work func() error) (err error) {
 		done(err)
 	}()
 	if e.parent == nil && v.Trace != nil {
-		if err = e.record(nil, &run.Noted{Trace: v.Trace}); err != nil {
+		if err = e.rec.record(nil, &run.Noted{Trace: v.Trace}); err != nil {
 			return err
 		}
 	}
@@ -104,15 +104,15 @@ func (e *engine) observe(work func() error) (err error) {
 
 // invocation is the work that begins.
 func (e *engine) invocation() *Invocation {
-	s := e.view()
+	s := e.rec.view()
 	v := &Invocation{
-		Run: e.ledger.root.ID, Path: e.path, Agent: e.agent.name, Version: e.agent.opts.Version,
+		Run: e.rec.ledger.root.ID, Path: e.rec.path, Agent: e.agent.name, Version: e.agent.opts.Version,
 		Model: e.agent.modelName(), System: e.agent.opts.System, History: slices.Clip(s.History),
 	}
 	if e.parent == nil {
 		v.Before = s.Trace
 	} else if v.Agent == "" {
-		v.Agent = e.path[len(e.path)-1]
+		v.Agent = e.rec.path[len(e.rec.path)-1]
 	}
 	return v
 }

@@ -162,15 +162,15 @@ func (o *output) schemaOf() json.RawMessage {
 // says more of it, nil for the caller of another process.
 func (e *engine) shape(wanted *output) error {
 	switch {
-	case len(e.state.Schema) > 0:
+	case len(e.rec.state.Schema) > 0:
 	case wanted != nil:
-		return fmt.Errorf("run %q asks for no structured answer: As did not begin it", e.state.ID)
+		return fmt.Errorf("run %q asks for no structured answer: As did not begin it", e.rec.state.ID)
 	default:
 		return nil
 	}
 	def := &mcp.Tool{
 		Name: answerTool, Description: "Gives the final answer. Call it once, when you have all that the answer needs.",
-		InputSchema: e.state.Schema,
+		InputSchema: e.rec.state.Schema,
 	}
 	answer, err := adapter.NewFuncTool(def, func(_ context.Context, answer json.RawMessage) (*mcp.CallToolResult, error) {
 		if wanted != nil {
@@ -181,7 +181,7 @@ func (e *engine) shape(wanted *output) error {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
 	}, &adapter.FuncOptions{Server: answerServer, ReadOnly: true}) // a call in doubt is made again
 	if err != nil {
-		return fmt.Errorf("the structured answer of run %q: %w", e.state.ID, err)
+		return fmt.Errorf("the structured answer of run %q: %w", e.rec.state.ID, err)
 	}
 	e.agent = e.agent.answering(answer)
 	return nil
@@ -226,7 +226,7 @@ func (e *engine) answerTool() *adapter.Tool {
 // asksForOutput has the model give its answer by the tool, whose name is another one if a
 // tool of the host has the name final_answer.
 func (d *dialog) asksForOutput(tool *adapter.Tool) string {
-	h := d.state.History
+	h := d.rec.state.History
 	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.Assistant)
 }
 
@@ -255,8 +255,8 @@ func (e *engine) written(text string) (json.RawMessage, error) {
 
 // complaint tells the model why its last text is not an answer, "" if it was none.
 func (d *dialog) complaint() string {
-	h := d.state.History
-	if d.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.Assistant {
+	h := d.rec.state.History
+	if d.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.Assistant {
 		return ""
 	}
 	if _, err := d.written(h[len(h)-1].Text()); err != nil {
@@ -273,7 +273,7 @@ func (e *engine) outputOf() json.RawMessage {
 	if e.agent.output == nil {
 		return nil
 	}
-	for _, c := range e.state.Calls {
+	for _, c := range e.rec.state.Calls {
 		if e.answers(c) && c.At == run.Done && !c.Result.IsError {
 			return c.Args
 		}
@@ -283,17 +283,17 @@ func (e *engine) outputOf() json.RawMessage {
 
 // repairs reports whether a reply is to be asked for again.
 func (d *dialog) repairs(r *reply) bool {
-	return d.agent.output != nil && r.output == nil && len(r.calls) == 0 && d.state.Repairs < maxRepairs
+	return d.agent.output != nil && r.output == nil && len(r.calls) == 0 && d.rec.state.Repairs < maxRepairs
 }
 
 // finishWith ends the run with a structured answer.
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.visits.end()
-	return e.record([]Event{&Answer{Text: string(output), StopReason: StopAnswer, FinishReason: e.state.Finish}},
+	return e.rec.record([]Event{&Answer{Text: string(output), StopReason: StopAnswer, FinishReason: e.rec.state.Finish}},
 		&run.Ended{Status: run.Finished, Stop: string(StopAnswer), Answer: string(output), Output: output})
 }
 
 // noOutput is the error of a run that ends in words.
 func (e *engine) noOutput(text string) error {
-	return fmt.Errorf("turn %d: %w; it said %.200q", e.state.Turn, ErrNoOutput, text)
+	return fmt.Errorf("turn %d: %w; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
 }

@@ -36,7 +36,7 @@ func (d *dialog) refit(o *overflow) error {
 	if told, ok := errors.AsType[*model.Error](o.error); ok {
 		window, prompt = told.Window, told.Prompt
 	}
-	history, sent := compact.Estimate(d.state.History), max(o.size/backBytes, 1)
+	history, sent := compact.Estimate(d.rec.state.History), max(o.size/backBytes, 1)
 	fits := history // some of it: a compactor leaves less than the window
 	if window > 0 {
 		d.agent.window.Store(window)
@@ -63,7 +63,7 @@ func (d *dialog) refit(o *overflow) error {
 	if change == nil {
 		return o.stays()
 	}
-	d.show(&Warning{Text: fmt.Sprintf("the call was too long for the model, and is made again with a shorter history: %v", o)})
+	d.rec.show(&Warning{Text: fmt.Sprintf("the call was too long for the model, and is made again with a shorter history: %v", o)})
 	return nil
 }
 
@@ -108,8 +108,8 @@ func (t *truncation) counted(history []run.Message, tools int, input int64) bool
 
 // checkCount warns of a host that has read only a part of the call.
 func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
-	if used.Input > 0 && d.truncation.counted(d.state.History, len(c.Request.Tools), used.Input) {
-		d.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
+	if used.Input > 0 && d.truncation.counted(d.rec.state.History, len(c.Request.Tools), used.Input) {
+		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
 			"Give the model a larger window (%s), or tell the agent the window: openaimodel.Options.Window, -window of the programs", used.Input, largerWindow)})
 	}
 }

@@ -16,7 +16,7 @@ func (w *work) parks(c *Call) (ok bool) {
 	if c == nil || w.agent.opts.Legacy.Park == nil || !w.agent.opts.Legacy.Park(c.Server, c.Tool) {
 		return false
 	}
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		call := s.Call(c.ID)
 		ok = call != nil && (call.At == run.Sent || call.At == run.Parked)
 	})
@@ -29,7 +29,7 @@ func (w *work) park(q *run.Ask) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage
 	tries := 0
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		if c := s.Call(q.Call); c != nil {
 			given, tries = c.Answers[q.Key], c.Tries
 		}
@@ -64,7 +64,7 @@ func parkedKey(p *mcp.ElicitParams) string {
 // isParked reports whether a call was parked while it was under way. It may even be over: a
 // question of it could not be answered.
 func (w *work) isParked(call string) (ok bool) {
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		at := s.Call(call).At
 		ok = at == run.Parked || at == run.Done
 	})
@@ -74,7 +74,7 @@ func (w *work) isParked(call string) (ok bool) {
 // unpark makes a parked call again if its questions are answered.
 func (w *work) unpark(c *run.Call) (func() error, error) {
 	waits := false
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		waits = slices.ContainsFunc(s.Asks, func(q *run.Ask) bool { return q.Call == c.ID })
 	})
 	if waits || !w.room() {

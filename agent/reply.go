@@ -41,7 +41,7 @@ func (d *dialog) reply(got *model.Reply) *reply {
 	m.Role = run.Assistant
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	m.Parts = d.ids.name(m.Parts, d.state.History)
+	m.Parts = d.ids.name(m.Parts, d.rec.state.History)
 	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
 	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1

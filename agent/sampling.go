@@ -29,7 +29,7 @@ func (w *work) createMessage(ctx context.Context, params *mcp.CreateMessageParam
 	}
 	defer leave()
 	server, call := asker(ctx)
-	if !w.show(&SamplingStart{Server: server, Call: call, Params: params}) {
+	if !w.rec.show(&SamplingStart{Server: server, Call: call, Params: params}) {
 		return nil, w.ended()
 	}
 	start := time.Now()
@@ -38,7 +38,7 @@ func (w *work) createMessage(ctx context.Context, params *mcp.CreateMessageParam
 		result, err = w.complete(ctx, params, next)
 		return err
 	})
-	w.show(&SamplingEnd{
+	w.rec.show(&SamplingEnd{
 		Server: server, Call: call, Params: params,
 		Result: result, Err: err, Duration: time.Since(start),
 	})
@@ -109,11 +109,11 @@ func (w *work) sample(c *run.Call, round *mcp.InputRequired, keys []string) (fun
 			if err != nil || value == nil {
 				return err
 			}
-			if err := w.record(nil, &run.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
+			if err := w.rec.record(nil, &run.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
 				return err
 			}
 		}
-		return w.commit()
+		return w.rec.commit()
 	}, nil
 }
 

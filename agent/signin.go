@@ -19,7 +19,7 @@ func (w *work) unsigned(c *run.Call, result *adapter.Result) (*mcp.SignInError, 
 		return nil, false
 	}
 	task := false
-	w.read(func(s *run.State) { task = s.Call(c.ID).Task != nil })
+	w.rec.read(func(s *run.State) { task = s.Call(c.ID).Task != nil })
 	again := c.At == run.SignIn && task // a task is awaited once after each sign-in
 	return needed, (result.Unsent() || task) && c.Tries < maxTries && !again
 }
@@ -120,7 +120,7 @@ func (e *engine) forTree(a run.Answer) (others []run.Answer) {
 	if a.Action != run.Accept {
 		return nil
 	}
-	asks := run.Open(e.state)
+	asks := run.Open(e.rec.state)
 	i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask && q.Kind == run.AskSignIn })
 	if i < 0 {
 		return nil

@@ -33,19 +33,6 @@ func stopOf(err error) *string {
 	return nil
 }
 
-// stopped is the answer with which a call of the turn ends the run, nil if none does.
-func (e *engine) stopped() (answer *string) {
-	e.read(func(s *run.State) {
-		for _, c := range s.Calls {
-			if c.Stop != nil {
-				answer = c.Stop
-				return
-			}
-		}
-	})
-	return answer
-}
-
 // notMade is what the history has of a call that was not sent when a hook ended the run.
 const notMade = "The call was not made: the run was stopped."
 
@@ -53,13 +40,13 @@ const notMade = "The call was not made: the run was stopped."
 func (w *work) stop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
 	part := w.part(j, result)
-	return w.record([]Event{&ToolEnd{Call: w.about(j), Part: part, Result: result}}, &run.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+	return w.rec.record([]Event{&ToolEnd{Call: w.about(j), Part: part, Result: result}}, &run.Outcome{Call: j.about.ID, Result: part, Stop: answer})
 }
 
 // skip ends the calls that no server has taken when a hook ended the run, and closes the
 // questions about them.
 func (w *work) skip() error {
-	if w.stopped() == nil {
+	if w.rec.stopped() == nil {
 		return nil
 	}
 	unsent := func(c *run.Call) bool {
@@ -86,13 +73,13 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	over := []Event{&Answer{Text: answer, StopReason: why}}
 	if answer != "" {
 		message := run.Text(run.Assistant, answer)
-		message.At = e.state.Updated
-		if err := e.record(nil, &run.Called{}, &run.Replied{Message: message}); err != nil {
+		message.At = e.rec.state.Updated
+		if err := e.rec.record(nil, &run.Called{}, &run.Replied{Message: message}); err != nil {
 			return err
 		}
-		over = append([]Event{&TurnEnd{Turn: e.state.Turn, Messages: []run.Message{message}}}, over...)
+		over = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, over...)
 	}
-	return e.record(over, &run.Ended{Status: run.Finished, Stop: string(why), Answer: answer, Output: output})
+	return e.rec.record(over, &run.Ended{Status: run.Finished, Stop: string(why), Answer: answer, Output: output})
 }
 
 // stopAt makes of a reply the answer of a hook.

@@ -94,7 +94,7 @@ func (s *SubAgent) under(parent *recipe) *recipe {
 // is left alone.
 func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 	var status run.Status
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		if child := s.Call(c.ID).Child; child != nil {
 			status = child.Status
 		}
@@ -120,17 +120,9 @@ func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 
 // child is the engine of the sub-agent that works on a call.
 func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
-	child := newEngine(ctx, sub.under(e.agent), e.ledger)
-	child.workers = e.workers
-	child.parent, child.call, child.state = e, call, nil
-	child.path = append(slices.Clip(e.path), sub.Tool().Definition().Name)
-	child.adopt()
+	child := newEngine(ctx, sub.under(e.agent), e.rec.below(call, sub.Tool().Definition().Name), e.workers)
+	child.parent = e
 	return child
-}
-
-// adopt finds the state of the run, which the parent's has.
-func (e *engine) adopt() {
-	e.parent.read(func(s *run.State) { e.state = s.Call(e.call).Child })
 }
 
 // begin begins the run of a sub-agent.
@@ -142,18 +134,18 @@ func (e *engine) begin(c *run.Call, sub *SubAgent) error {
 	var messages []run.Message
 	var schema json.RawMessage
 	if sub.take {
-		e.parent.read(func(s *run.State) { messages, schema = slices.Clone(s.History[:len(s.History)-1]), s.Schema })
+		e.parent.rec.read(func(s *run.State) { messages, schema = slices.Clone(s.History[:len(s.History)-1]), s.Schema })
 	}
 	if !sub.take || args.Task != "" {
 		messages = append(messages, run.Text(run.User, args.Task))
 	}
-	e.state = new(run.State) // until the parent's has it
-	root := e.ledger.root
-	err := e.record(nil, &run.Begun{
+	e.rec.state = new(run.State) // until the parent's has it
+	root := e.rec.ledger.root
+	err := e.rec.record(nil, &run.Begun{
 		V: run.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant, Agent: run.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
 		Messages: messages, Limits: sub.agent.opts.Limits, Schema: schema,
 	})
-	e.adopt()
+	e.rec.adopt()
 	return err
 }
 
@@ -174,16 +166,16 @@ func (w *work) supervised(j *job, e *engine, err error) error {
 		return w.ended()
 	case e.ctx.Err() != nil:
 		return context.Cause(e.ctx)
-	case err != nil && w.ledger.failed() != nil:
+	case err != nil && w.rec.ledger.failed() != nil:
 		return err
-	case err != nil || e.state.Status == run.Failed:
-		e.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.state.Error)})
+	case err != nil || e.rec.state.Status == run.Failed:
+		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.rec.state.Error)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
 		return w.outcome(j, j.errorResult(text, err), 0)
-	case e.state.Status == run.Waiting:
+	case e.rec.state.Status == run.Waiting:
 		return nil
 	}
-	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.state.Answer}, 0)
+	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
 }
 
 // root is the engine of the run itself.
@@ -196,7 +188,7 @@ func (e *engine) root() *engine {
 
 // takenOver returns the answer of an agent that has taken the run over, if one has.
 func (e *engine) takenOver() (answer string, ok bool) {
-	for _, c := range e.state.Calls {
+	for _, c := range e.rec.state.Calls {
 		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == run.Done && !c.Result.IsError {
 			return c.Result.Text, true
 		}

@@ -17,10 +17,10 @@ func (w *work) detached(c *run.Call, t mcp.TaskState) error {
 	if t.TTL != nil {
 		task.Expires = time.Now().Add(*t.TTL).UTC().Truncate(time.Millisecond)
 	}
-	if err := w.record(nil, &run.Detached{Call: c.ID, Task: task}); err != nil {
+	if err := w.rec.record(nil, &run.Detached{Call: c.ID, Task: task}); err != nil {
 		return err
 	}
-	return w.commit()
+	return w.rec.commit()
 }
 
 // await goes on with a task: one that another process has begun, or that has its answers.
@@ -52,7 +52,7 @@ func (w *work) callContext(j *job) (context.Context, func()) {
 	if w.agent.reader.is(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, w.engine)
 	}
-	if w.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
+	if w.rec.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
 		return ctx, func() {}
 	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

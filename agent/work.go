@@ -51,7 +51,7 @@ type errand struct {
 
 // workOn works on the calls of the turn. It ends the turn, or suspends the run.
 func workOn(e *engine) error {
-	n := len(e.state.Calls)
+	n := len(e.rec.state.Calls)
 	w := &work{
 		engine: e, reports: make(chan report, n+1), asking: make(chan struct{}, 1),
 		busy: make(map[string]bool, n), prompts: map[string]context.CancelFunc{}, jobs: make(map[string]*job, n),
@@ -60,25 +60,25 @@ func workOn(e *engine) error {
 	w.ctx, w.cancel = context.WithCancelCause(w.asCaller())
 	defer w.cancel(nil)
 	if err := w.loop(); err != nil {
-		return e.failed(fmt.Errorf("turn %d: %w", e.state.Turn, err))
+		return e.failed(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
 	}
 	if err := w.closeHeld(); err != nil {
 		return err
 	}
-	if e.state.Limits.Active > 0 && w.worked > 0 {
-		if err := e.record(nil, &run.Charged{Spent: run.Spent{Active: w.worked}}); err != nil {
+	if e.rec.state.Limits.Active > 0 && w.worked > 0 {
+		if err := e.rec.record(nil, &run.Charged{Spent: run.Spent{Active: w.worked}}); err != nil {
 			return err
 		}
 	}
-	if len(run.Open(e.state)) > 0 {
+	if len(run.Open(e.rec.state)) > 0 {
 		return e.suspend()
 	}
-	output, stop := e.outputOf(), e.stopped()
-	if output == nil && stop == nil && e.agent.output != nil && e.state.Final != "" {
-		return e.failedAt(StopReason(e.state.Final), e.noOutput(e.state.Answer))
+	output, stop := e.outputOf(), e.rec.stopped()
+	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
+		return e.failedAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Answer))
 	}
 	answer, taken := e.takenOver()
-	if err := e.endTurn(); err != nil {
+	if err := e.rec.endTurn(); err != nil {
 		return err
 	}
 	switch {
@@ -120,15 +120,15 @@ func (w *work) loop() (err error) {
 			called, err = w.take(r, err)
 			switch {
 			case err != nil || !called:
-			case w.ledger.journal == nil:
-				err = w.commit()
+			case w.rec.ledger.journal == nil:
+				err = w.rec.commit()
 			case flush == nil:
 				flush = time.After(linger)
 			}
 		case <-w.asking:
 			w.settled = true
 		case <-flush:
-			flush, err = nil, errors.Join(err, w.commit())
+			flush, err = nil, errors.Join(err, w.rec.commit())
 		}
 		if err != nil {
 			w.cancel(err)
@@ -195,7 +195,7 @@ func (w *work) start() (launch []errand, err error) {
 		}
 		if do != nil {
 			if launch == nil {
-				launch = make([]errand, 0, max(1, min(len(w.scan), w.state.Limits.Parallel-w.running)))
+				launch = make([]errand, 0, max(1, min(len(w.scan), w.rec.state.Limits.Parallel-w.running)))
 			}
 			w.busy[c.ID] = true
 			w.running++
@@ -206,7 +206,7 @@ func (w *work) start() (launch []errand, err error) {
 	if len(launch) == 0 {
 		return nil, nil
 	}
-	if err := w.commit(); err != nil {
+	if err := w.rec.commit(); err != nil {
 		return nil, err
 	}
 	return launch, nil
@@ -257,7 +257,7 @@ func (w *work) waits(c *run.Call, room bool) bool {
 func (w *work) waiting() []*run.Call {
 	w.scan = w.scan[:0]
 	room := w.room()
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		for _, c := range s.Calls {
 			if w.waits(c, room) {
 				w.scan = append(w.scan, c)
@@ -270,7 +270,7 @@ func (w *work) waiting() []*run.Call {
 // present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
 func (w *work) present(c *run.Call) (copied *run.Call) {
 	room := w.room() && !w.heldBack(c)
-	w.read(func(*run.State) {
+	w.rec.read(func(*run.State) {
 		if w.waits(c, room) {
 			call := *c
 			copied = &call
@@ -291,7 +291,7 @@ func (w *work) startDeciding() error {
 	}
 	asks := w.asks(calls)
 	if asks || slices.ContainsFunc(w.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
-		if err := w.commit(); err != nil { // what decides may take long, and the reply was paid for
+		if err := w.rec.commit(); err != nil { // what decides may take long, and the reply was paid for
 			return err
 		}
 	}
@@ -311,7 +311,7 @@ func isProposed(c *run.Call) bool { return c.At == run.Proposed }
 
 // pending is the calls of the turn that want is true for, as they are now.
 func (w *work) pending(want func(*run.Call) bool) (calls []*run.Call) {
-	w.read(func(s *run.State) {
+	w.rec.read(func(s *run.State) {
 		calls = matching(s.Calls, want)
 		copies := make([]run.Call, len(calls))
 		for i, c := range calls {
@@ -324,7 +324,7 @@ func (w *work) pending(want func(*run.Call) bool) (calls []*run.Call) {
 
 // calls is the calls of the turn that want is true for, which change with the state.
 func (w *work) calls(want func(*run.Call) bool) (calls []*run.Call) {
-	w.read(func(s *run.State) { calls = matching(s.Calls, want) })
+	w.rec.read(func(s *run.State) { calls = matching(s.Calls, want) })
 	return calls
 }
 
@@ -349,5 +349,5 @@ func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
 
 // room reports whether another tool call may run.
 func (w *work) room() bool {
-	return w.settled && w.running < w.state.Limits.Parallel
+	return w.settled && w.running < w.rec.state.Limits.Parallel
 }

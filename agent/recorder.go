@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// recorder records the changes of a run and the events that come with them. The run of a
+// sub-agent is recorded in the run that it works for: their recorders share one ledger.
+type recorder struct {
+	ledger *ledger
+	state  *run.State   // shared with the ledger
+	ended  func() error // why the run is over in this process, nil if it is not
+
+	above *recorder // of the run that a sub-agent works for, nil at the root
+	call  string    // of that run, on which the sub-agent works
+	path  []string
+}
+
+// below is the recorder of the sub-agent of a name that works on a call.
+func (r *recorder) below(call, name string) *recorder {
+	b := &recorder{ledger: r.ledger, above: r, call: call, path: append(slices.Clip(r.path), name)}
+	b.adopt()
+	return b
+}
+
+// adopt finds the state of the run, which the parent's has.
+func (r *recorder) adopt() {
+	r.above.read(func(s *run.State) { r.state = s.Call(r.call).Child })
+}
+
+// record applies changes to the run. The events come out once all are durable.
+func (r *recorder) record(events []Event, changes ...run.Change) error {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	return r.recordLocked(events, changes...)
+}
+
+func (r *recorder) recordLocked(events []Event, changes ...run.Change) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	if began := r.ledger.root.Created; now.Before(began) {
+		now = began
+	}
+	for i, c := range changes {
+		var with []Event
+		switch rest := len(changes) - i; { // the last events come with the last changes, one each
+		case rest == 1:
+			with = r.stamp(now, events)
+		case rest <= len(events):
+			with, events = r.stamp(now, events[:1]), events[1:]
+		}
+		if err := r.ledger.add(r.lift(c, now), with); err != nil {
+			return fmt.Errorf("the run's records do not fit its state: %w", err)
+		}
+	}
+	return nil
+}
+
+// lift makes a change of this run one of the root.
+func (r *recorder) lift(c run.Change, now time.Time) run.Record {
+	record := run.Record{Seq: r.state.Seq + 1, At: now, Change: c}
+	if r.above == nil {
+		return record
+	}
+	return r.above.lift(&run.Nested{Call: r.call, Record: record}, now)
+}
+
+// stamp says of events where and when they happen. They have the number of the record
+// that they come with.
+func (r *recorder) stamp(now time.Time, events []Event) []Event {
+	for i, event := range events {
+		*event.meta() = Meta{Run: r.ledger.root.ID, Seq: r.ledger.root.Seq + 1, More: len(events) - 1 - i, Time: now, Path: r.path}
+	}
+	return events
+}
+
+// of is an event that a caller wants, and none if events are not wanted: calls are many.
+func (r *recorder) of(event func() Event) []Event {
+	if r.ledger.out == nil {
+		return nil
+	}
+	return []Event{event()}
+}
+
+// show shows an event that no record has: it comes out at once, and is not replayed. Its
+// position is known to whoever gives it to the caller.
+func (r *recorder) show(event Event) bool {
+	r.ledger.mu.Lock()
+	*event.meta() = Meta{Run: r.ledger.root.ID, Time: time.Now(), Path: r.path}
+	if w, ok := event.(*Warning); ok {
+		r.ledger.warnings = warn(r.ledger.warnings, w)
+	}
+	r.ledger.mu.Unlock()
+	return r.ledger.tell(event) == nil
+}
+
+// commit returns when all that was recorded is durable.
+func (r *recorder) commit() error {
+	if err := r.ledger.commit(); err != nil {
+		if ended := r.ended(); ended != nil {
+			return ended
+		}
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	return nil
+}
+
+// commitGiven is commit if the journal keeps answers only with the next records: what works before
+// the next commit, such as a hook or a model, may take long.
+func (r *recorder) commitGiven() error {
+	if h, ok := r.ledger.journal.(*hold); ok && len(h.given()) > 0 {
+		return r.commit()
+	}
+	return nil
+}
+
+// read calls f while the state does not change.
+func (r *recorder) read(f func(s *run.State)) {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	f(r.state)
+}
+
+// view is the state as it is now, for a hook that runs beside other calls.
+func (r *recorder) view() *run.State {
+	var v run.State
+	r.read(func(s *run.State) {
+		v = *s
+		v.Calls = make([]*run.Call, len(s.Calls))
+		for i, c := range s.Calls {
+			copied := *c
+			copied.Child = nil
+			v.Calls[i] = &copied
+		}
+	})
+	return &v
+}
+
+// question is an open question of the run, nil if it is closed.
+func (r *recorder) question(id string) (q *run.Ask) {
+	r.read(func(s *run.State) { q = s.Ask(id) })
+	return q
+}
+
+// stopped is the answer with which a call of the turn ends the run, nil if none does.
+func (r *recorder) stopped() (answer *string) {
+	r.read(func(s *run.State) {
+		for _, c := range s.Calls {
+			if c.Stop != nil {
+				answer = c.Stop
+				return
+			}
+		}
+	})
+	return answer
+}
+
+// endTurn brings the results of the calls into the history.
+func (r *recorder) endTurn() error {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	end := &TurnEnd{Turn: r.state.Turn}
+	if err := r.recordLocked([]Event{end}, &run.TurnEnded{}); err != nil {
+		return err
+	}
+	end.Messages = slices.Clip(r.state.History[len(r.state.History)-2:])
+	return nil
+}
