@@ -14,7 +14,7 @@ import (
 type Doc struct {
 	Name, Title, Description string
 	Params                   string // names and descriptions of its parameters
-	Server                   string // the server's label and title, and the groups of the tool
+	Server                   string // the server's label, and the groups of the tool
 }
 
 const (
@@ -44,10 +44,11 @@ type posting struct {
 // New makes an index of the docs.
 func New(docs []Doc) *Index {
 	x := &Index{terms: map[string][]posting{}, lengths: make([][fields]uint16, len(docs))}
+	known := stems{}
 	for i := range docs {
 		d := &docs[i]
 		for f, text := range [fields]string{d.Name, d.Title, d.Description, d.Params, d.Server} {
-			words(text, maxWords, func(stem string) { x.add(stem, i, f) })
+			words(text, maxWords, known, func(stem string) { x.add(stem, i, f) })
 		}
 	}
 	for f := range x.average {
@@ -94,16 +95,16 @@ func (x *Index) Search(query string, limit int) []int {
 }
 
 // known are the words of a query that some docs have, each once.
-func (x *Index) known(query string) (stems []string) {
-	words(query, maxQuery, func(stem string) {
+func (x *Index) known(query string) (found []string) {
+	words(query, maxQuery, stems{}, func(stem string) {
 		if x.terms[stem] == nil {
 			stem = x.near(stem)
 		}
-		if stem != "" && !slices.Contains(stems, stem) {
-			stems = append(stems, stem)
+		if stem != "" && !slices.Contains(found, stem) {
+			found = append(found, stem)
 		}
 	})
-	return stems
+	return found
 }
 
 // weighted is how often a doc has a word, by the weights of its fields and their lengths.

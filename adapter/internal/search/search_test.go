@@ -22,7 +22,7 @@ func TestWords(t *testing.T) {
 		strings.Repeat("z", 50):                   "",
 	} {
 		var got []string
-		words(text, 1000, func(s string) { got = append(got, s) })
+		words(text, 1000, stems{}, func(s string) { got = append(got, s) })
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: got %q, want %q", text, strings.Join(got, " "), want)
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -11,53 +12,78 @@ const (
 )
 
 // words calls yield with the stems of the words in a text, and stops after the most that are wanted. Camel and snake
-// case are split; of scripts that put no blanks between words, each pair of letters is a word.
-func words(text string, most int, yield func(stem string)) {
+// case are split; of scripts that put no blanks between words, each pair of letters is a word. known has the stems of words
+// that came before.
+func words(text string, most int, known stems, yield func(stem string)) {
 	emit := func(w string) bool {
-		if w = strings.ToLower(w); len(w) <= maxWord && !stopWords[w] {
+		if s := known.of(w); s != "" {
 			most--
-			yield(stem(w))
+			yield(s)
 		}
 		return most > 0
 	}
-	runes := []rune(text[:min(len(text), maxText)])
-	for i := 0; i < len(runes); {
-		switch r := runes[i]; {
+	text = text[:min(len(text), maxText)]
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
 		case unbroken(r):
-			j := i
-			for j < len(runes) && unbroken(runes[j]) {
-				j++
-			}
-			for k := i; k < max(i+1, j-1); k++ {
-				if !emit(string(runes[k:min(k+2, j)])) {
+			j, pairs := i+size, 0
+			for ; j < len(text); pairs++ {
+				next, n := utf8.DecodeRuneInString(text[j:])
+				if !unbroken(next) {
+					break
+				}
+				if !emit(text[i : j+n]) {
 					return
 				}
+				i, j = j, j+n
+			}
+			if pairs == 0 && !emit(text[i:j]) {
+				return
 			}
 			i = j
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			j := i + 1
-			for j < len(runes) && sameWord(runes, i, j) {
-				j++
+			j := i + size
+			for before := r; j < len(text); {
+				next, n := utf8.DecodeRuneInString(text[j:])
+				after, _ := utf8.DecodeRuneInString(text[j+n:])
+				if !sameWord(before, next, after) {
+					break
+				}
+				before, j = next, j+n
 			}
-			if !emit(string(runes[i:j])) {
+			if !emit(text[i:j]) {
 				return
 			}
 			i = j
 		default:
-			i++
+			i += size
 		}
 	}
 }
 
-// unbroken reports a letter of a script without blanks between words.
-func unbroken(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+// stems has the stems of words as they are written, "" for those that do not count.
+type stems map[string]string
+
+func (s stems) of(word string) string {
+	known, ok := s[word]
+	if !ok {
+		if w := strings.ToLower(word); len(w) <= maxWord && !stopWords[w] {
+			known = stem(w)
+		}
+		s[word] = known
+	}
+	return known
 }
 
-// sameWord reports whether the rune at j continues the word that begins at i: readFile and HTTPServer are two words
+// unbroken reports a letter of a script without blanks between words.
+func unbroken(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+// sameWord reports whether a rune continues the word of the one before it: readFile and HTTPServer are two words
 // each, and so are pdf2text's three.
-func sameWord(runes []rune, i, j int) bool {
-	r, before := runes[j], runes[j-1]
+func sameWord(before, r, after rune) bool {
 	switch {
 	case unbroken(r), !unicode.IsLetter(r) && !unicode.IsDigit(r):
 		return false
@@ -65,7 +91,7 @@ func sameWord(runes []rune, i, j int) bool {
 		return false
 	case unicode.IsUpper(r) && !unicode.IsUpper(before):
 		return false
-	case unicode.IsUpper(r) && j+1 < len(runes) && unicode.IsLower(runes[j+1]) && unicode.IsUpper(before):
+	case unicode.IsUpper(r) && unicode.IsLower(after) && unicode.IsUpper(before):
 		return false
 	}
 	return true
