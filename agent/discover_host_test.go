@@ -1,0 +1,265 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	oai "github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/claudetest"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/openaitest"
+)
+
+var update = flag.Bool("update", false, "write the requests of testdata")
+
+// host is the API of a model's host, in one dialect.
+type host struct {
+	model    agent.Model
+	bodies   [][]byte // of the requests
+	invalid  func() []string
+	price    func() float64 // of the input, by the host's cache
+	messages string         // their member of a request
+	system   string         // that of the instructions, "" if they are a message
+}
+
+// move is a call that the model makes, or what it says in the end.
+type move struct{ tool, arguments, text string }
+
+// dialects are the hosts by the dialect that they speak. Their model makes the moves.
+var dialects = map[string]func(*testing.T, []move) *host{
+	"chat":      func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-4.1", "messages", m) },
+	"responses": func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-6-sol", "input", m) },
+	"messages":  claudeHost,
+}
+
+// watch serves an API and keeps what it is sent.
+func (h *host) watch(t *testing.T, api http.Handler) *http.Client {
+	server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		h.bodies = append(h.bodies, body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		api.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.Client()
+}
+
+func openaiHost(t *testing.T, name, messages string, moves []move) *host {
+	t.Helper()
+	turn := 0
+	api := &openaitest.Host{Key: "k", Reply: func(*openaitest.Request) []openaitest.Block {
+		m := moves[turn]
+		turn++
+		if m.tool == "" {
+			return []openaitest.Block{{Type: "text", Text: m.text}}
+		}
+		return []openaitest.Block{{Type: "call", ID: fmt.Sprint("call_", turn), Name: m.tool, Arguments: m.arguments}}
+	}}
+	h := &host{invalid: api.Invalid, messages: messages}
+	if messages == "input" {
+		h.system = "instructions"
+	}
+	cfg := oai.DefaultConfig("k")
+	cfg.HTTPClient = h.watch(t, api)
+	m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.model = m
+	return h
+}
+
+func claudeHost(t *testing.T, moves []move) *host {
+	t.Helper()
+	turn := 0
+	api := &claudetest.Host{Key: "k", Reply: func(*claudetest.Request) []claudetest.Block {
+		m := moves[turn]
+		turn++
+		if m.tool == "" {
+			return []claudetest.Block{{Type: "text", Text: m.text}}
+		}
+		return []claudetest.Block{{Type: "tool_use", ID: fmt.Sprint("toolu_", turn), Name: m.tool, Input: m.arguments}}
+	}}
+	h := &host{invalid: api.Invalid, messages: "messages", system: "system", price: func() (sum float64) {
+		for _, r := range api.Requests() {
+			sum += r.Usage.Price()
+		}
+		return sum
+	}}
+	m, err := anthropicmodel.New("k", "claude-opus-4-8", &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.model = m
+	return h
+}
+
+// calling is a call of a tool that was found.
+func calling(by run.Discovery, name, arguments string) move {
+	if by == run.ToolsByCalling {
+		return move{"call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments), ""}
+	}
+	return move{name, arguments, ""}
+}
+
+// marks are those of Claude's cache, which move on with the conversation, and keys those of a run.
+var (
+	marks = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
+	keys  = regexp.MustCompile(`"prompt_cache_key":"\w+"`)
+)
+
+// member is a member of a request, without its last bracket if it is a list.
+func member(t *testing.T, body []byte, name string) string {
+	t.Helper()
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(marks.ReplaceAll(body, nil), &all); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(string(all[name]), "]")
+}
+
+// Over 20 turns with five searches each request begins as the one before it: its instructions are the same, its messages and its
+// tools go on from those before, byte for byte. If found tools are called by one tool, all tools are the same, and so is all that
+// Claude's cache looks at before the messages.
+func TestPrefixOfDiscovery(t *testing.T) {
+	for name, open := range dialects {
+		prices := map[run.Discovery]float64{}
+		for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+			t.Run(name+"/"+string(by), func(t *testing.T) {
+				var moves []move
+				for i := range 19 {
+					at := tasks[i/4]
+					if i%4 == 0 {
+						moves = append(moves, move{"search_tools", fmt.Sprintf(`{"query":%q}`, at.about), ""})
+					} else {
+						moves = append(moves, calling(by, at.name, fmt.Sprintf(`{"text":"%d"}`, i)))
+					}
+				}
+				h := open(t, append(moves, move{text: "done"}))
+				var calls []string
+				a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: manyTools(&calls), Discover: agent.Discover{By: by, Above: 1e-3}, Limits: run.Limits{Turns: 30}})
+				mustRun(t, a, human("go"))
+				if len(calls) != 14 || len(h.bodies) != 20 || len(h.invalid()) > 0 {
+					t.Fatalf("got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
+				}
+				grown := 0
+				for i, body := range h.bodies[1:] {
+					before := h.bodies[i]
+					if h.system != "" && member(t, body, h.system) != member(t, before, h.system) {
+						t.Errorf("turn %d has other instructions than the one before", i+2)
+					}
+					if got, was := member(t, body, h.messages), member(t, before, h.messages); !strings.HasPrefix(got, was) || len(got) == len(was) {
+						t.Errorf("turn %d has the messages\n%s\nafter\n%s", i+2, got, was)
+					}
+					got, was := member(t, body, "tools"), member(t, before, "tools")
+					if !strings.HasPrefix(got, was) || by == run.ToolsByCalling && got != was {
+						t.Errorf("turn %d has the tools\n%s\nafter\n%s", i+2, got, was)
+					}
+					if got != was {
+						grown++
+					}
+				}
+				if by == run.NativeTools && grown != 5 {
+					t.Errorf("tools were added %d times, want 5", grown)
+				}
+				if h.price != nil {
+					prices[by] = h.price()
+				}
+			})
+		}
+		if called, native := prices[run.ToolsByCalling], prices[run.NativeTools]; called > 0 {
+			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added", name, called, native)
+			if called >= native {
+				t.Errorf("%s: calls by one tool save nothing at a host that reads tools first: %.0f, and %.0f with tools that are added", name, called, native)
+			}
+		}
+	}
+}
+
+// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by default.
+func TestRequestsOfDiscovery(t *testing.T) {
+	for name, open := range dialects {
+		t.Run(name, func(t *testing.T) {
+			by := run.NativeTools
+			if name == "messages" {
+				by = run.ToolsByCalling
+			}
+			h := open(t, []move{
+				{"search_tools", `{"query":"weather"}`, ""}, calling(by, "forecast", `{"text":"Rome"}`),
+				{"search_tools", `{"query":"select:pay_invoice"}`, ""}, {text: "done"},
+			})
+			var calls []string
+			few := []adapter.Source{}
+			for _, t := range tasks {
+				few = append(few, function(t, &calls))
+			}
+			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Above: 1e-6}})
+			mustRun(t, a, human("go"))
+			if len(h.invalid()) > 0 || len(h.bodies) != 4 {
+				t.Fatalf("got %d requests, and wrong ones: %q", len(h.bodies), h.invalid())
+			}
+			var got bytes.Buffer
+			if err := json.Indent(&got, keys.ReplaceAll(h.bodies[3], []byte(`"prompt_cache_key":"k"`)), "", " "); err != nil {
+				t.Fatal(err)
+			}
+			got.WriteByte('\n')
+			file := "testdata/discovery_" + name + ".json"
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "request", got.String(), string(want))
+		})
+	}
+}
+
+// TestDefinitionsOfManyTools holds what 527 tools at 70 servers cost before the first question.
+func TestDefinitionsOfManyTools(t *testing.T) {
+	var calls []string
+	var all []adapter.Source
+	for i := range 527 {
+		about := fmt.Sprintf("Reads the pressure at valve %d of the plant. %s", i, strings.Repeat("It tells the time of the reading, its unit and how far it can be trusted. ", 8))
+		all = append(all, function(task{fmt.Sprintf("a-server-of-valves-%d", i/8), fmt.Sprint("read_valve_", i), about}, &calls))
+	}
+	for _, info := range []model.Info{{}, {Provider: "anthropic", ToolsFirst: true}} {
+		m := play(says("done")).as(info)
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: all}), human("go"))
+		q := m.prompts()[0].Request
+		before := model.Tokens(&model.Request{Tools: definitionsOf(all)}, &info)
+		got := model.Tokens(&model.Request{System: q.System, Tools: q.Tools}, &info)
+		t.Logf("%+v: %d tokens instead of %d", info, got, before)
+		if got > 3_000 || before < 50_000 {
+			t.Errorf("%+v: got %d tokens instead of %d, want at most 3,000", info, got, before)
+		}
+	}
+}
+
+func definitionsOf(all []adapter.Source) (out []model.Tool) {
+	for _, d := range adapter.Merge(all...).Catalog(adapter.OpenAI).Definitions() {
+		out = append(out, model.Tool{Name: d.Function.Name, Description: d.Function.Description, Schema: d.Function.Parameters.(json.RawMessage)})
+	}
+	return out
+}
