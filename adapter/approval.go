@@ -47,7 +47,8 @@ type Approval struct {
 	Definition *mcp.Tool
 
 	// Arguments are what will be sent: repaired, checked, and as the interceptors
-	// left them.
+	// left them. A reference of an agent to a result that it keeps stands there instead of the value, with the size, kind,
+	// shape and digest of that.
 	Arguments json.RawMessage
 }
 

@@ -31,6 +31,9 @@ func (e *ArgumentError) Unwrap() error { return e.Err }
 // [*ArgumentError]. Do not pass its result to it again: an object in the wrapper of a
 // profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
+	if t.fill != nil {
+		return t.check(json.RawMessage(input))
+	}
 	args, err := t.input.Arguments(input, t.wrapped)
 	if err == nil && t.held != nil {
 		err = t.held(args)
@@ -44,7 +47,24 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 // check is arguments for what a host has written or edited: it is sent unchanged if
 // it fits.
 func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
-	args, err := t.input.Check(arguments)
+	if t.fill == nil {
+		return t.checked(t.input.Check(arguments))
+	}
+	shown, sent, err := t.fill(arguments)
+	if err != nil {
+		return nil, t.argumentError(err)
+	}
+	if _, err := t.checked(t.input.CheckWithin(maxFilled, sent)); err != nil {
+		return nil, err
+	}
+	return t.withoutKey(shown), nil
+}
+
+// maxFilled bounds arguments with values in the place of references, in bytes.
+const maxFilled = 40 << 20
+
+// checked completes a check of arguments.
+func (t *Tool) checked(args json.RawMessage, err error) (json.RawMessage, error) {
 	if err == nil && t.held != nil {
 		err = t.held(args)
 	}
@@ -63,4 +83,27 @@ func (t *Tool) argumentError(err error) error {
 		e.Path = v.Path
 	}
 	return e
+}
+
+// Filler puts values in the place of references in arguments: sent fits the tool's schema and goes to it, and shown is what
+// interceptors, whoever approves the call, and records see instead. It gets arguments of the model, and shown of an earlier time.
+type Filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
+
+// Filling returns the tool for calls whose arguments have references. They are not repaired: with the values they fit, or are refused.
+func (t *Tool) Filling(f Filler) *Tool {
+	filling := *t
+	filling.fill = f
+	return &filling
+}
+
+// filled are the arguments as they are sent.
+func (t *Tool) filled(arguments json.RawMessage) (json.RawMessage, error) {
+	if t.fill == nil {
+		return arguments, nil
+	}
+	_, sent, err := t.fill(arguments)
+	if err != nil {
+		return nil, &unsentError{t.argumentError(err)}
+	}
+	return sent, nil
 }

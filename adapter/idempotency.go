@@ -78,15 +78,15 @@ func (s *sending) within(ctx context.Context) context.Context {
 }
 
 // withKey puts the key of the call where the tool's server takes it.
-func (s *sending) withKey(t *Tool, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
+func (s *sending) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
 	if s.key == "" {
-		return s.approved, opts
+		return arguments, opts
 	}
 	if t.keyArgument != "" {
-		args := jsonrpc.AppendMembers([]byte{'{'}, s.approved)
+		args := jsonrpc.AppendMembers([]byte{'{'}, arguments)
 		return jsonrpc.CloseObject(jsonrpc.AppendMember(args, t.keyArgument, jsonrpc.AppendString(nil, s.key))), opts
 	}
-	return s.approved, append(slices.Clip(opts), t.keyOption(s.key))
+	return arguments, append(slices.Clip(opts), t.keyOption(s.key))
 }
 
 // keyOption is the option of a call for its key.

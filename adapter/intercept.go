@@ -132,8 +132,15 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 
 // ask has the server run the tool, or go on with it.
 func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
+	var arguments json.RawMessage
+	if s.task == "" && s.round == nil {
+		var err error
+		if arguments, err = s.tool.filled(s.approved); err != nil {
+			return nil, err
+		}
+	}
 	if t.local != nil {
-		return t.runLocal(ctx, s.approved, opts)
+		return t.runLocal(ctx, arguments, opts)
 	}
 	if s.task != "" {
 		task := t.client.Task(s.task, t.def.Name)
@@ -145,7 +152,7 @@ func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption)
 		return task.Wait(ctx, t.options(append(slices.Clip(opts), mcpclient.WithTask(t.def)))...)
 	}
 	if s.round == nil {
-		args, opts := s.withKey(t, opts)
+		args, opts := s.withKey(t, arguments, opts)
 		return t.ask(ctx, args, opts)
 	}
 	if err := s.belongs(s.round); err != nil { // an interceptor may have changed the arguments
@@ -168,10 +175,13 @@ func (s *sending) belongs(round *mcp.InputRequired) error {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
+	arguments, filling := s.tool.filled(s.approved)
 	switch err := json.Unmarshal(round.Params, &params); {
+	case filling != nil:
+		return filling
 	case err != nil || round.Method != "tools/call" || params.Name != s.tool.def.Name:
 		return &roundError{"the round is not of this tool"}
-	case !bytes.Equal(canonical(s.tool.withoutKey(params.Arguments)), canonical(s.approved)):
+	case !bytes.Equal(canonical(s.tool.withoutKey(params.Arguments)), canonical(arguments)):
 		return &roundError{"the round has other arguments"}
 	}
 	return nil

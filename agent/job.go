@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/kept"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -113,6 +114,9 @@ func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, err
 		if tool, err = catalog.Find(c.Server, c.Tool, c.Def); err != nil {
 			return nil, err
 		}
+	}
+	if written := cmp.Or(string(c.Args), c.Asked); !c.Wrapped && c.Server != keptServer && c.Server != searchServer && w.agent.sub(c) == nil && kept.Refers(written) {
+		tool = tool.Filling(w.fill)
 	}
 	var call *adapter.Prepared
 	var err error

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +42,9 @@ type reader struct {
 }
 
 func newReader(p adapter.Profile) *reader {
-	source := adapter.Func(readResult, "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON.",
+	source := adapter.Func(readResult, "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON. "+
+		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
+		"so it need not be read to be passed on.",
 		func(ctx context.Context, q kept.Query) (string, error) {
 			e, ok := ctx.Value(keptKey{}).(*engine)
 			if !ok {
@@ -245,4 +248,9 @@ func (e *engine) handles() (all []string) {
 		}
 	})
 	return all
+}
+
+// fill puts kept results in the place of references in the arguments of a call.
+func (w *work) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
+	return kept.Fill(arguments, func(handle string) ([]byte, error) { return w.keptData(w.ctx, handle) })
 }

@@ -88,7 +88,7 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 // Without an error there is at least one.
 func (r reading) candidates(input string) ([]map[string]any, error) {
 	if len(input) > maxArguments {
-		return nil, errTooLong(len(input))
+		return nil, errTooLong(len(input), maxArguments)
 	}
 	values, err := readings(input)
 	if err != nil {

@@ -81,8 +81,13 @@ func (s *Schema) List() string { return s.shape.list() }
 // Check returns valid arguments on one line, and an error for arguments out of
 // bounds or against the schema. It repairs nothing.
 func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
-	if len(arguments) > maxArguments {
-		return nil, errTooLong(len(arguments))
+	return s.CheckWithin(maxArguments, arguments)
+}
+
+// CheckWithin is Check for arguments that may have so many bytes.
+func (s *Schema) CheckWithin(most int, arguments []byte) (json.RawMessage, error) {
+	if len(arguments) > most {
+		return nil, errTooLong(len(arguments), most)
 	}
 	if args, ok := s.compiled.Plainly(arguments); ok {
 		return bytes.Clone(args), nil
@@ -100,7 +105,7 @@ func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
 	return jsonrpc.Marshal(v)
 }
 
-func errTooLong(n int) error { return fmt.Errorf("%d bytes: want at most %d", n, maxArguments) }
+func errTooLong(n, most int) error { return fmt.Errorf("%d bytes: want at most %d", n, most) }
 
 // cut limits text to about n bytes.
 func cut(text string, n int) string {

@@ -1,0 +1,146 @@
+package kept
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reference stands for a result in the arguments of a call: for its text, or with a pointer for a value of its JSON. The other
+// members say what it stands for. They are written when it is first looked up, and compared after that.
+type reference struct {
+	Handle  string  `json:"$result"`
+	Pointer *string `json:"pointer,omitempty"`
+	Size    int     `json:"size,omitempty"` // bytes
+	Kind    string  `json:"kind,omitempty"`
+	Shape   string  `json:"shape,omitempty"`
+	SHA256  string  `json:"sha256,omitempty"`
+}
+
+// The bounds of what is put into the arguments of one call.
+const (
+	maxReferences = 100
+	maxFilled     = 32 << 20 // bytes
+	maxDepth      = 100      // of a reference
+)
+
+var handle = regexp.MustCompile(`^r[0-9a-f]{16}$`)
+
+// Refers reports whether arguments may have a reference.
+func Refers(arguments string) bool { return strings.Contains(arguments, `"$result"`) }
+
+// filling puts results into arguments.
+type filling struct {
+	data func(handle string) ([]byte, error)
+	n    int // references
+	size int // bytes of their values
+}
+
+// Fill puts results in the place of references. shown are the arguments with what each reference stands for, sent those
+// with the values. data returns the whole of a result. What only looks like a reference stays as it is.
+func Fill(arguments []byte, data func(handle string) ([]byte, error)) (shown, sent []byte, err error) {
+	if !jsontext.Value(arguments).IsValid(lenient...) {
+		return nil, nil, errors.New("arguments with a reference have to be one JSON object")
+	}
+	f := &filling{data: data}
+	return f.value(bytes.TrimSpace(arguments), 0)
+}
+
+func (f *filling) value(v []byte, depth int) (shown, sent []byte, err error) {
+	if depth > maxDepth || v[0] != '{' && v[0] != '[' || !bytes.Contains(v, []byte(`"$result"`)) {
+		return v, v, nil
+	}
+	if r := referenceIn(v); r != nil {
+		return f.resolve(r)
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(v), lenient...)
+	_, _ = d.ReadToken()
+	object := v[0] == '{'
+	shown, sent = []byte{v[0]}, []byte{v[0]}
+	for first := true; d.PeekKind() != '}' && d.PeekKind() != ']'; first = false {
+		var before []byte
+		if !first {
+			before = append(before, ',')
+		}
+		if object {
+			name, err := d.ReadValue()
+			if err != nil {
+				return nil, nil, err
+			}
+			before = append(append(before, name...), ':')
+		}
+		item, err := d.ReadValue()
+		if err != nil {
+			return nil, nil, err
+		}
+		a, b, err := f.value(item.Clone(), depth+1)
+		if err != nil {
+			return nil, nil, err
+		}
+		shown, sent = append(append(shown, before...), a...), append(append(sent, before...), b...)
+	}
+	last := v[len(v)-1]
+	return append(shown, last), append(sent, last), nil
+}
+
+// referenceIn is the reference that an object is, nil if it is none.
+func referenceIn(v []byte) *reference {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.DisallowUnknownFields()
+	var r reference
+	if v[0] != '{' || d.Decode(&r) != nil || !handle.MatchString(r.Handle) {
+		return nil
+	}
+	return &r
+}
+
+func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
+	if f.n++; f.n > maxReferences {
+		return nil, nil, fmt.Errorf("the arguments have more than %d references", maxReferences)
+	}
+	data, err := f.data(r.Handle)
+	if err != nil {
+		return nil, nil, err
+	}
+	stands := reference{Handle: r.Handle, Pointer: r.Pointer}
+	if r.Pointer == nil {
+		stands.Kind, stands.Shape = Describe(data)
+		sent, err = jsontext.AppendQuote(nil, strings.ToValidUTF8(string(data), "\ufffd"))
+	} else if data, err = Value(data, *r.Pointer); err == nil {
+		stands.Kind, stands.Shape = JSON, describeValue(data)
+		sent = bytes.Clone(data)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the result %q: %w", r.Handle, err)
+	}
+	if f.size += len(sent); f.size > maxFilled {
+		return nil, nil, fmt.Errorf("the results in the arguments have more than %d MiB", maxFilled>>20)
+	}
+	sum := sha256.Sum256(data)
+	stands.Size, stands.SHA256 = len(data), hex.EncodeToString(sum[:])
+	if r.SHA256 != "" && r.SHA256 != stands.SHA256 {
+		return nil, nil, fmt.Errorf("the result %q is not the one that the arguments name: its sha256 is %s", r.Handle, stands.SHA256)
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(stands); err != nil {
+		return nil, nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), sent, nil
+}
+
+// describeValue is the shape of any value.
+func describeValue(value []byte) string {
+	if value[0] == '{' {
+		return shapeOf(value)
+	}
+	return valueShape(jsontext.NewDecoder(bytes.NewReader(value), lenient...))
+}
