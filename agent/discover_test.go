@@ -43,12 +43,17 @@ func function(t task, calls *[]string) adapter.Source {
 // manyTools are the tasks among 300 other tools, at 30 servers.
 func manyTools(calls *[]string) (all []adapter.Source) {
 	for i := range 300 {
-		all = append(all, function(task{fmt.Sprintf("plant%d", i/10), fmt.Sprintf("read_valve_%d", i), fmt.Sprintf("Reads the pressure at valve %d of the plant.", i)}, calls))
+		all = append(all, valve(i, calls))
 		if i%60 == 30 {
 			all = append(all, function(tasks[i/60], calls))
 		}
 	}
 	return all
+}
+
+// valve is a tool that no task needs.
+func valve(i int, calls *[]string) adapter.Source {
+	return function(task{fmt.Sprintf("plant%d", i/10), fmt.Sprintf("read_valve_%d", i), fmt.Sprintf("Reads the pressure at valve %d of the plant.", i)}, calls)
 }
 
 // offered are the names of the tools in a request.
