@@ -140,10 +140,7 @@ func (w *work) pausing() error {
 	if err := w.rec.commit(); err != nil {
 		return err
 	}
-	select {
-	case w.asking <- struct{}{}:
-	default: // it is known already
-	}
+	w.sched.pass()
 	if w.ctx.Err() != nil {
 		return w.ended()
 	}

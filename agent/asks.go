@@ -263,7 +263,7 @@ func (w *work) goOn(c *run.Call) (func() error, error) {
 		}
 	}
 	switch {
-	case !w.room():
+	case !w.sched.room():
 		return nil, nil
 	case len(sample) > 0:
 		return w.sample(c, round, sample)

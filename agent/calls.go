@@ -43,7 +43,7 @@ func (d *dialog) proposed(asked []run.Part) []run.Call {
 
 // send sends a call that is ready.
 func (w *work) send(c *run.Call) (func() error, error) {
-	if !w.room() {
+	if !w.sched.room() {
 		return nil, nil
 	}
 	j := w.job(c)
@@ -70,7 +70,9 @@ func (w *work) intend(c *run.Call, j *job, send sender) (func() error, error) {
 	if err := w.rec.record(start, &run.Intent{Call: c.ID}); err != nil {
 		return nil, err
 	}
-	w.writes(c, j)
+	if w.ordered(j) {
+		w.sched.enter(c.Server, c.ID)
+	}
 	return func() error { return w.perform(c, j, send) }, nil
 }
 

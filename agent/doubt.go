@@ -37,7 +37,7 @@ const unknown = "It is unknown whether the call ran: the work on it ended before
 func (w *work) doubt(c *run.Call) (func() error, error) {
 	j := w.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
-		if !w.room() {
+		if !w.sched.room() {
 			return nil, nil
 		}
 		return w.again(c)
@@ -67,7 +67,7 @@ func (w *work) resolve(c *run.Call) (func() error, error) {
 	j := w.job(c)
 	switch c.Answer.Action {
 	case run.NotRun:
-		if !w.room() {
+		if !w.sched.room() {
 			return nil, nil
 		}
 		return w.again(c)

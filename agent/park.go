@@ -77,7 +77,7 @@ func (w *work) unpark(c *run.Call) (func() error, error) {
 	w.rec.read(func(s *run.State) {
 		waits = slices.ContainsFunc(s.Asks, func(q *run.Ask) bool { return q.Call == c.ID })
 	})
-	if waits || !w.room() {
+	if waits || !w.sched.room() {
 		return nil, nil
 	}
 	return w.again(c)

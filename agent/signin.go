@@ -41,7 +41,7 @@ func (w *work) signedIn(c *run.Call) (func() error, error) {
 			text = "Error: the user did not sign in at the tool's server. The call was given up."
 		}
 		return nil, w.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
-	case !w.room():
+	case !w.sched.room():
 		return nil, nil
 	}
 	return w.again(c)

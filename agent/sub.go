@@ -99,7 +99,7 @@ func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 			status = child.Status
 		}
 	})
-	if status == run.Waiting || status != "" && !w.room() || !w.room() {
+	if status == run.Waiting || !w.sched.room() {
 		return nil, nil
 	}
 	ctx := w.ctx

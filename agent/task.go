@@ -25,7 +25,7 @@ func (w *work) detached(c *run.Call, t mcp.TaskState) error {
 
 // await goes on with a task: one that another process has begun, or that has its answers.
 func (w *work) await(c *run.Call) (func() error, error) {
-	if !w.room() {
+	if !w.sched.room() {
 		return nil, nil
 	}
 	j := w.job(c)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,17 +17,10 @@ type work struct {
 	ctx    context.Context // of the calls; ends with the first error
 	cancel context.CancelCauseFunc
 
-	reports chan report
-	asking  chan struct{}                 // the goroutine that decides waits for a person
-	active  int                           // goroutines at work
-	running int                           // tool calls under way among them
-	writing map[string]string             // by server: the call under way that may change something
-	busy    map[string]bool               // calls that a goroutine works on
+	sched   *scheduler
 	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
-	settled bool                          // all proposed calls are decided on, or a person is being asked
 	jobs    map[string]*job
-	scan    []*run.Call   // for waiting
-	worked  time.Duration // while tool calls were under way
+	scan    []*run.Call // for waiting
 
 	closed  bool                               // no question may be held; guarded by ledger.mu
 	asked   int                                // questions of open calls; guarded by engine.mu
@@ -36,37 +28,31 @@ type work struct {
 	reviews map[question]*mcp.ReviewLaterError // what waits for a person; guarded by engine.mu
 }
 
-// report is what a goroutine of the work tells at its end.
-type report struct {
-	key  string // of busy
-	call bool   // a tool call has ended
-	err  error  // ends the work
-}
-
-// errand is what a goroutine of the work does.
-type errand struct {
-	report
-	do func() error
-}
-
 // workOn works on the calls of the turn. It ends the turn, or suspends the run.
 func workOn(e *engine) error {
 	n := len(e.rec.state.Calls)
 	w := &work{
-		engine: e, reports: make(chan report, n+1), asking: make(chan struct{}, 1),
-		busy: make(map[string]bool, n), prompts: map[string]context.CancelFunc{}, jobs: make(map[string]*job, n),
+		engine: e, sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, 0),
+		prompts: map[string]context.CancelFunc{}, jobs: make(map[string]*job, n),
 		reviews: map[question]*mcp.ReviewLaterError{},
+	}
+	if e.rec.ledger.journal != nil {
+		w.sched.linger = linger
 	}
 	w.ctx, w.cancel = context.WithCancelCause(w.asCaller())
 	defer w.cancel(nil)
-	if err := w.loop(); err != nil {
+	err := w.sched.run(w.start, e.rec.commit, w.cancel)
+	if ended := e.ended(); ended != nil {
+		err = ended
+	}
+	if err != nil {
 		return e.failed(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
 	}
 	if err := w.closeHeld(); err != nil {
 		return err
 	}
-	if e.rec.state.Limits.Active > 0 && w.worked > 0 {
-		if err := e.rec.record(nil, &run.Charged{Spent: run.Spent{Active: w.worked}}); err != nil {
+	if e.rec.state.Limits.Active > 0 && w.sched.worked > 0 {
+		if err := e.rec.record(nil, &run.Charged{Spent: run.Spent{Active: w.sched.worked}}); err != nil {
 			return err
 		}
 	}
@@ -92,84 +78,8 @@ func workOn(e *engine) error {
 	return nil
 }
 
-// loop returns when no goroutine works on the calls any more.
-func (w *work) loop() (err error) {
-	var flush <-chan time.Time // outcomes wait for others to share one write
-	began, working := time.Now(), false
-	for {
-		if working {
-			w.worked += time.Since(began)
-		}
-		var launch []errand
-		if err == nil {
-			err = w.handlerError()
-		}
-		if err == nil {
-			if launch, err = w.start(); err != nil {
-				w.cancel(err)
-			}
-		}
-		if w.active == 0 && len(launch) == 0 {
-			return w.over(err)
-		}
-		began, working = time.Now(), w.running > 0
-		w.launch(launch)
-		select {
-		case r := <-w.reports:
-			var called bool
-			called, err = w.take(r, err)
-			switch {
-			case err != nil || !called:
-			case w.rec.ledger.journal == nil:
-				err = w.rec.commit()
-			case flush == nil:
-				flush = time.After(linger)
-			}
-		case <-w.asking:
-			w.settled = true
-		case <-flush:
-			flush, err = nil, errors.Join(err, w.rec.commit())
-		}
-		if err != nil {
-			w.cancel(err)
-		}
-	}
-}
-
 // linger is how long the outcome of a call waits for others to share one write.
 const linger = 250 * time.Millisecond
-
-// over is the error of the work when all goroutines have ended.
-func (w *work) over(err error) error {
-	if w.engine.ctx.Err() != nil {
-		return w.ended()
-	}
-	return err
-}
-
-// take takes a report, and those that wait behind it, and says if a tool call has ended.
-func (w *work) take(r report, err error) (called bool, _ error) {
-	for {
-		if r.err != nil && err == nil {
-			err = r.err
-			w.cancel(err)
-		}
-		if w.active--; r.key == deciding {
-			w.settled = true
-		}
-		delete(w.busy, r.key)
-		if r.call {
-			w.wrote(r.key)
-			w.running--
-			called = true
-		}
-		select {
-		case r = <-w.reports:
-		default:
-			return called, err
-		}
-	}
-}
 
 // deciding is the key of the goroutine that decides on proposed calls, one after the
 // other.
@@ -178,6 +88,9 @@ const deciding = ""
 // start returns what can go on. The intents of all calls are durable before the first
 // one is sent, and questions before anyone is asked.
 func (w *work) start() (launch []errand, err error) {
+	if err := w.handlerError(); err != nil {
+		return nil, err
+	}
 	if err := w.startDeciding(); err != nil {
 		return nil, err
 	}
@@ -195,11 +108,9 @@ func (w *work) start() (launch []errand, err error) {
 		}
 		if do != nil {
 			if launch == nil {
-				launch = make([]errand, 0, max(1, min(len(w.scan), w.rec.state.Limits.Parallel-w.running)))
+				launch = make([]errand, 0, max(1, min(len(w.scan), w.sched.limit-w.sched.running)))
 			}
-			w.busy[c.ID] = true
-			w.running++
-			launch = append(launch, errand{report{key: c.ID, call: true}, do})
+			launch = append(launch, w.sched.call(c.ID, do))
 		}
 	}
 	launch = append(launch, w.questions()...)
@@ -210,17 +121,6 @@ func (w *work) start() (launch []errand, err error) {
 		return nil, err
 	}
 	return launch, nil
-}
-
-// launch begins errands. One alone needs no goroutine: nothing else can happen meanwhile.
-func (w *work) launch(all []errand) {
-	alone := w.active == 0 && len(all) == 1
-	w.active += len(all)
-	if alone {
-		chore{all[0], w.reports}.run()
-		return
-	}
-	w.workers.start(all, w.reports)
 }
 
 // next returns what moves a call on, nil if nothing does.
@@ -249,14 +149,14 @@ func (w *work) next(c *run.Call) (func() error, error) {
 
 // waits reports whether next may move a call on.
 func (w *work) waits(c *run.Call, room bool) bool {
-	return !w.busy[c.ID] && c.At != run.Done && c.At != run.Proposed && c.At != run.Asked && (room || c.At != run.Ready)
+	return !w.sched.busy[c.ID] && c.At != run.Done && c.At != run.Proposed && c.At != run.Asked && (room || c.At != run.Ready)
 }
 
 // waiting is the calls that next may move on, good until the next call of waiting. A turn may have very many, and
 // each end of one looks at them again: they are not copied.
 func (w *work) waiting() []*run.Call {
 	w.scan = w.scan[:0]
-	room := w.room()
+	room := w.sched.room()
 	w.rec.read(func(s *run.State) {
 		for _, c := range s.Calls {
 			if w.waits(c, room) {
@@ -269,7 +169,7 @@ func (w *work) waiting() []*run.Call {
 
 // present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
 func (w *work) present(c *run.Call) (copied *run.Call) {
-	room := w.room() && !w.heldBack(c)
+	room := w.sched.room() && !w.heldBack(c)
 	w.rec.read(func(*run.State) {
 		if w.waits(c, room) {
 			call := *c
@@ -282,11 +182,11 @@ func (w *work) present(c *run.Call) (copied *run.Call) {
 // startDeciding decides on proposed calls: on a goroutine if a person may be asked, or if
 // calls are under way.
 func (w *work) startDeciding() error {
-	if w.busy[deciding] {
+	if w.sched.busy[deciding] {
 		return nil
 	}
 	calls := w.calls(isProposed)
-	if w.settled = len(calls) == 0; w.settled {
+	if w.sched.settled = len(calls) == 0; w.sched.settled {
 		return nil
 	}
 	asks := w.asks(calls)
@@ -295,15 +195,13 @@ func (w *work) startDeciding() error {
 			return err
 		}
 	}
-	if w.active == 0 && !asks { // nothing else changes the calls
-		w.settled = true
+	if w.sched.active == 0 && !asks { // nothing else changes the calls
+		w.sched.settled = true
 		return guarded("tool call", func() error { return w.decide(calls) })
 	}
 	calls = w.pending(isProposed)
 	decide := func() error { return w.decide(calls) }
-	w.busy[deciding] = true
-	w.active++
-	w.workers.start([]errand{{report{key: deciding}, decide}}, w.reports)
+	w.sched.aside(deciding, decide)
 	return nil
 }
 
@@ -345,9 +243,4 @@ func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
 		}
 	}
 	return matching
-}
-
-// room reports whether another tool call may run.
-func (w *work) room() bool {
-	return w.settled && w.running < w.rec.state.Limits.Parallel
 }

@@ -5,13 +5,12 @@ import "github.com/mcpchain/mcpchain/agent/run"
 // holds reports whether a call has to wait for another one of its server: calls that may
 // change something are sent one after the other, see [Options.ParallelWrites].
 func (w *work) holds(c *run.Call, j *job) bool {
-	_, held := w.writing[c.Server]
-	return held && w.ordered(j)
+	return w.sched.taken(c.Server) && w.ordered(j)
 }
 
 // heldBack reports whether a call that is known to be ordered has to wait. Of the call it reads what never changes.
 func (w *work) heldBack(c *run.Call) bool {
-	if _, held := w.writing[c.Server]; !held {
+	if !w.sched.taken(c.Server) {
 		return false
 	}
 	w.mu.Lock()
@@ -23,24 +22,4 @@ func (w *work) heldBack(c *run.Call) bool {
 // ordered reports whether a call may change something, and waits for its turn.
 func (w *work) ordered(j *job) bool {
 	return !w.agent.opts.ParallelWrites && !j.call.Tool().ReadOnly()
-}
-
-// writes notes that a call is under way that may change something.
-func (w *work) writes(c *run.Call, j *job) {
-	if !w.ordered(j) {
-		return
-	}
-	if w.writing == nil {
-		w.writing = map[string]string{}
-	}
-	w.writing[c.Server] = c.ID
-}
-
-// wrote notes that a call has ended, or waits for a person.
-func (w *work) wrote(call string) {
-	for server, id := range w.writing {
-		if id == call {
-			delete(w.writing, server)
-		}
-	}
 }
