@@ -54,7 +54,7 @@ func (w *work) admit(c *run.Call) error {
 		return w.refuse(j, j.err)
 	}
 	if c.Answer == nil {
-		err := w.beforeTool(j)
+		err := hooks(w.agent.opts.Hooks).beforeTool(w.ctx, w.rec, j)
 		if denied, ok := refusal(j, err); ok {
 			return w.outcome(j, denied, 0)
 		}

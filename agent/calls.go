@@ -148,7 +148,7 @@ func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 		outcome.Result = w.part(j, result)
 	}
 	var failed error
-	outcome.Stop, failed = w.afterTool(j, &outcome.Result)
+	outcome.Stop, failed = hooks(w.agent.opts.Hooks).afterTool(w.ctx, w.rec, j, &outcome.Result)
 	if failed != nil {
 		result = j.errorResult(fmt.Sprintf(withheld, j.about.Name), failed)
 		outcome.Result = w.part(j, result)

@@ -61,13 +61,16 @@ func (e *deniedError) Error() string { return "denied: " + e.reason }
 // reason.
 func Deny(reason string) error { return &deniedError{reason} }
 
+// hooks are the hooks of an agent, in the order in which they are called.
+type hooks []Hook
+
 // beforeModel lets the hooks see a model call.
-func (d *dialog) beforeModel(c *ModelCall) error {
-	for i, h := range d.agent.opts.Hooks {
+func (all hooks) beforeModel(ctx context.Context, s *run.State, c *ModelCall) error {
+	for i, h := range all {
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(d.ctx, d.rec.state, c) }); err != nil {
+		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(ctx, s, c) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
 		if c.Request == nil {
@@ -78,15 +81,15 @@ func (d *dialog) beforeModel(c *ModelCall) error {
 }
 
 // afterModel lets the hooks see a reply.
-func (d *dialog) afterModel(r *reply) error {
-	if slices.ContainsFunc(d.agent.opts.Hooks, func(h Hook) bool { return h.AfterModel != nil }) {
+func (all hooks) afterModel(ctx context.Context, s *run.State, r *reply) error {
+	if slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil }) {
 		r.calls = slices.Clone(r.calls) // a hook may write over the parts
 	}
-	for i, h := range d.agent.opts.Hooks {
+	for i, h := range all {
 		if h.AfterModel == nil {
 			continue
 		}
-		if err := guarded("AfterModel hook", func() error { return h.AfterModel(d.ctx, d.rec.state, &r.message) }); err != nil {
+		if err := guarded("AfterModel hook", func() error { return h.AfterModel(ctx, s, &r.message) }); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
 		if err := r.sameCalls(); err != nil {
@@ -119,16 +122,16 @@ func (r *reply) sameCalls() error {
 }
 
 // beforeTool lets the hooks see a call, and returns it with their arguments.
-func (w *work) beforeTool(j *job) error {
-	if len(w.agent.opts.Hooks) == 0 {
+func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
+	if len(all) == 0 {
 		return nil
 	}
 	c := &ToolCall{Call: j.about, Arguments: j.call.Arguments()}
-	for i, h := range w.agent.opts.Hooks {
+	for i, h := range all {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(w.ctx, w.rec.view(), c) }); err != nil {
+		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(ctx, rec.view(), c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
 		}
 		if string(c.Arguments) == j.about.Arguments {
@@ -138,7 +141,7 @@ func (w *work) beforeTool(j *job) error {
 		if err != nil {
 			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.about.Name, err)
 		}
-		w.approved(j, call)
+		j.approved(call)
 	}
 	return nil
 }
@@ -146,21 +149,21 @@ func (w *work) beforeTool(j *job) error {
 // afterTool lets the hooks see a result. stop is the answer of the first that ends the run.
 // The end of the run's context does not end a hook at once: a result that is known must not
 // be withheld for it.
-func (w *work) afterTool(j *job, result *run.Part) (stop *string, err error) {
-	if !slices.ContainsFunc(w.agent.opts.Hooks, func(h Hook) bool { return h.AfterTool != nil }) {
+func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *run.Part) (stop *string, err error) {
+	if !slices.ContainsFunc(all, func(h Hook) bool { return h.AfterTool != nil }) {
 		return nil, nil
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.ctx))
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	defer context.AfterFunc(w.ctx, func() {
-		time.AfterFunc(lastWrite, func() { cancel(context.Cause(w.ctx)) })
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(lastWrite, func() { cancel(context.Cause(ctx)) })
 	})()
-	for i, h := range w.agent.opts.Hooks {
+	for i, h := range all {
 		if h.AfterTool == nil {
 			continue
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
-		err := guarded("AfterTool hook", func() error { return h.AfterTool(ctx, w.rec.view(), c, result) })
+		err := guarded("AfterTool hook", func() error { return h.AfterTool(late, rec.view(), c, result) })
 		switch answer := stopOf(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)

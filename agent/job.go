@@ -51,7 +51,7 @@ func (w *work) job(c *run.Call) *job {
 	}
 	j.asked.FunctionCall = &j.named
 	j.call, j.err = w.prepare(c, j.asked)
-	w.approved(j, j.call)
+	j.approved(j.call)
 	w.mu.Lock()
 	w.jobs[c.ID] = j
 	w.mu.Unlock()
@@ -88,7 +88,7 @@ func (j *job) errorResult(text string, err error) *adapter.Result {
 }
 
 // approved takes a call as what runs.
-func (w *work) approved(j *job, call *adapter.Prepared) {
+func (j *job) approved(call *adapter.Prepared) {
 	if call != nil {
 		j.call = call
 		j.about.Name = call.Tool().Name()

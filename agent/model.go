@@ -179,7 +179,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	if d.rec.state.Limits.Active > 0 {
 		r.usage.Active = time.Since(began)
 	}
-	err = d.afterModel(r)
+	err = hooks(d.agent.opts.Hooks).afterModel(d.ctx, d.rec.state, r)
 	if answer := stopOf(err); answer != nil {
 		r.stopAt(*answer)
 		return r, nil
@@ -224,7 +224,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 			c = call()
 		}
 	}
-	return c, stop, d.beforeModel(c)
+	return c, stop, hooks(d.agent.opts.Hooks).beforeModel(d.ctx, d.rec.state, c)
 }
 
 // request is what the model is asked, before a limit or a hook changes it.
