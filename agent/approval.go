@@ -74,7 +74,7 @@ func (w *work) admit(c *run.Call) error {
 	}
 	switch {
 	case errors.Is(err, ErrAsk):
-		return w.open(&run.Ask{
+		return w.desk.open(&run.Ask{
 			Kind: run.AskApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Shown(), Survives: true,
 		})
@@ -207,7 +207,7 @@ func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
 		q.Call, q.Server, q.Tool, q.Survives, q.Expires = c.ID, c.Server, c.Name, true, expires
 		asks = append(asks, q)
 	}
-	return w.openAll(paused, asks)
+	return w.desk.openAll(paused, asks)
 }
 
 // What a server asks and the state that it gives with it, in bytes: the run keeps both.

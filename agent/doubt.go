@@ -44,7 +44,7 @@ func (w *work) doubt(c *run.Call) (func() error, error) {
 	}
 	switch w.agent.opts.Doubt {
 	case AskAboutDoubt:
-		return nil, w.open(&run.Ask{
+		return nil, w.desk.open(&run.Ask{
 			Kind: run.AskDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	case FailOnDoubt:

@@ -340,7 +340,8 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
-	e := newEngine(ctx, d.agent.recipe, &recorder{ledger: newLedger(ctx, l.state, l.journal, out), state: l.state}, newWorkers())
+	rec := &recorder{ledger: newLedger(ctx, l.state, l.journal, out), state: l.state}
+	e := newEngine(ctx, d.agent.recipe, &desk{rec: rec, agent: d.agent.recipe}, newWorkers())
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
@@ -360,7 +361,7 @@ func (l *loaded) wake(e *driver) error {
 			return err
 		}
 	}
-	if err := e.wake(answers); err != nil || e.goes() {
+	if err := e.desk.wake(answers); err != nil || e.goes() {
 		return err
 	}
 	return e.rec.commit()

@@ -15,6 +15,7 @@ type engine struct {
 	agent   *recipe
 	ctx     context.Context // ends with the run
 	rec     *recorder
+	desk    *desk
 	workers *workers
 	parent  *engine // of the run that a sub-agent works for, nil at the root
 
@@ -31,10 +32,10 @@ var (
 	errOver    = errors.New("the run is over")
 )
 
-func newEngine(ctx context.Context, a *recipe, rec *recorder, w *workers) *engine {
-	e := &engine{agent: a, ctx: ctx, rec: rec, workers: w}
+func newEngine(ctx context.Context, a *recipe, d *desk, w *workers) *engine {
+	e := &engine{agent: a, ctx: ctx, rec: d.rec, desk: d, workers: w}
 	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)
-	rec.ended = e.ended
+	e.rec.ended = e.ended
 	return e
 }
 

@@ -92,22 +92,13 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 	return next.Elicit(ctx, params)
 }
 
-// askOf makes a question that a server asks in an open call.
-func (e *engine) askOf(server string, call *Call) *run.Ask {
-	q := &run.Ask{ID: "now", Server: server, Path: e.rec.path}
-	if call != nil {
-		q.Call, q.Tool = call.ID, call.Name
-	}
-	return q
-}
-
 // atHand asks the person at hand what a server waits for, nil if there is no answer. An error
 // ends the run, unless the question is over.
 func (w *work) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
-	if w.atHandFunc() == nil {
+	if w.desk.atHandFunc() == nil {
 		return nil, nil
 	}
-	answer, err := w.person(ctx, q)
+	answer, err := w.desk.person(ctx, q)
 	switch {
 	case err == nil:
 		return answer, nil

@@ -45,7 +45,7 @@ const (
 // inOpenCall has a question answered that a server asks in an open call. The result is nil
 // if no person answers.
 func (w *work) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, error) {
-	ask := w.askOf(q.Server, q.Call)
+	ask := w.desk.askOf(q.Server, q.Call)
 	ask.Kind, ask.Elicit = kindOf(q.Params), q.Params
 	if w.parks(q.Call) {
 		return w.park(ask)
@@ -58,7 +58,7 @@ func (w *work) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, 
 		put = w.holdQuestion
 	}
 	answer, err := put(ctx, ask)
-	if err == nil && answer == nil && w.rec.ledger.journal == nil && w.atHandFunc() == nil {
+	if err == nil && answer == nil && w.rec.ledger.journal == nil && w.desk.atHandFunc() == nil {
 		w.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || answer == nil {
@@ -122,7 +122,7 @@ func (w *work) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error
 		gone := cancelled(q, "the server does not wait for the answer any more")
 		answer = &gone
 	}
-	if err := errors.Join(w.closeAsk(q, *answer), w.rec.commit()); err != nil {
+	if err := errors.Join(w.desk.closeAsk(q, *answer), w.rec.commit()); err != nil {
 		return nil, err
 	}
 	return answer, err
@@ -135,7 +135,7 @@ func (w *work) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
 	c := w.rec.state.Call(q.Call)
 	ok = !w.closed && w.rec.state.Status == run.Running && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
-		err = w.openLocked(nil, []*run.Ask{q})
+		err = w.desk.openLocked(nil, []*run.Ask{q})
 	}
 	w.rec.ledger.mu.Unlock()
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *work) closeHeld() error {
 	w.rec.ledger.mu.Unlock()
 	for _, q := range asks {
 		if !q.Survives {
-			if err := w.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {
+			if err := w.desk.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {
 				return err
 			}
 		}

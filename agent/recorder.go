@@ -22,7 +22,7 @@ type recorder struct {
 
 // below is the recorder of the sub-agent of a name that works on a call.
 func (r *recorder) below(call, name string) *recorder {
-	b := &recorder{ledger: r.ledger, above: r, call: call, path: append(slices.Clip(r.path), name)}
+	b := &recorder{ledger: r.ledger, ended: r.ended, above: r, call: call, path: append(slices.Clip(r.path), name)}
 	b.adopt()
 	return b
 }

@@ -66,7 +66,7 @@ func (w *work) complete(ctx context.Context, params *mcp.CreateMessageParams, ne
 		w.mu.Unlock()
 		return nil, err
 	}
-	q := w.askOf(server, call)
+	q := w.desk.askOf(server, call)
 	q.Kind, q.Sampling, q.Model = run.AskSampling, later.Params, later.Model
 	answer, err := w.atHand(ctx, q)
 	switch {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -26,7 +25,7 @@ func (w *work) unsigned(c *run.Call, result *adapter.Result) (*mcp.SignInError, 
 
 // askSignIn has a person sign in. The call is made again then.
 func (w *work) askSignIn(c *run.Call, needed *mcp.SignInError) error {
-	return w.open(&run.Ask{Kind: run.AskSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
+	return w.desk.open(&run.Ask{Kind: run.AskSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
 // signedIn goes by what a person says of a sign-in.
@@ -112,23 +111,4 @@ func (s *signIns) join(q *run.Ask) (other *askedSignIn, end func(*run.Answer, er
 // signInAnswer is the answer to another question for the same sign-in.
 func signInAnswer(q *run.Ask, a *run.Answer) *run.Answer {
 	return &run.Answer{Ask: q.ID, Action: a.Action, By: a.By, At: a.At}
-}
-
-// forTree returns the same answer to the other questions of the run and its sub-agents, if it accepts a sign-in
-// that these are for, too.
-func (e *engine) forTree(a run.Answer) (others []run.Answer) {
-	if a.Action != run.Accept {
-		return nil
-	}
-	asks := run.Open(e.rec.state)
-	i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask && q.Kind == run.AskSignIn })
-	if i < 0 {
-		return nil
-	}
-	for _, q := range asks {
-		if q.Kind == run.AskSignIn && q.ID != a.Ask && signInOf(q) == signInOf(asks[i]) {
-			others = append(others, *signInAnswer(q, &a))
-		}
-	}
-	return others
 }

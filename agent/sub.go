@@ -120,7 +120,8 @@ func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 
 // child is the engine of the sub-agent that works on a call.
 func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
-	child := newEngine(ctx, sub.under(e.agent), e.rec.below(call, sub.Tool().Definition().Name), e.workers)
+	d := e.desk.below(call, sub)
+	child := newEngine(ctx, d.agent, d, e.workers)
 	child.parent = e
 	return child
 }

@@ -57,7 +57,7 @@ func workOn(e *engine) error {
 		}
 	}
 	if len(run.Open(e.rec.state)) > 0 {
-		return e.suspend()
+		return e.desk.suspend()
 	}
 	output, stop := e.outputOf(), e.rec.stopped()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {

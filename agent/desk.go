@@ -1,0 +1,267 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// desk opens the questions of a run, and closes them with their answers. It asks nobody but [Options.Answer].
+type desk struct {
+	rec   *recorder
+	agent *recipe
+	above *desk // of the run that a sub-agent works for, nil at the root
+}
+
+// below is the desk of the sub-agent that works on a call.
+func (d *desk) below(call string, sub *SubAgent) *desk {
+	return &desk{rec: d.rec.below(call, sub.Tool().Definition().Name), agent: sub.under(d.agent), above: d}
+}
+
+// open opens a question.
+func (d *desk) open(q *run.Ask) error { return d.openAll(nil, []*run.Ask{q}) }
+
+// openAll records changes and opens questions, all at once. Beyond the limit of open
+// questions the run fails.
+func (d *desk) openAll(changes []run.Change, asks []*run.Ask) error {
+	d.rec.ledger.mu.Lock()
+	defer d.rec.ledger.mu.Unlock()
+	return d.openLocked(changes, asks)
+}
+
+func (d *desk) openLocked(changes []run.Change, asks []*run.Ask) error {
+	open := len(run.Open(d.rec.ledger.root))
+	if limit := d.rec.ledger.root.Limits.Asks; limit >= 0 && open+len(asks) > limit {
+		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
+	}
+	var events []Event
+	for _, q := range asks {
+		q.ID = "ask_" + newKey()
+		q.Created = time.Now().UTC().Truncate(time.Millisecond)
+		if end := q.Created.Add(d.agent.opts.AskTTL); end.After(q.Created) && (q.Expires.IsZero() || end.Before(q.Expires)) {
+			q.Expires = end
+		}
+		q.Path = d.rec.path
+		changes, events = append(changes, &run.Opened{Ask: *q}), append(events, &Asked{Ask: q})
+	}
+	return d.rec.recordLocked(events, changes...)
+}
+
+// askOf makes a question that a server asks in an open call.
+func (d *desk) askOf(server string, call *Call) *run.Ask {
+	q := &run.Ask{ID: "now", Server: server, Path: d.rec.path}
+	if call != nil {
+		q.Call, q.Tool = call.ID, call.Name
+	}
+	return q
+}
+
+// atHandFunc is Options.Answer of the agent or of one that it works for.
+func (d *desk) atHandFunc() func(context.Context, *run.Ask) (run.Answer, error) {
+	for ; d != nil; d = d.above {
+		if d.agent.opts.Answer != nil {
+			return d.agent.opts.Answer
+		}
+	}
+	return nil
+}
+
+// person asks Options.Answer, and completes what it says. It returns nil if that does not answer.
+func (d *desk) person(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	var a run.Answer
+	err := guarded("answer callback", func() (err error) {
+		asked := *q
+		a, err = d.atHandFunc()(ctx, &asked)
+		return err
+	})
+	if err != nil || a.Action == "" {
+		return nil, err
+	}
+	a.Ask = cmp.Or(a.Ask, q.ID)
+	if a.At.IsZero() {
+		a.At = time.Now().UTC().Truncate(time.Millisecond)
+	}
+	return &a, run.Check(q, a, time.Now())
+}
+
+// answered records an answer to an open question of this run or its sub-agents.
+func (d *desk) answered(a run.Answer) error {
+	q := d.rec.question(a.Ask)
+	if q == nil {
+		return d.answeredBelow(a) // or it was closed meanwhile
+	}
+	return d.closeAsk(q, a)
+}
+
+// closeAsk records the answer to a question of this run, if that is still open.
+func (d *desk) closeAsk(q *run.Ask, a run.Answer) error {
+	value, err := valueOf(q, a)
+	if err != nil {
+		return err
+	}
+	d.rec.ledger.mu.Lock()
+	defer d.rec.ledger.mu.Unlock()
+	if d.rec.state.Ask(q.ID) == nil {
+		return nil
+	}
+	return d.rec.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
+}
+
+// warnOfUnused shows which answers came too late: a question that a server asked in an open call
+// ends with the process of the call.
+func (d *desk) warnOfUnused(answers []run.Answer) {
+	for _, q := range run.Open(d.rec.state) {
+		if !q.Survives && slices.ContainsFunc(answers, func(a run.Answer) bool { return a.Ask == q.ID }) {
+			d.rec.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
+		}
+	}
+}
+
+// unused is the warning that an answer reached no server.
+const unused = "the answer to the question %s about %s was not used: the call that asked ended with its process"
+
+// answeredBelow records an answer to a question of a sub-agent, which goes on then.
+func (d *desk) answeredBelow(a run.Answer) error {
+	call, sub := d.asksBelow(a.Ask)
+	if sub == nil {
+		return nil
+	}
+	child := d.below(call, sub)
+	if err := child.answered(a); err != nil || child.rec.state.Status != run.Waiting {
+		return err
+	}
+	return child.rec.record(nil, &run.Woken{})
+}
+
+// asksBelow finds the sub-agent that a question comes from, or one that it works for.
+func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
+	d.rec.read(func(s *run.State) {
+		for _, c := range s.Calls {
+			if c.Child != nil && slices.ContainsFunc(run.Open(c.Child), func(q *run.Ask) bool { return q.ID == ask }) {
+				call, sub = c.ID, d.agent.sub(c)
+			}
+		}
+	})
+	return call, sub
+}
+
+// valueOf is the answer as the server gets it, nil if no server waits for it.
+func valueOf(q *run.Ask, a run.Answer) (json.RawMessage, error) {
+	if q.Elicit == nil {
+		return nil, nil
+	}
+	result, err := q.Elicited(a)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
+}
+
+// suspend records that the run waits.
+func (d *desk) suspend() error {
+	var wake time.Time
+	asks := run.Open(d.rec.state)
+	for _, q := range asks {
+		if !q.Expires.IsZero() && (wake.IsZero() || q.Expires.Before(wake)) {
+			wake = q.Expires
+		}
+	}
+	if d.above == nil && d.rec.ledger.journal == nil && d.atHandFunc() == nil {
+		d.rec.show(&Warning{Text: notKept})
+	}
+	return d.rec.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &run.Suspended{Wake: wake})
+}
+
+// notKept is the warning that only the caller can go on with a run that waits.
+const notKept = "the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; " +
+	"set one of them, or go on with Result.State by Agent.ResumeState"
+
+// wake takes answers and the end of questions into a waiting run, which goes on if
+// there are any.
+func (d *desk) wake(answers []run.Answer) error {
+	now, goes := time.Now(), len(answers) > 0
+	d.warnOfUnused(answers)
+	for _, a := range refusalsFirst(answers) {
+		for _, a := range append([]run.Answer{a}, d.forTree(a)...) {
+			if err := d.answered(a); err != nil {
+				return err
+			}
+		}
+	}
+	for _, q := range run.Open(d.rec.state) {
+		end := expired(q, now)
+		switch {
+		case !q.Survives:
+			end = cancelled(q, "the process that asked has ended")
+		case q.Expires.IsZero() || now.Before(q.Expires):
+			continue
+		}
+		if err := d.answered(end); err != nil {
+			return err
+		}
+		goes = true
+	}
+	if d.rec.state.Status != run.Waiting || !goes {
+		return nil
+	}
+	return d.rec.record(nil, &run.Woken{})
+}
+
+// refusalsFirst puts refusals before other answers: a sign-in that a person accepts is for
+// all calls without an answer. The first answer to a question counts.
+func refusalsFirst(answers []run.Answer) []run.Answer {
+	var refusals, others []run.Answer
+	asked := map[string]bool{}
+	for _, a := range answers {
+		switch {
+		case asked[a.Ask]:
+		case a.Action == run.Decline || a.Action == run.Cancel:
+			refusals = append(refusals, a)
+		default:
+			others = append(others, a)
+		}
+		asked[a.Ask] = true
+	}
+	return append(refusals, others...)
+}
+
+// forTree returns the same answer to the other questions of the run and its sub-agents, if it accepts a sign-in
+// that these are for, too.
+func (d *desk) forTree(a run.Answer) (others []run.Answer) {
+	if a.Action != run.Accept {
+		return nil
+	}
+	asks := run.Open(d.rec.state)
+	i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask && q.Kind == run.AskSignIn })
+	if i < 0 {
+		return nil
+	}
+	for _, q := range asks {
+		if q.Kind == run.AskSignIn && q.ID != a.Ask && signInOf(q) == signInOf(asks[i]) {
+			others = append(others, *signInAnswer(q, &a))
+		}
+	}
+	return others
+}
+
+// unanswered is the reason of an answer that no person has given.
+const unanswered = "no person answered in time"
+
+// expired is the answer to a question that came to its end.
+func expired(q *run.Ask, now time.Time) run.Answer {
+	a := run.Answer{Ask: q.ID, Reason: unanswered, At: now.UTC().Truncate(time.Millisecond)}
+	switch q.Kind {
+	case run.AskApproval, run.AskSampling:
+		a.Action = run.Deny
+	case run.AskDoubt:
+		a.Action = run.Ran
+	default:
+		a.Action = run.Cancel
+	}
+	return a
+}
