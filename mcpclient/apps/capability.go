@@ -17,7 +17,7 @@ const MIMEType = "text/html;profile=mcp-app"
 // Declare returns options for a connection whose host shows views: they declare the
 // extension, in either era. What the options declare already stays. Without it servers may
 // leave out the tools that have views. opts may be nil, and is not changed. The error says that
-// Options.Protocol.Capabilities, or its extensions, are no object.
+// Options.Protocol.Capabilities, or its extensions, are not an object.
 func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
 	var out mcpclient.Options
 	if opts != nil {

@@ -27,7 +27,7 @@ func (s *Session) Tools(ctx context.Context) ([]*mcp.Tool, error) {
 	var all []*mcp.Tool
 	params := map[string]string{}
 	for {
-		page, err := s.page(ctx, params)
+		page, err := s.toolPage(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("list tools of the view: %w", err)
 		}
@@ -47,7 +47,7 @@ type toolPage struct {
 	NextCursor string      `json:"nextCursor"`
 }
 
-func (s *Session) page(ctx context.Context, params map[string]string) (*toolPage, error) {
+func (s *Session) toolPage(ctx context.Context, params map[string]string) (*toolPage, error) {
 	raw, err := s.ask(ctx, "tools/list", params)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/guard"
 )
@@ -16,63 +19,83 @@ type callback struct {
 	run    func()
 }
 
+// callbacks calls functions of the host one at a time.
+type callbacks struct {
+	logger *slog.Logger
+	called chan struct{} // there may be something to call
+
+	mu      sync.Mutex
+	waiting []callback
+}
+
 // tell has a function of the host called, if there is one, after the calls that wait. A call
 // that still waits for the same method is replaced if latest is true: the function then
 // hears the last of several.
-func (s *Session) tell(method string, latest bool, f func()) {
+func (c *callbacks) tell(method string, latest bool, f func()) {
 	if f == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if latest {
-		for i := range s.callbacks {
-			if s.callbacks[i].method == method {
-				s.callbacks[i].run = f
+		for i := range c.waiting {
+			if c.waiting[i].method == method {
+				c.waiting[i].run = f
 				return
 			}
 		}
-	} else if len(s.callbacks) >= maxCallbacks {
+	} else if len(c.waiting) >= maxCallbacks {
 		return
 	}
-	s.callLocked(method, f)
+	c.queueLocked(method, f)
 }
 
-// callLocked queues a call.
-func (s *Session) callLocked(method string, f func()) {
-	s.callbacks = append(s.callbacks, callback{method, f})
+// queue adds a call, however many wait.
+func (c *callbacks) queue(method string, f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queueLocked(method, f)
+}
+
+func (c *callbacks) queueLocked(method string, f func()) {
+	c.waiting = append(c.waiting, callback{method, f})
 	select {
-	case s.called <- struct{}{}:
+	case c.called <- struct{}{}:
 	default:
 	}
 }
 
-// call makes the calls that wait, one after the other, until the session ends. The view's messages
+// next takes the next call. Its run is nil if none waits.
+func (c *callbacks) next() (next callback) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) > 0 {
+		next, c.waiting = c.waiting[0], c.waiting[1:]
+	}
+	return next
+}
+
+// run makes the calls that wait, one after the other, until ctx ends. The view's messages
 // are read meanwhile, so a function may wait for an answer of the view.
-func (s *Session) call() {
-	for s.life.Err() == nil {
-		s.mu.Lock()
-		var next callback
-		if len(s.callbacks) > 0 {
-			next, s.callbacks = s.callbacks[0], s.callbacks[1:]
-		}
-		s.mu.Unlock()
+func (c *callbacks) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		next := c.next()
 		if next.run == nil {
 			select {
-			case <-s.called:
-			case <-s.life.Done():
+			case <-c.called:
+			case <-ctx.Done():
 			}
 			continue
 		}
-		s.guarded(next.method, func() error { next.run(); return nil })
+		_ = guarded(c.logger, next.method, func() error { next.run(); return nil })
 	}
 }
 
 // guarded runs code of the host. A panic is logged with its stack.
-func (s *Session) guarded(method string, f func() error) error {
+func guarded(logger *slog.Logger, method string, f func() error) error {
 	err := guard.Run(method, f)
 	if p, ok := errors.AsType[*guard.PanicError](err); ok {
-		s.opts.Logger.Error(p.Error(), "stack", string(p.Stack))
+		logger.Error(p.Error(), "stack", string(p.Stack))
 	}
 	return err
 }

@@ -1,11 +1,8 @@
 package host
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -88,58 +85,4 @@ func (c *Context) encode() (map[string]json.RawMessage, error) {
 	}
 	members := map[string]json.RawMessage{}
 	return members, json.Unmarshal(raw, &members)
-}
-
-// SetContext tells the view what has changed in the context of the host. A view that has
-// begun is told the members that differ. A member that is not set stays as the view knows it;
-// so do the display mode and the modes that are available. The error says that the view
-// cannot be shown in the mode.
-func (s *Session) SetContext(c Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.DisplayMode = cmp.Or(c.DisplayMode, s.context.DisplayMode)
-	if c.AvailableDisplayModes == nil {
-		c.AvailableDisplayModes = s.context.AvailableDisplayModes
-	}
-	now, err := c.encode()
-	if err != nil {
-		return err
-	}
-	if c.DisplayMode != s.context.DisplayMode && !s.app.shows(c.DisplayMode) {
-		return fmt.Errorf("the view cannot be shown in the mode %q", c.DisplayMode)
-	}
-	s.changeLocked(c, now)
-	return nil
-}
-
-// changeLocked takes a new context and has the view told.
-func (s *Session) changeLocked(c Context, now map[string]json.RawMessage) {
-	s.context = c
-	for name, value := range now {
-		if bytes.Equal(s.told[name], value) {
-			continue
-		}
-		s.told[name] = value
-		if s.greeted {
-			s.changed[name] = value
-		}
-	}
-	s.wakeLocked()
-}
-
-// DisplayMode is the mode in which the view is shown.
-func (s *Session) DisplayMode() DisplayMode {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.context.DisplayMode
-}
-
-// shows reports whether the view can be shown in a mode.
-func (a *App) shows(mode DisplayMode) bool {
-	return len(a.DisplayModes) == 0 || slices.Contains(a.DisplayModes, mode)
-}
-
-// offersLocked reports whether host and view have a mode.
-func (s *Session) offersLocked(mode DisplayMode) bool {
-	return slices.Contains(s.context.AvailableDisplayModes, mode) && s.app.shows(mode)
 }

@@ -114,10 +114,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (o *Options) withDefaults() Options {
-	var out Options
+func (o *Options) withDefaults() *Options {
+	out := &Options{}
 	if o != nil {
-		out = *o
+		*out = *o
 	}
 	if out.Host.Name == "" {
 		out.Host = mcp.Implementation{Name: "mcpchain", Version: version.Module()}

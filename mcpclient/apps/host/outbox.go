@@ -3,9 +3,12 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
+	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // maxWaiting is how many messages may wait for a view that does not read, before its own
@@ -13,61 +16,119 @@ import (
 const maxWaiting = 256
 
 // outbox is what waits to be sent: answers and requests in their order, and the latest of
-// each notification. So what a view does not read takes a bounded place. The mutex of the
-// session guards it.
+// each notification. So a view that does not read takes bounded memory.
 type outbox struct {
+	most int           // bytes, Limits.Outgoing
+	wake chan struct{} // there may be something to send
+	room chan struct{} // something was sent
+
+	mu      sync.Mutex
+	ended   bool // nothing is sent any more
 	queue   [][]byte
 	waiting int // bytes in queue
 
-	// For a view that has begun.
-	partial   []byte                     // ui/notifications/tool-input-partial
-	input     []byte                     // ui/notifications/tool-input
-	outcome   []byte                     // ui/notifications/tool-result or tool-cancelled
-	tool      int                        // how much of its call the view has been told
+	open      bool   // the view has begun and was not asked to end: it gets what follows
+	partial   []byte // ui/notifications/tool-input-partial
+	input     []byte // ui/notifications/tool-input
+	outcome   []byte // ui/notifications/tool-result or tool-cancelled
+	tool      toolPhase
 	changed   map[string]json.RawMessage // members of ui/notifications/host-context-changed
 	tools     bool                       // notifications/tools/list_changed
 	resources bool                       // notifications/resources/list_changed
 }
 
-// sendLocked queues a message.
-func (s *Session) sendLocked(message []byte) {
-	if s.life.Err() != nil {
+func newOutbox(most int) *outbox {
+	return &outbox{most: most, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), changed: map[string]json.RawMessage{}}
+}
+
+func (o *outbox) send(message []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sendLocked(message)
+}
+
+// sendWithin queues a message unless more than the given bytes and messages would wait with it.
+func (o *outbox) sendWithin(message []byte, bytes, messages int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting+len(message) > bytes || len(o.queue) >= messages {
+		return false
+	}
+	o.sendLocked(message)
+	return true
+}
+
+func (o *outbox) sendLocked(message []byte) {
+	if o.ended {
 		return
 	}
-	s.queue = append(s.queue, message)
-	s.waiting += len(message)
-	s.wakeLocked()
+	o.queue = append(o.queue, message)
+	o.waiting += len(message)
+	o.wakeUp()
 }
 
-func (s *Session) send(message []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sendLocked(message)
-}
-
-// wakeLocked has the writer look for what there is to send.
-func (s *Session) wakeLocked() {
+// wakeUp has the writer look for what there is to send.
+func (o *outbox) wakeUp() {
 	select {
-	case s.wake <- struct{}{}:
+	case o.wake <- struct{}{}:
 	default:
 	}
 }
 
+// begin lets notifications go to the view, from the next time that the writer wakes up.
+func (o *outbox) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = true
+}
+
+// finish queues the notifications that wait and drops later ones. It reports whether they were let through before.
+func (o *outbox) finish() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was := o.open
+	for was {
+		message := o.takeLocked()
+		if message == nil {
+			break
+		}
+		o.sendLocked(message)
+	}
+	o.open = false
+	return was
+}
+
+// contextChanged has the view told members of the host's context.
+func (o *outbox) contextChanged(members map[string]json.RawMessage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.Copy(o.changed, members)
+	o.wakeUp()
+}
+
+// raise sets one of the outbox's flags.
+func (o *outbox) raise(flag *bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	*flag = true
+	o.wakeUp()
+}
+
 // next takes the next message to send, nil if there is none.
-func (s *Session) next() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) > 0 {
-		message := s.queue[0]
-		s.queue[0] = nil
-		s.queue = s.queue[1:]
-		s.waiting -= len(message)
+func (o *outbox) next() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) > 0 {
+		message := o.queue[0]
+		o.queue[0] = nil
+		o.queue = o.queue[1:]
+		o.waiting -= len(message)
 		return message
 	}
-	if !s.begun || s.closing {
+	if !o.open {
 		return nil
 	}
-	return s.takeLocked()
+	return o.takeLocked()
 }
 
 // takeLocked takes the next notification: input comes before its outcome.
@@ -93,44 +154,48 @@ func (o *outbox) takeLocked() (message []byte) {
 	return message
 }
 
-// write sends what there is until the session ends.
-func (s *Session) write() {
+// write sends what there is until ctx ends or a message cannot be sent within limit.
+func (o *outbox) write(ctx context.Context, conn mcpclient.Conn, limit time.Duration) error {
+	defer func() {
+		o.mu.Lock()
+		o.ended = true
+		o.mu.Unlock()
+	}()
 	for {
-		message := s.next()
+		message := o.next()
 		if message == nil {
 			select {
-			case <-s.wake:
+			case <-o.wake:
 				continue
-			case <-s.life.Done():
-				return
+			case <-ctx.Done():
+				return nil
 			}
 		}
-		ctx, cancel := context.WithTimeout(s.life, s.opts.Limits.Send)
-		err := s.conn.Send(ctx, message)
+		sending, cancel := context.WithTimeout(ctx, limit)
+		err := conn.Send(sending, message)
 		cancel()
 		if err != nil {
-			s.end(fmt.Errorf("send to the view: %w", err))
-			return
+			return err
 		}
 		select {
-		case s.room <- struct{}{}:
+		case o.room <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// awaitRoom waits until few messages wait for the view. It reports whether the session goes on.
-func (s *Session) awaitRoom() bool {
+// awaitRoom waits until few messages wait for the view. It returns false when ctx ends.
+func (o *outbox) awaitRoom(ctx context.Context) bool {
 	for {
-		s.mu.Lock()
-		few := len(s.queue) < maxWaiting && s.waiting < 2*s.opts.Limits.Outgoing
-		s.mu.Unlock()
+		o.mu.Lock()
+		few := len(o.queue) < maxWaiting && o.waiting < 2*o.most
+		o.mu.Unlock()
 		if few {
-			return s.life.Err() == nil
+			return ctx.Err() == nil
 		}
 		select {
-		case <-s.room:
-		case <-s.life.Done():
+		case <-o.room:
+		case <-ctx.Done():
 			return false
 		}
 	}

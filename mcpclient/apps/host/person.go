@@ -21,8 +21,8 @@ const (
 )
 
 // openLink has the host open a URL.
-func (s *Session) openLink(ctx context.Context, params json.RawMessage) (any, error) {
-	if s.opts.OpenLink == nil {
+func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, error) {
+	if h.opts.OpenLink == nil {
 		return nil, notOffered("ui/open-link")
 	}
 	var p struct {
@@ -31,12 +31,12 @@ func (s *Session) openLink(ctx context.Context, params json.RawMessage) (any, er
 	if err := json.Unmarshal(params, &p); err != nil || len(p.URL) > maxURL || !mcp.Visitable(p.URL) {
 		return nil, refuse(mcp.CodeInvalidParams, "Invalid URL")
 	}
-	return struct{}{}, s.opts.OpenLink(ctx, p.URL)
+	return struct{}{}, h.opts.OpenLink(ctx, p.URL)
 }
 
 // message adds a message to the conversation.
-func (s *Session) message(ctx context.Context, params json.RawMessage) (any, error) {
-	if s.opts.Message == nil {
+func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, error) {
+	if h.opts.Message == nil {
 		return nil, notOffered("ui/message")
 	}
 	var p struct {
@@ -50,7 +50,7 @@ func (s *Session) message(ctx context.Context, params json.RawMessage) (any, err
 	if err != nil || len(content) == 0 {
 		return nil, refuse(mcp.CodeInvalidParams, "Invalid message format")
 	}
-	return struct{}{}, s.opts.Message(ctx, content)
+	return struct{}{}, h.opts.Message(ctx, content)
 }
 
 // blocks reads content: one block, as the specification has it, or a list, as the official
@@ -86,16 +86,9 @@ type ModelContext struct {
 	StructuredContent json.RawMessage // an object, nil for none
 }
 
-// ModelContext returns the last of what the view wants models to know, nil for nothing.
-func (s *Session) ModelContext() *ModelContext {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.model
-}
-
 // updateModelContext replaces what models are to know.
-func (s *Session) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
-	if s.opts.OnModelContext == nil {
+func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
+	if h.opts.OnModelContext == nil {
 		return nil, notOffered("ui/update-model-context")
 	}
 	var p struct {
@@ -113,52 +106,38 @@ func (s *Session) updateModelContext(_ context.Context, params json.RawMessage) 
 	if err != nil || now.StructuredContent != nil && !jsonrpc.IsObject(now.StructuredContent) {
 		return nil, refuse(mcp.CodeInvalidParams, "Invalid content format")
 	}
-	if err := s.opts.OnModelContext(now); err != nil {
+	if err := h.opts.OnModelContext(now); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.model = now
 	if len(now.Content) == 0 && now.StructuredContent == nil {
-		s.model = nil
+		now = nil
 	}
-	s.mu.Unlock()
+	h.view.mu.Lock()
+	h.view.model = now
+	h.view.mu.Unlock()
 	return struct{}{}, nil
 }
 
 // requestDisplayMode answers with the mode in which the view is shown, changed or not.
-func (s *Session) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
+func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Mode DisplayMode `json:"mode"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.Mode == "" {
 		return nil, refuse(mcp.CodeInvalidParams, "want a mode")
 	}
-	s.mu.Lock()
-	was, offered := s.context.DisplayMode, s.offersLocked(p.Mode)
-	s.mu.Unlock()
-	if offered && p.Mode != was && s.opts.DisplayMode != nil {
-		is, err := s.opts.DisplayMode(ctx, p.Mode)
+	h.view.mu.Lock()
+	was, offered := h.view.context.DisplayMode, h.view.offersLocked(p.Mode)
+	h.view.mu.Unlock()
+	if offered && p.Mode != was && h.opts.DisplayMode != nil {
+		is, err := h.opts.DisplayMode(ctx, p.Mode)
 		if err != nil {
-			s.opts.Logger.Warn("a display mode is not changed", "error", err)
+			h.opts.Logger.Warn("a display mode is not changed", "error", err)
 		} else {
-			s.show(is)
+			h.view.show(is)
 		}
 	}
-	return map[string]DisplayMode{"mode": s.DisplayMode()}, nil
-}
-
-// show takes the mode in which the view is shown now, if host and view have it.
-func (s *Session) show(mode DisplayMode) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.offersLocked(mode) {
-		return
-	}
-	c := s.context
-	c.DisplayMode = mode
-	if now, err := c.encode(); err == nil {
-		s.changeLocked(c, now)
-	}
+	return map[string]DisplayMode{"mode": h.view.mode()}, nil
 }
 
 // File is a file that a view offers to save: its contents, or the URI of a resource that
@@ -171,8 +150,8 @@ type File struct {
 }
 
 // download has the host save files.
-func (s *Session) download(ctx context.Context, params json.RawMessage) (any, error) {
-	if s.opts.Download == nil {
+func (h *handlers) download(ctx context.Context, params json.RawMessage) (any, error) {
+	if h.opts.Download == nil {
 		return nil, notOffered("ui/download-file")
 	}
 	content, err := blocks(jsonrpc.Lookup(params, "contents"))
@@ -194,7 +173,7 @@ func (s *Session) download(ctx context.Context, params json.RawMessage) (any, er
 			return nil, refuse(mcp.CodeInvalidParams, "Invalid content: want resources")
 		}
 	}
-	return struct{}{}, s.opts.Download(ctx, files)
+	return struct{}{}, h.opts.Download(ctx, files)
 }
 
 // device matches a name that Windows takes for a device, whatever extension follows.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -27,20 +28,27 @@ func (r *rate) take(most int) (ok bool, left int) {
 	return r.count <= most, left
 }
 
-// warn logs a breach of the protocol.
-func (s *Session) warn(what string, args ...any) {
-	s.log(slog.LevelWarn, what, append([]any{"peer", "view"}, args...)...)
+// eventLog logs what a view does as often as it likes, within a rate.
+type eventLog struct {
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	lines rate
 }
 
-// log writes a line about what a view does as often as it likes, within a rate.
-func (s *Session) log(level slog.Level, what string, args ...any) {
-	s.mu.Lock()
-	ok, left := s.lines.take(maxLines)
-	s.mu.Unlock()
+// warn logs a breach of the protocol.
+func (l *eventLog) warn(what string, args ...any) {
+	l.log(slog.LevelWarn, what, append([]any{"peer", "view"}, args...)...)
+}
+
+func (l *eventLog) log(level slog.Level, what string, args ...any) {
+	l.mu.Lock()
+	ok, left := l.lines.take(maxLines)
+	l.mu.Unlock()
 	if left > 0 {
-		s.opts.Logger.Warn("lines about a view were left out", "count", left)
+		l.logger.Warn("lines about a view were left out", "count", left)
 	}
 	if ok {
-		s.opts.Logger.Log(context.Background(), level, what, args...)
+		l.logger.Log(context.Background(), level, what, args...)
 	}
 }

@@ -3,190 +3,197 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// serveFunc serves a request: params is an object.
-type serveFunc func(s *Session, ctx context.Context, params json.RawMessage) (any, error)
+// codeRefused is the code of what the host does not do for a view.
+const codeRefused = -32000
 
-// turn says when a request is served.
-type turn int
-
-const (
-	sideBySide turn = iota
-	atOnce          // before the next message is read: it runs no code of the host
-	inTurn          // after the functions of the host that wait, in the order of the requests
-)
-
-// method is how a request is served.
-type method struct {
-	serve  serveFunc
-	when   turn
-	single bool // it asks a person or a model: a view has one under way
+func refuse(code int, format string, args ...any) *mcp.RPCError {
+	return &mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-var methods = map[string]method{
-	"ping":                    {when: atOnce, serve: func(*Session, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }},
-	"ui/initialize":           {when: atOnce, serve: (*Session).initialize},
-	"ui/update-model-context": {when: inTurn, serve: (*Session).updateModelContext},
-	"tools/list":              {serve: (*Session).listTools},
-	"tools/call":              {serve: (*Session).callTool},
-	"resources/read":          {serve: (*Session).readResource},
-	"ui/open-link":            {serve: (*Session).openLink, single: true},
-	"ui/message":              {serve: (*Session).message, single: true},
-	"ui/download-file":        {serve: (*Session).download, single: true},
-	"ui/request-display-mode": {serve: (*Session).requestDisplayMode, single: true},
-	"sampling/createMessage":  {serve: (*Session).createMessage, single: true},
+// requests admits requests of the view, has them served, and answers them.
+type requests struct {
+	life     context.Context // of the session
+	opts     *Options
+	log      *eventLog
+	view     *view
+	out      *outbox
+	calls    *callbacks
+	handlers *handlers
+	running  sync.WaitGroup // requests that are served side by side
+	rate     rate           // for the inbox alone
+
+	mu      sync.Mutex
+	serving map[string]context.CancelFunc // requests under way, by id
+	busy    map[string]bool               // methods of single under way
 }
 
-// initialize answers ui/initialize.
-func (s *Session) initialize(_ context.Context, params json.RawMessage) (any, error) {
-	var p struct {
-		ProtocolVersion string             `json:"protocolVersion"`
-		AppInfo         mcp.Implementation `json:"appInfo"`
-		AppCapabilities struct {
-			Tools *struct {
-				ListChanged bool `json:"listChanged"`
-			} `json:"tools"`
-			AvailableDisplayModes []DisplayMode `json:"availableDisplayModes"`
-		} `json:"appCapabilities"`
+// take admits a request of the view, and serves it.
+func (r *requests) take(m jsonrpc.Message) {
+	params := m.Params
+	if params == nil {
+		params = json.RawMessage("{}")
 	}
-	if err := json.Unmarshal(params, &p); err != nil || p.ProtocolVersion == "" {
-		return nil, refuse(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
+	method := methods[m.Method]
+	ctx, finish, err := r.admit(m, method)
+	if err != nil {
+		r.refused(m, err)
+		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.greeted = true
-	s.app = App{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version), DisplayModes: p.AppCapabilities.AvailableDisplayModes}
-	if tools := p.AppCapabilities.Tools; tools != nil {
-		s.app.HasTools, s.app.ToolsListChanged = true, tools.ListChanged
+	run := func() {
+		result, err := r.serve(ctx, m.Method, method.serve, params)
+		givenUp := context.Cause(ctx) == context.Canceled // the end of the session has another cause
+		finish()                                          // before the view can know that it may ask again
+		if givenUp {                                      // "Receivers of a cancellation notification SHOULD … not send a response for the cancelled request."
+			r.opts.Logger.Info("request of a view", "method", excerpt.Cut(m.Method), "error", context.Canceled)
+			return
+		}
+		r.answer(m.ID, m.Method, result, err)
 	}
-	return map[string]any{
-		"protocolVersion": Protocol, "hostInfo": s.opts.Host, "hostCapabilities": s.opts.capabilities(), "hostContext": maps.Clone(s.told),
+	switch method.when {
+	case atOnce:
+		run()
+	case inTurn:
+		r.calls.queue(m.Method, run)
+	default:
+		r.running.Go(run)
+	}
+}
+
+// serve runs what serves a request.
+func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
+	if !jsonrpc.IsObject(params) {
+		return nil, refuse(mcp.CodeInvalidParams, "the params are not an object")
+	}
+	if err := jsonrpc.LimitArrays(params, jsonrpc.MaxElements); err != nil {
+		return nil, refuse(mcp.CodeInvalidParams, "%v", err)
+	}
+	err = guarded(r.opts.Logger, method, func() (err error) {
+		result, err = serve(r.handlers, ctx, params)
+		return err
+	})
+	return result, err
+}
+
+type callIDKey struct{} // string, in a request
+
+// CallID is the id of the view's request that is served with this context, as the view
+// wrote it, "" for none. No other request under way in the session has the same.
+func CallID(ctx context.Context) string {
+	id, _ := ctx.Value(callIDKey{}).(string)
+	return id
+}
+
+// admit gives a request its context. finish must be called before it is answered.
+func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, finish func(), err error) {
+	greeted, begun := r.view.phase()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := string(m.ID)
+	within, _ := r.rate.take(r.opts.Limits.Rate)
+	switch {
+	case !within:
+		return nil, nil, refuse(codeRefused, "more than %d requests in a minute", r.opts.Limits.Rate)
+	case m.Method == "ping":
+	case m.Method == "ui/initialize" && greeted:
+		return nil, nil, refuse(mcp.CodeInvalidRequest, "the view is initialized already")
+	case m.Method != "ui/initialize" && !begun:
+		return nil, nil, refuse(mcp.CodeInvalidRequest, "the view is not initialized")
+	}
+	switch {
+	case method.serve == nil:
+		return nil, nil, refuse(mcp.CodeMethodNotFound, "no such method: %s", excerpt.CutAt(m.Method, 100))
+	case r.serving[id] != nil:
+		return nil, nil, refuse(mcp.CodeInvalidRequest, "another request has this id")
+	case r.busy[m.Method]:
+		return nil, nil, refuse(codeRefused, "one request of this kind at a time")
+	case len(r.serving) >= r.opts.Limits.Requests:
+		return nil, nil, refuse(codeRefused, "more than %d requests at once", r.opts.Limits.Requests)
+	case r.life.Err() != nil:
+		return nil, nil, refuse(codeRefused, "the session has ended")
+	}
+	ctx, cancel := context.WithTimeout(context.WithValue(r.life, callIDKey{}, id), r.opts.Limits.Request)
+	r.serving[id] = cancel
+	r.busy[m.Method] = method.single
+	return ctx, func() {
+		cancel()
+		r.mu.Lock()
+		delete(r.serving, id)
+		delete(r.busy, m.Method)
+		r.mu.Unlock()
 	}, nil
 }
 
-// listTools answers with the tools that the view may call.
-func (s *Session) listTools(context.Context, json.RawMessage) (any, error) {
-	tools := []*mcp.Tool{} // the server's own list stays as it is
-	for _, tool := range s.server.Tools() {
-		if forApps(tool) {
-			tools = append(tools, tool)
+// refused answers a request that is not served.
+func (r *requests) refused(m jsonrpc.Message, err error) {
+	r.log.log(slog.LevelInfo, "a request of a view is refused", "method", excerpt.Cut(m.Method), "error", err)
+	r.out.send(jsonrpc.AppendError(nil, m.ID, r.encodeError(err)))
+}
+
+// answer answers a request that was served, and notes it.
+func (r *requests) answer(id json.RawMessage, method string, result any, err error) {
+	var encoded []byte
+	if err == nil {
+		if encoded, err = jsonrpc.Marshal(result); err == nil && len(encoded) > r.opts.Limits.Outgoing {
+			err = refuse(codeRefused, "the result is over %d bytes", r.opts.Limits.Outgoing)
 		}
 	}
-	return map[string]any{"tools": tools}, nil
-}
-
-func forApps(tool *mcp.Tool) bool {
-	about, _ := apps.OfTool(tool)
-	return about.ForViews
-}
-
-// callTool passes a call on to the server of the view. "Host MUST reject tools/call
-// requests from apps for tools that don't include "app" in visibility."
-func (s *Session) callTool(ctx context.Context, params json.RawMessage) (any, error) {
-	var p struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Meta      struct {
-			ProgressToken json.RawMessage `json:"progressToken"`
-		} `json:"_meta"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "want a name and arguments")
-	}
-	if len(p.Arguments) == 0 {
-		p.Arguments = json.RawMessage("{}")
-	}
-	if !jsonrpc.IsObject(p.Arguments) {
-		return nil, refuse(mcp.CodeInvalidParams, "the arguments are no object")
-	}
-	known := slices.ContainsFunc(s.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forApps(tool) })
-	if !known {
-		return nil, refuse(mcp.CodeInvalidParams, "no such tool for views: %s", excerpt.CutAt(p.Name, 200))
-	}
-	var opts []mcpclient.CallOption
-	if token := p.Meta.ProgressToken; len(token) > 0 && string(token) != "null" {
-		if len(token) > maxID || !isID(token) {
-			return nil, refuse(mcp.CodeInvalidParams, "the progress token is no string or number, or over %d bytes", maxID)
+	r.opts.Logger.Info("request of a view", "method", excerpt.Cut(method), "error", err)
+	if err == nil {
+		if r.out.sendWithin(jsonrpc.AppendResult(nil, id, encoded), 2*r.opts.Limits.Outgoing, math.MaxInt) {
+			return
 		}
-		opts = append(opts, mcpclient.WithProgress(func(n mcp.Progress) { s.progress(token, n) }))
+		err = refuse(codeRefused, "too much waits for the view to read it")
 	}
-	return s.server.CallTool(ctx, p.Name, p.Arguments, opts...)
+	r.out.send(jsonrpc.AppendError(nil, id, r.encodeError(err)))
 }
 
-// isID reports whether a value is a string or a number.
-func isID(raw json.RawMessage) bool {
-	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
-}
-
-// progress tells the view how far its call is, unless much waits for it already.
-func (s *Session) progress(token json.RawMessage, n mcp.Progress) {
-	params, err := jsonrpc.Marshal(struct {
-		ProgressToken json.RawMessage `json:"progressToken"`
-		Progress      float64         `json:"progress"`
-		Total         *float64        `json:"total,omitempty"`
-		Message       string          `json:"message,omitempty"`
-	}{token, n.Progress, n.Total, n.Message})
-	if err != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) < maxWaiting && s.waiting < s.opts.Limits.Outgoing {
-		s.sendLocked(jsonrpc.AppendNotification(nil, "notifications/progress", params))
+// cancel ends a request that the view has given up.
+func (r *requests) cancel(id json.RawMessage) {
+	r.mu.Lock()
+	cancel := r.serving[string(id)]
+	r.mu.Unlock()
+	if cancel != nil {
+		cancel()
 	}
 }
 
-// readResource passes a read on to the server of the view.
-func (s *Session) readResource(ctx context.Context, params json.RawMessage) (any, error) {
-	var p struct {
-		URI string `json:"uri"`
+// encodeError is what the view is told of an error, within a bound.
+func (r *requests) encodeError(err error) json.RawMessage {
+	failed, err := jsonrpc.Marshal(failure(err))
+	if err != nil || len(failed) > min(maxError, r.opts.Limits.Outgoing) {
+		return json.RawMessage(`{"code":-32000,"message":"failed"}`)
 	}
-	if err := json.Unmarshal(params, &p); err != nil || p.URI == "" {
-		return nil, refuse(mcp.CodeInvalidParams, "want a uri")
-	}
-	res, err := s.server.ReadResource(ctx, p.URI)
-	if err != nil {
-		return nil, err
-	}
-	contents := make([]json.RawMessage, len(res.Contents))
-	for i := range res.Contents {
-		block, err := mcp.EncodeContent(&mcp.EmbeddedResource{Resource: res.Contents[i]})
-		if err != nil {
-			return nil, err
-		}
-		contents[i] = jsonrpc.Lookup(block, "resource")
-	}
-	out := map[string]any{"contents": contents}
-	if len(res.Meta) > 0 {
-		out["_meta"] = res.Meta
-	}
-	return out, nil
+	return failed
 }
 
-// createMessage answers the view with a model.
-func (s *Session) createMessage(ctx context.Context, params json.RawMessage) (any, error) {
-	if s.opts.Sampling == nil {
-		return nil, notOffered("sampling/createMessage")
+// failure is what the view is told of an error.
+func failure(err error) *mcp.RPCError {
+	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
+	_, panicked := errors.AsType[*guard.PanicError](err)
+	switch {
+	case panicked:
+		return refuse(mcp.CodeInternalError, "the host could not do this")
+	case isAnswer:
+		return answered
+	case errors.Is(err, apps.ErrDenied), errors.Is(err, mcp.ErrRejected):
+		return refuse(codeRefused, "denied by the user")
+	case errors.Is(err, apps.ErrInvalid):
+		return refuse(mcp.CodeInvalidParams, "%s", excerpt.Cut(err.Error()))
+	case errors.Is(err, context.DeadlineExceeded):
+		return refuse(codeRefused, "it took too long")
 	}
-	var p mcp.CreateMessageParams
-	if err := json.Unmarshal(params, &p); err != nil || len(p.Messages) == 0 {
-		return nil, refuse(mcp.CodeInvalidParams, "want messages and maxTokens")
-	}
-	if len(p.Tools) > 0 && !mcp.SamplingCapabilityOf(s.opts.Sampling).Tools {
-		return nil, refuse(mcp.CodeInvalidParams, "the host does not sample with tools")
-	}
-	return s.opts.Sampling.CreateMessage(ctx, &p)
-}
-
-func notOffered(method string) error {
-	return refuse(mcp.CodeMethodNotFound, "the host does not offer %s", method)
+	return refuse(codeRefused, "the host could not do this")
 }

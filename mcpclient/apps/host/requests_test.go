@@ -30,7 +30,7 @@ func TestCallTool(t *testing.T) {
 			{`{"name":"none"}`, `error -32602 no such tool for views: none`},
 			{`{"name":"broken"}`, `error -32602 no such tool for views: broken`},
 			{`{"name":"other__tool"}`, `error -32602 no such tool for views: other__tool`},
-			{`{"name":"plain","arguments":[]}`, `error -32602 the arguments are no object`},
+			{`{"name":"plain","arguments":[]}`, `error -32602 the arguments are not an object`},
 			{`{"name":7}`, `error -32602 want a name and arguments`},
 			{`{}`, `error -32602 no such tool for views: `},
 		} {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -19,35 +18,18 @@ const Protocol = "2026-01-26"
 
 // Session is the session with one view. Its methods may be called concurrently.
 type Session struct {
-	conn   mcpclient.Conn
-	server Server
-	opts   Options
+	opts *Options
 
-	life   context.Context // ends with the session
-	end    context.CancelCauseFunc
-	ready  chan struct{}  // closed when the view is ready
-	ours   sync.WaitGroup // the writer, and what closes the connection
-	all    sync.WaitGroup // what runs code of the host, too
-	done   chan struct{}  // closed when all have returned
-	wake   chan struct{}  // there may be something to send
-	called chan struct{}  // there may be something to call
-	room   chan struct{}  // something was sent
+	life  context.Context // ends with the session
+	end   context.CancelCauseFunc
+	ready chan struct{}  // closed when the view is ready
+	ours  sync.WaitGroup // the writer, and the goroutine that closes the connection
+	all   sync.WaitGroup // the goroutines that run code of the host
+	done  chan struct{}  // closed when all have returned
 
-	mu sync.Mutex
-	outbox
-	greeted                        bool // ui/initialize was answered
-	begun                          bool // ui/notifications/initialized has come
-	closing                        bool // the view is asked to end: it is told nothing more
-	app                            App
-	context                        Context
-	told                           map[string]json.RawMessage // the members of context that the view knows
-	model                          *ModelContext
-	serving                        map[string]context.CancelFunc // requests of the view under way, by id
-	busy                           map[string]bool               // methods of single under way
-	callbacks                      []callback
-	requests, notifications, lines rate
-	asked                          map[int64]chan jsonrpc.Response // requests to the view under way
-	lastID                         int64
+	view *view
+	out  *outbox
+	asks *asks
 }
 
 // App is what a view says of itself.
@@ -75,23 +57,43 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 			_ = conn.Close()
 		}
 	}()
-	s := &Session{
-		conn: conn, server: server, opts: opts.withDefaults(),
-		ready: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}, 1), called: make(chan struct{}, 1),
-		outbox:  outbox{changed: map[string]json.RawMessage{}},
-		serving: map[string]context.CancelFunc{}, busy: map[string]bool{}, asked: map[int64]chan jsonrpc.Response{},
-	}
-	s.context = s.opts.Context
-	if s.told, err = s.context.encode(); err != nil {
+	o := opts.withDefaults()
+	out := newOutbox(o.Limits.Outgoing)
+	known, err := newView(o.Context, out)
+	if err != nil {
 		return nil, err
 	}
-	s.opts.Logger.Info("session with a view", "csp", s.opts.Sandbox.CSP, "permissions", s.opts.Sandbox.Permissions)
+	o.Logger.Info("session with a view", "csp", o.Sandbox.CSP, "permissions", o.Sandbox.Permissions)
+	s := &Session{opts: o, ready: make(chan struct{}), done: make(chan struct{}), view: known, out: out}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.asks = &asks{life: s.life, out: out, waiting: map[int64]chan answer{}}
+	calls := &callbacks{logger: o.Logger, called: make(chan struct{}, 1)}
+	log := &eventLog{logger: o.Logger}
+	requests := &requests{
+		life: s.life, opts: o, log: log, view: known, out: out, calls: calls,
+		handlers: &handlers{server: server, opts: o, view: known, out: out},
+		serving:  map[string]context.CancelFunc{}, busy: map[string]bool{},
+	}
+	notifications := &notifications{opts: o, log: log, view: known, calls: calls, requests: requests, ready: s.ready}
+	in := &inbox{conn: conn, limits: o.Limits, log: log, asks: s.asks, requests: requests, notifications: notifications}
+
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
-	late := time.AfterFunc(s.opts.Limits.Initialize, s.checkBegun)
-	s.ours.Go(s.write)
-	s.all.Go(s.read)
-	s.all.Go(s.call)
+	late := time.AfterFunc(o.Limits.Initialize, s.checkBegun)
+	s.ours.Go(func() {
+		if err := out.write(s.life, conn, o.Limits.Send); err != nil {
+			s.end(fmt.Errorf("send to the view: %w", err))
+		}
+	})
+	s.all.Go(func() {
+		for out.awaitRoom(s.life) {
+			if err := in.receive(); err != nil {
+				s.end(err)
+				break
+			}
+		}
+		requests.running.Wait()
+	})
+	s.all.Go(func() { calls.run(s.life) })
 	go func() {
 		s.all.Wait()
 		s.ours.Wait()
@@ -103,10 +105,7 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 
 // checkBegun ends a session whose view has not begun in time.
 func (s *Session) checkBegun() {
-	s.mu.Lock()
-	begun := s.begun
-	s.mu.Unlock()
-	if !begun {
+	if _, begun := s.view.phase(); !begun {
 		s.end(fmt.Errorf("the view has not begun within %v (Limits.Initialize)", s.opts.Limits.Initialize))
 	}
 }
@@ -127,10 +126,32 @@ func (s *Session) Err() error { return context.Cause(s.life) }
 
 // App is what the view says of itself, empty before it has begun.
 func (s *Session) App() App {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.app
+	s.view.mu.Lock()
+	defer s.view.mu.Unlock()
+	return s.view.app
 }
+
+// ModelContext returns the last of what the view wants models to know, nil for nothing.
+func (s *Session) ModelContext() *ModelContext {
+	s.view.mu.Lock()
+	defer s.view.mu.Unlock()
+	return s.view.model
+}
+
+// SetContext tells the view what has changed in the context of the host. A view that has
+// begun is told the members that differ. A member that is not set stays as the view knows it;
+// so do the display mode and the modes that are available. The error says that the view
+// cannot be shown in the mode.
+func (s *Session) SetContext(c Context) error { return s.view.setContext(c) }
+
+// DisplayMode is the mode in which the view is shown.
+func (s *Session) DisplayMode() DisplayMode { return s.view.mode() }
+
+// ServerToolsChanged tells the view that its server has other tools.
+func (s *Session) ServerToolsChanged() { s.view.listChanged(&s.out.tools) }
+
+// ServerResourcesChanged tells the view that its server has other resources.
+func (s *Session) ServerResourcesChanged() { s.view.listChanged(&s.out.resources) }
 
 // Close tears the view down: a view that has begun is asked to end
 // (ui/resource-teardown), for at most Limits.Teardown, or until ctx ends. Then requests of
@@ -142,24 +163,16 @@ func (s *Session) App() App {
 func (s *Session) Close(ctx context.Context, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.Teardown)
 	defer cancel()
-	s.mu.Lock()
-	ask, wait := s.begun && !s.closing, s.closing
-	if ask {
-		for told := s.takeLocked(); told != nil; told = s.takeLocked() {
-			s.sendLocked(told)
-		}
-		s.closing = true
-	}
-	s.mu.Unlock()
 	var err error
-	switch {
+	_, begun := s.view.phase()
+	switch first := begun && s.out.finish(); {
 	case s.Err() != nil:
-	case ask:
-		_, err = s.ask(ctx, "ui/resource-teardown", map[string]string{"reason": reason})
+	case first:
+		_, err = s.asks.ask(ctx, "ui/resource-teardown", map[string]string{"reason": reason})
 		if _, refused := errors.AsType[*mcp.RPCError](err); refused || errors.Is(err, ErrClosed) || errors.Is(err, io.EOF) {
 			err = nil
 		}
-	case wait:
+	case begun: // another call of Close has asked
 		select {
 		case <-s.life.Done():
 		case <-ctx.Done():
@@ -173,50 +186,10 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 	return nil
 }
 
-// ask sends a request to the view and waits for its answer.
+// ask sends a request to a view that has begun.
 func (s *Session) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	encoded, err := jsonrpc.EncodeParams(params)
-	if err != nil {
-		return nil, err
-	}
-	answer := make(chan jsonrpc.Response, 1)
-	s.mu.Lock()
-	if !s.begun {
-		s.mu.Unlock()
+	if _, begun := s.view.phase(); !begun {
 		return nil, errors.New("the view has not begun")
 	}
-	s.lastID++
-	id := s.lastID
-	s.asked[id] = answer
-	message := jsonrpc.AppendRequest(nil, id, method)
-	if len(encoded) > 0 {
-		message = append(append(message, `,"params":`...), encoded...)
-	}
-	s.sendLocked(append(message, '}'))
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.asked, id)
-		s.mu.Unlock()
-	}()
-	select {
-	case r := <-answer:
-		return resultOf(r)
-	case <-s.life.Done():
-		return nil, s.Err()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: the view does not answer: %w", method, ctx.Err())
-	}
-}
-
-// resultOf is the result in a response, or its error.
-func resultOf(r jsonrpc.Response) (json.RawMessage, error) {
-	if r.Error == nil {
-		return r.Result, nil
-	}
-	failed := &mcp.RPCError{}
-	if err := json.Unmarshal(r.Error, failed); err != nil {
-		return nil, fmt.Errorf("%w: an error that is none", mcp.ErrInvalidResult)
-	}
-	return nil, failed
+	return s.asks.ask(ctx, method, params)
 }

@@ -1,0 +1,192 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// handlers serves the requests of the view.
+type handlers struct {
+	server Server
+	opts   *Options
+	view   *view
+	out    *outbox
+}
+
+// serveFunc serves a request: params is an object.
+type serveFunc func(h *handlers, ctx context.Context, params json.RawMessage) (any, error)
+
+// turn says when a request is served.
+type turn int
+
+const (
+	sideBySide turn = iota
+	atOnce          // before the next message is read: it runs no code of the host
+	inTurn          // after the functions of the host that wait, in the order of the requests
+)
+
+// method is how a request is served.
+type method struct {
+	serve  serveFunc
+	when   turn
+	single bool // it asks a person or a model: a view has one under way
+}
+
+var methods = map[string]method{
+	"ping":                    {when: atOnce, serve: func(*handlers, context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }},
+	"ui/initialize":           {when: atOnce, serve: (*handlers).initialize},
+	"ui/update-model-context": {when: inTurn, serve: (*handlers).updateModelContext},
+	"tools/list":              {serve: (*handlers).listTools},
+	"tools/call":              {serve: (*handlers).callTool},
+	"resources/read":          {serve: (*handlers).readResource},
+	"ui/open-link":            {serve: (*handlers).openLink, single: true},
+	"ui/message":              {serve: (*handlers).message, single: true},
+	"ui/download-file":        {serve: (*handlers).download, single: true},
+	"ui/request-display-mode": {serve: (*handlers).requestDisplayMode, single: true},
+	"sampling/createMessage":  {serve: (*handlers).createMessage, single: true},
+}
+
+// initialize answers ui/initialize.
+func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
+	var p struct {
+		ProtocolVersion string             `json:"protocolVersion"`
+		AppInfo         mcp.Implementation `json:"appInfo"`
+		AppCapabilities struct {
+			Tools *struct {
+				ListChanged bool `json:"listChanged"`
+			} `json:"tools"`
+			AvailableDisplayModes []DisplayMode `json:"availableDisplayModes"`
+		} `json:"appCapabilities"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.ProtocolVersion == "" {
+		return nil, refuse(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
+	}
+	app := App{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version), DisplayModes: p.AppCapabilities.AvailableDisplayModes}
+	if tools := p.AppCapabilities.Tools; tools != nil {
+		app.HasTools, app.ToolsListChanged = true, tools.ListChanged
+	}
+	return map[string]any{
+		"protocolVersion": Protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app),
+	}, nil
+}
+
+// listTools answers with the tools that the view may call.
+func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
+	tools := []*mcp.Tool{} // the server's own list stays as it is
+	for _, tool := range h.server.Tools() {
+		if forApps(tool) {
+			tools = append(tools, tool)
+		}
+	}
+	return map[string]any{"tools": tools}, nil
+}
+
+func forApps(tool *mcp.Tool) bool {
+	about, _ := apps.OfTool(tool)
+	return about.ForViews
+}
+
+// callTool passes a call on to the server of the view. "Host MUST reject tools/call
+// requests from apps for tools that don't include "app" in visibility."
+func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, error) {
+	var p struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Meta      struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, refuse(mcp.CodeInvalidParams, "want a name and arguments")
+	}
+	if len(p.Arguments) == 0 {
+		p.Arguments = json.RawMessage("{}")
+	}
+	if !jsonrpc.IsObject(p.Arguments) {
+		return nil, refuse(mcp.CodeInvalidParams, "the arguments are not an object")
+	}
+	known := slices.ContainsFunc(h.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forApps(tool) })
+	if !known {
+		return nil, refuse(mcp.CodeInvalidParams, "no such tool for views: %s", excerpt.CutAt(p.Name, 200))
+	}
+	var opts []mcpclient.CallOption
+	if token := p.Meta.ProgressToken; len(token) > 0 && string(token) != "null" {
+		if len(token) > maxID || !isID(token) {
+			return nil, refuse(mcp.CodeInvalidParams, "the progress token is no string or number, or over %d bytes", maxID)
+		}
+		opts = append(opts, mcpclient.WithProgress(func(n mcp.Progress) { h.progress(token, n) }))
+	}
+	return h.server.CallTool(ctx, p.Name, p.Arguments, opts...)
+}
+
+// isID reports whether a value is a string or a number.
+func isID(raw json.RawMessage) bool {
+	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+}
+
+// progress tells the view how far its call is, unless much waits for it already.
+func (h *handlers) progress(token json.RawMessage, n mcp.Progress) {
+	params, err := jsonrpc.Marshal(struct {
+		ProgressToken json.RawMessage `json:"progressToken"`
+		Progress      float64         `json:"progress"`
+		Total         *float64        `json:"total,omitempty"`
+		Message       string          `json:"message,omitempty"`
+	}{token, n.Progress, n.Total, n.Message})
+	if err != nil {
+		return
+	}
+	h.out.sendWithin(jsonrpc.AppendNotification(nil, "notifications/progress", params), h.opts.Limits.Outgoing, maxWaiting)
+}
+
+// readResource passes a read on to the server of the view.
+func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (any, error) {
+	var p struct {
+		URI string `json:"uri"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.URI == "" {
+		return nil, refuse(mcp.CodeInvalidParams, "want a uri")
+	}
+	res, err := h.server.ReadResource(ctx, p.URI)
+	if err != nil {
+		return nil, err
+	}
+	contents := make([]json.RawMessage, len(res.Contents))
+	for i := range res.Contents {
+		block, err := mcp.EncodeContent(&mcp.EmbeddedResource{Resource: res.Contents[i]})
+		if err != nil {
+			return nil, err
+		}
+		contents[i] = jsonrpc.Lookup(block, "resource")
+	}
+	out := map[string]any{"contents": contents}
+	if len(res.Meta) > 0 {
+		out["_meta"] = res.Meta
+	}
+	return out, nil
+}
+
+// createMessage answers the view with a model.
+func (h *handlers) createMessage(ctx context.Context, params json.RawMessage) (any, error) {
+	if h.opts.Sampling == nil {
+		return nil, notOffered("sampling/createMessage")
+	}
+	var p mcp.CreateMessageParams
+	if err := json.Unmarshal(params, &p); err != nil || len(p.Messages) == 0 {
+		return nil, refuse(mcp.CodeInvalidParams, "want messages and maxTokens")
+	}
+	if len(p.Tools) > 0 && !mcp.SamplingCapabilityOf(h.opts.Sampling).Tools {
+		return nil, refuse(mcp.CodeInvalidParams, "the host does not sample with tools")
+	}
+	return h.opts.Sampling.CreateMessage(ctx, &p)
+}
+
+func notOffered(method string) error {
+	return refuse(mcp.CodeMethodNotFound, "the host does not offer %s", method)
+}

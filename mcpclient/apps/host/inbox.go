@@ -1,0 +1,55 @@
+package host
+
+import (
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Bounds of what a view sends, in bytes.
+const (
+	maxID           = 1 << 10 // of a request, and of its progress token
+	maxNotification = 64 << 10
+	maxError        = 64 << 10 // that a view is told
+)
+
+// inbox reads the messages of the view.
+type inbox struct {
+	conn          mcpclient.Conn
+	limits        Limits
+	log           *eventLog
+	asks          *asks
+	requests      *requests
+	notifications *notifications
+}
+
+// receive takes the next message of the view. The error says that there are no more.
+func (i *inbox) receive() error {
+	raw, err := i.conn.Recv()
+	if err != nil {
+		return err
+	}
+	m, err := jsonrpc.Parse(raw)
+	if err != nil {
+		i.log.warn("a message that cannot be read", "error", err)
+		return nil
+	}
+	large := len(raw) > i.limits.Incoming
+	switch {
+	case m.IsRequest() && len(m.ID) > maxID:
+		i.log.warn("a request with an id that is too long", "method", excerpt.Cut(m.Method), "bytes", len(m.ID))
+	case m.IsRequest() && large:
+		i.requests.refused(m, refuse(codeRefused, "a message over %d bytes", i.limits.Incoming))
+	case m.IsRequest():
+		i.requests.take(m)
+	case m.IsResponse():
+		if !i.asks.answered(m, large) {
+			i.log.warn("an answer to no request")
+		}
+	case len(raw) > maxNotification:
+		i.log.warn("a notification that is too large", "method", excerpt.Cut(m.Method), "bytes", len(raw))
+	default:
+		i.notifications.take(m)
+	}
+	return nil
+}

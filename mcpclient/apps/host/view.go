@@ -1,0 +1,132 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// view is what the view has said of itself, and what it was told of the host.
+type view struct {
+	out *outbox
+
+	mu      sync.Mutex // may be held while out is locked, never the other way round
+	greeted bool       // ui/initialize was answered
+	begun   bool       // ui/notifications/initialized has come
+	app     App
+	model   *ModelContext
+	context Context
+	told    map[string]json.RawMessage // the members of context that the view knows
+}
+
+func newView(c Context, out *outbox) (*view, error) {
+	told, err := c.encode()
+	if err != nil {
+		return nil, err
+	}
+	return &view{out: out, context: c, told: told}, nil
+}
+
+// phase tells how far the handshake is.
+func (v *view) phase() (greeted, begun bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.greeted, v.begun
+}
+
+// greet notes what a view says of itself, and returns what it is told of the host.
+func (v *view) greet(app App) map[string]json.RawMessage {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.greeted, v.app = true, app
+	return maps.Clone(v.told)
+}
+
+// begin lets the host talk to the view. It reports whether the view may begin now.
+func (v *view) begin() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.greeted || v.begun {
+		return false
+	}
+	v.begun = true
+	v.out.begin()
+	return true
+}
+
+// setContext is [Session.SetContext].
+func (v *view) setContext(c Context) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c.DisplayMode = cmp.Or(c.DisplayMode, v.context.DisplayMode)
+	if c.AvailableDisplayModes == nil {
+		c.AvailableDisplayModes = v.context.AvailableDisplayModes
+	}
+	now, err := c.encode()
+	if err != nil {
+		return err
+	}
+	if c.DisplayMode != v.context.DisplayMode && !v.showsLocked(c.DisplayMode) {
+		return fmt.Errorf("the view cannot be shown in the mode %q", c.DisplayMode)
+	}
+	v.changeLocked(c, now)
+	return nil
+}
+
+// changeLocked takes a new context, encoded as now, and has the view told what differs.
+func (v *view) changeLocked(c Context, now map[string]json.RawMessage) {
+	v.context = c
+	changed := map[string]json.RawMessage{}
+	for name, value := range now {
+		if !bytes.Equal(v.told[name], value) {
+			v.told[name], changed[name] = value, value
+		}
+	}
+	if v.greeted {
+		v.out.contextChanged(changed)
+	}
+}
+
+// show takes the mode in which the view is shown now, if host and view have it.
+func (v *view) show(mode DisplayMode) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.offersLocked(mode) {
+		return
+	}
+	c := v.context
+	c.DisplayMode = mode
+	if now, err := c.encode(); err == nil {
+		v.changeLocked(c, now)
+	}
+}
+
+// mode is the mode in which the view is shown.
+func (v *view) mode() DisplayMode {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.context.DisplayMode
+}
+
+// showsLocked reports whether the view can be shown in a mode.
+func (v *view) showsLocked(mode DisplayMode) bool {
+	return len(v.app.DisplayModes) == 0 || slices.Contains(v.app.DisplayModes, mode)
+}
+
+// offersLocked reports whether host and view have a mode.
+func (v *view) offersLocked(mode DisplayMode) bool {
+	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.showsLocked(mode)
+}
+
+// listChanged has the view told of a change of a list. A view that is not greeted yet asks for the list later.
+func (v *view) listChanged(flag *bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.greeted {
+		v.out.raise(flag)
+	}
+}
