@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +48,7 @@ func asksOf(t *testing.T, store run.Store, q run.Query) (ids []string) {
 	return ids
 }
 
-// faulty is a store that does not load some runs.
+// faulty is a store that does not load some runs, whose heads do not have their questions.
 type faulty struct {
 	run.Store
 	errs  map[string]error // by run
@@ -67,7 +69,16 @@ func (f faulty) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 	if err := f.errs["list"]; err != nil {
 		return func(yield func(run.Head, error) bool) { yield(run.Head{}, err) }
 	}
-	return f.Store.List(ctx, q)
+	return func(yield func(run.Head, error) bool) {
+		for head, err := range f.Store.List(ctx, q) {
+			if f.errs[head.Key.ID] != nil {
+				head.Questions = nil
+			}
+			if !yield(head, err) {
+				return
+			}
+		}
+	}
 }
 
 // TestOpenAsks lists what waits for a person: of a tenant, sub-agents included, without what is
@@ -92,15 +103,15 @@ func TestOpenAsks(t *testing.T) {
 		errs  map[string]error
 		want  []string
 	}{
-		{"of a tenant", run.Query{Tenant: "acme"}, nil, []string{"held: d", "nested: c", "two: a", "two: b", "other: g"}},
+		{"of a tenant", run.Query{Tenant: "acme"}, nil, []string{"nested: c", "two: a", "two: b", "held: d", "other: g"}},
 		{"of an agent", run.Query{Tenant: "acme", Agents: []string{"lawyer"}}, nil, []string{"other: g"}},
-		{"of all tenants", run.Query{AllTenants: true, Agents: []string{"clerk"}}, nil, []string{"held: d", "nested: c", "two: a", "two: b", "theirs: h"}},
+		{"of all tenants", run.Query{AllTenants: true, Agents: []string{"clerk"}}, nil, []string{"nested: c", "two: a", "two: b", "held: d", "theirs: h"}},
 		{"of no tenant", run.Query{}, nil, nil},
-		{"a few", run.Query{Tenant: "acme", Limit: 3}, nil, []string{"held: d", "nested: c", "two: a", "two: b"}},
-		{"the rest", run.Query{Tenant: "acme", After: headOf(t, store, acme("two"))}, nil, []string{"other: g"}},
-		{"behind a run that goes on", run.Query{Tenant: "acme", After: headOf(t, store, acme("held"))}, nil, []string{"nested: c", "two: a", "two: b", "other: g"}},
-		{"a damaged run", run.Query{Tenant: "acme"}, map[string]error{"nested": run.ErrCorrupt}, []string{"held: d", "nested: " + run.ErrCorrupt.Error(), "two: a", "two: b", "other: g"}},
-		{"a run that was deleted", run.Query{Tenant: "acme"}, map[string]error{"nested": run.ErrNotFound}, []string{"held: d", "two: a", "two: b", "other: g"}},
+		{"a few", run.Query{Tenant: "acme", Limit: 2}, nil, []string{"nested: c", "two: a", "two: b"}},
+		{"the rest", run.Query{Tenant: "acme", After: headOf(t, store, acme("two"))}, nil, []string{"held: d", "other: g"}},
+		{"behind a run that goes on", run.Query{Tenant: "acme", After: headOf(t, store, acme("held"))}, nil, []string{"other: g"}},
+		{"a damaged run", run.Query{Tenant: "acme"}, map[string]error{"nested": run.ErrCorrupt}, []string{"nested: " + run.ErrCorrupt.Error(), "two: a", "two: b", "held: d", "other: g"}},
+		{"a run that was deleted", run.Query{Tenant: "acme"}, map[string]error{"nested": run.ErrNotFound}, []string{"two: a", "two: b", "held: d", "other: g"}},
 	} {
 		if got := asksOf(t, faulty{store, tt.errs, nil}, tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -109,7 +120,7 @@ func TestOpenAsks(t *testing.T) {
 	if err := store.Answer(t.Context(), acme("two"), []run.Answer{{Ask: "a", Action: run.Allow}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := asksOf(t, store, run.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[held: d nested: c two: b]" {
+	if got := asksOf(t, store, run.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
 		t.Errorf("after one of two answers: got %q", got)
 	}
 	broken := errors.New("disk")
@@ -133,6 +144,11 @@ func headOf(t *testing.T, store run.Store, key run.Key) *run.Head {
 // extend has a holder of a run add a change.
 func extend(t *testing.T, store run.Store, key run.Key, c run.Change) {
 	t.Helper()
+	extendAt(t, store, key, start, c)
+}
+
+func extendAt(t *testing.T, store run.Store, key run.Key, at time.Time, c run.Change) {
+	t.Helper()
 	lease, err := store.Acquire(t.Context(), key, run.Holder{Name: "h"})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +161,7 @@ func extend(t *testing.T, store run.Store, key run.Key, c run.Change) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := run.Record{Seq: s.Seq + 1, At: start, Change: c}
+	r := run.Record{Seq: s.Seq + 1, At: at, Change: c}
 	if err := run.Apply(s, r); err != nil {
 		t.Fatal(err)
 	}
@@ -197,14 +213,96 @@ func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	}
 }
 
-// TestOpenAsksAreBounded lists 1,000 questions of more, and loads no other run.
+// TestOpenAsksAreBounded lists 1,000 questions of more, and loads no run.
 func TestOpenAsksAreBounded(t *testing.T) {
 	store := run.NewMemory()
 	for i := range 1001 {
 		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.AskApproval), &run.Suspended{})
 	}
 	loads := 0
-	if n := len(asksOf(t, faulty{store, nil, &loads}, run.Query{})); n != 1000 || loads != 1000 {
-		t.Errorf("got %d questions of %d runs, want 1000", n, loads)
+	if n := len(asksOf(t, faulty{store, nil, &loads}, run.Query{})); n != 1000 || loads != 0 {
+		t.Errorf("got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
+	}
+}
+
+// TestOpenAsksOfHeads compares questions that the heads have with those of the records: of all members, of a sub-agent, and
+// too long for a head.
+func TestOpenAsksOfHeads(t *testing.T) {
+	store := run.NewMemory()
+	long := run.Ask{ID: "long", Kind: run.AskApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", run.MaxQuestions) + `"`)}
+	whole := run.Ask{ID: "whole", Kind: run.AskApproval, Call: "2", Server: "s", Tool: "t<>", Path: []string{"a"}, Arguments: []byte(`{"a": 1}`), Tries: 2, Sent: start, Created: start, Expires: start, Survives: true}
+	keep(t, store, run.Key{ID: "long"}, "", &run.Opened{Ask: long}, &run.Suspended{})
+	keep(t, store, run.Key{ID: "nested"}, "", &run.Opened{Ask: whole}, nested(1, begun[0]), nested(2, &run.Opened{Ask: run.Ask{ID: "c", Kind: run.AskSignIn, URL: "https://a.example"}}), &run.Suspended{})
+	loads, n := 0, 0
+	for open, err := range run.OpenAsks(t.Context(), faulty{store, nil, &loads}, run.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		log, err := store.Load(t.Context(), open.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks, err := log.Asks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == open.Ask.ID })
+		got, err1 := open.Ask.MarshalJSON()
+		want, err2 := asks[i].MarshalJSON()
+		if err := errors.Join(err1, err2); err != nil || string(got) != string(want) {
+			t.Errorf("got the question %s, %v, want %s", got, err, want)
+		}
+	}
+	if n != 3 || loads != 1 {
+		t.Errorf("got %d questions, and %d runs were loaded, want 3 and the long one", n, loads)
+	}
+}
+
+// TestOpenAsksInPages has runs change between pages: none comes twice, and those that do not change come once.
+func TestOpenAsksInPages(t *testing.T) {
+	store := run.NewMemory()
+	for i := range 9 {
+		changes := []run.Change{opens(fmt.Sprint("ask ", i), run.AskApproval)}
+		for range i {
+			changes = append(changes, &run.Noted{Trace: map[string]string{"a": "b"}})
+		}
+		if i%2 == 0 {
+			changes = append(changes, &run.Suspended{})
+		}
+		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", changes...)
+	}
+	got := map[string]int{}
+	q := run.Query{Limit: 2}
+	for page := 0; ; page++ {
+		n := 0
+		for open, err := range run.OpenAsks(t.Context(), store, q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			got[open.Key.ID]++
+			q.After = &open.Run
+		}
+		if n < q.Limit {
+			break
+		}
+		if page == 0 { // the one goes on that was shown, and one that was not
+			extendAt(t, store, run.Key{ID: q.After.Key.ID}, start.Add(time.Hour), &run.Noted{Trace: map[string]string{"a": "c"}})
+			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &run.Woken{})
+		}
+	}
+	for i := range 9 {
+		want := 1
+		if i == 2 {
+			want = 0
+		}
+		if id := fmt.Sprint(i); got[id] != want {
+			t.Errorf("run %s: got its question %d times, want %d", id, got[id], want)
+		}
+	}
+	q = run.Query{Limit: 1}
+	if first := asksOf(t, store, q); fmt.Sprint(first) == "[8: ask 8]" {
+		t.Errorf("got %q first, want one that has changed", first)
 	}
 }

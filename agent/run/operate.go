@@ -101,6 +101,9 @@ func verify(ctx context.Context, store Store, key Key) error {
 	}
 	want, got := HeadOf(s), log.Head
 	got.Epoch, got.Held, got.TTL, got.Answers = want.Epoch, want.Held, want.TTL, want.Answers
+	if len(got.Questions) == 0 { // as a version without them leaves them, or a sealed store
+		want.Questions = nil
+	}
 	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)
 	}

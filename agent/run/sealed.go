@@ -44,6 +44,7 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records [
 	if err != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
+	head.Questions = nil // which say what the records say
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
@@ -52,6 +53,7 @@ func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, record
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
+	head.Questions = nil
 	return s.answering(lease.Key, answers, func(answers []Answer) error {
 		return s.Store.Append(ctx, lease, head, sealed, answers...)
 	})

@@ -222,6 +222,30 @@ func TestSealedStoreHides(t *testing.T) {
 	}
 }
 
+// TestSealedQuestions looks for a question in the heads of the store below. A list of open questions has it.
+func TestSealedQuestions(t *testing.T) {
+	below, key := run.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	store := run.Sealed(below, keys(t, "a"))
+	hides := func() {
+		t.Helper()
+		for head, err := range below.List(t.Context(), run.Query{AllTenants: true}) {
+			data, err2 := json.Marshal(head)
+			if err := errors.Join(err, err2); err != nil || len(head.Asks) != 1 || bytes.Contains(data, []byte("secret")) {
+				t.Errorf("got the head %s, %v", data, err)
+			}
+		}
+		for open, err := range run.OpenAsks(t.Context(), store, run.Query{Tenant: "acme"}) {
+			if err != nil || open.Err != nil || string(open.Ask.Arguments) != `{"secret":1}` {
+				t.Errorf("got %+v, %v, want the question", open, err)
+			}
+		}
+	}
+	keep(t, store, key, "", &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
+	hides()
+	extend(t, store, key, &run.Suspended{})
+	hides()
+}
+
 // swapped is a store in which a run was tampered with.
 type swapped struct {
 	run.Store

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -176,6 +177,10 @@ type Head struct {
 	Created  time.Time `json:"created,omitzero"`
 	Updated  time.Time `json:"updated,omitzero"`
 
+	// Questions are the open questions as a JSON array, in the order of Asks. It is empty if they are longer than
+	// [MaxQuestions], and in a store below [Sealed]: the records have them.
+	Questions json.RawMessage `json:"questions,omitempty"`
+
 	// Takeovers is that of the state: more than a few are suspicious.
 	Takeovers int `json:"takeovers,omitzero"`
 
@@ -249,7 +254,7 @@ func HeadOf(s *State) Head {
 		Key: Key{s.Tenant, s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
 		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
 	}
-	h.Asks = openAsks(nil, s)
+	h.Asks, h.Questions = openAsks(nil, s), questionsOf(s)
 	return h
 }
 

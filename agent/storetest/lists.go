@@ -61,6 +61,70 @@ func list(t *trial) {
 	}
 }
 
+// listQuestions pages through the questions of runs, and finds them in the heads.
+func listQuestions(t *trial) {
+	var want []string
+	for i := range 7 {
+		id := fmt.Sprint("run ", 6-i)
+		changes := opened("ask of " + id)
+		for range i / 2 {
+			changes = append(changes, said(id))
+		}
+		if i%3 > 0 {
+			changes = append(changes, &run.Suspended{})
+		}
+		t.create(begin(run.Key{Tenant: "acme", ID: id}, changes...), expired)
+		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &run.Suspended{}), expired)
+	}
+	for _, h := range t.heads(run.Query{Tenant: "acme"}) {
+		if len(h.Asks) > 0 {
+			want = append(want, h.Asks[0])
+		}
+		if questions := run.HeadOf(t.folded(h.Key)).Questions; len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
+			t.Errorf("got the questions %s, want %s", h.Questions, questions)
+		}
+	}
+	var got []string
+	q := run.Query{Tenant: "acme", Limit: 2}
+	for page := len(got); page%q.Limit == 0; page = len(got) {
+		for open, err := range run.OpenAsks(t.Context(), t.store, q) {
+			if err != nil || open.Err != nil {
+				t.Fatal(err, open.Err)
+			}
+			got = append(got, open.Ask.ID)
+			q.After = &open.Run
+		}
+		if len(got) == page {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the questions %q, want %q", got, want)
+	}
+}
+
+// heads are the heads that a query selects.
+func (t *trial) heads(q run.Query) (heads []run.Head) {
+	t.Helper()
+	for head, err := range t.store.List(t.Context(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, head)
+	}
+	return heads
+}
+
+// folded is the state of a run.
+func (t *trial) folded(key run.Key) *run.State {
+	t.Helper()
+	s, err := run.Fold(t.load(key).Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // renewed has another holder append to a run.
 func (t *trial) renewed(lease run.Lease, d *draft) run.Lease {
 	t.Helper()

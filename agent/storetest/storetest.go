@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"list/order", listOrder},
 		{"list/due", listDue},
 		{"list/due order", listDueOrder},
+		{"list/questions", listQuestions},
 		{"list/body calls the store", listBody},
 		{"export and import", exportImport},
 		{"blobs", blobsKept},
@@ -235,6 +236,9 @@ func (t *trial) wants(what string, err, want error) {
 func differs(log *run.Log, d *draft, answers []run.Answer) error {
 	want := d.head()
 	want.Answers = len(answers)
+	if len(log.Head.Questions) == 0 { // a store that seals runs leaves them out
+		want.Questions = nil
+	}
 	if got := stored(log.Head); !bytes.Equal(encode(got), encode(want)) {
 		return fmt.Errorf("got the head %s, want %s", encode(got), encode(want))
 	}
