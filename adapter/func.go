@@ -38,6 +38,9 @@ type FuncOptions struct {
 	// Trusted lets the function run without approval.
 	Trusted bool
 
+	// Listed has a model that searches for its tools (agent.Options.Discover) be offered this one from the beginning.
+	Listed bool
+
 	// InputSchema is what models are offered and what arguments are checked by, instead
 	// of the schema of the type.
 	InputSchema json.RawMessage
@@ -137,7 +140,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	if err != nil {
 		return nil, fmt.Errorf("function %q: %w", cut(def.Name, 200), err)
 	}
-	tool.calls, tool.local, tool.honoursKeys = c, run, o.HonoursKeys
+	tool.calls, tool.local, tool.honoursKeys, tool.listed = c, run, o.HonoursKeys, o.Listed
 	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, PrefixNever)[0])
 	return sourceOf(tool, common), nil
 }

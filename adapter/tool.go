@@ -29,6 +29,7 @@ type Tool struct {
 	outputs mcpclient.Validator // that holds its results against its output schema; nil: they are not checked
 
 	keyArgument string    // the argument for the key of a call, "" for none
+	listed      bool      // it need not be searched for
 	honoursKeys bool      // a function that looks for the key itself
 	repeat      bool      // the host says that it may be repeated
 	views       apps.Tool // what it says of views
@@ -137,6 +138,9 @@ func (t *Tool) Server() string { return t.policy.label }
 
 // Native reports whether the tool runs in this program: it is a function, or the toolset's own.
 func (t *Tool) Native() bool { return t.local != nil }
+
+// Listed reports whether a model that searches for its tools is offered this one from the beginning, see [FuncOptions].
+func (t *Tool) Listed() bool { return t.listed }
 
 // Client is the connection to that server, nil for a tool of this program, and for one of a server that rests ([StartLazy]).
 func (t *Tool) Client() *mcpclient.Client {

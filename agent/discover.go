@@ -31,7 +31,8 @@ type Discover struct {
 	// models whose hosts lose their cache of a conversation when a tool is added, see model.Info.ToolsFirst.
 	By run.Discovery
 
-	// Always reports which tools the model has from the beginning. Default: none, but that of a structured answer.
+	// Always reports which tools the model has from the beginning. Default: functions that say so
+	// ([adapter.FuncOptions].Listed), as those of a skillset do. The tool of a structured answer is always there.
 	Always func(*adapter.Tool) bool
 
 	// Rank orders tools by how well they fit a query, the best first, by embeddings for instance. Its order is
@@ -107,7 +108,7 @@ func (d *dialog) tooMany() bool {
 func (d *dialog) always(to *run.Offered) error {
 	wanted := d.agent.opts.Discover.Always
 	if wanted == nil {
-		return nil
+		wanted = (*adapter.Tool).Listed
 	}
 	return guarded("Discover.Always", func() error {
 		n := newNamer(d.rec.state)

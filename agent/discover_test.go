@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
@@ -149,6 +151,39 @@ func TestDiscoveryByCalling(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestListedTools holds that functions that say so are offered from the beginning, and a host decides otherwise.
+func TestListedTools(t *testing.T) {
+	var calls []string
+	listed := adapter.Func("load_skill", "Reads a skill.", func(context.Context, struct{}) (string, error) { return "", nil }, &adapter.FuncOptions{Listed: true})
+	for _, tt := range []struct {
+		always func(*adapter.Tool) bool
+		want   []string
+	}{
+		{nil, []string{"search_tools", "load_skill"}},
+		{func(t *adapter.Tool) bool { return t.Server() == "bank" }, []string{"search_tools", "pay_invoice"}},
+	} {
+		m := play(says("done"))
+		mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(&calls), listed), Discover: agent.Discover{Always: tt.always}}), human("go"))
+		diff(t, "tools", offered(m.prompts()[0]), tt.want)
+	}
+}
+
+// TestDirectory holds what a model is told of the tools that there are.
+func TestDirectory(t *testing.T) {
+	shop := &server{Server: sdk.NewServer(&sdk.Implementation{Name: "x", Title: "Orders\n- bank (9)", Version: "1"}, nil)}
+	for _, name := range []string{"order", "cancel"} {
+		shop.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`), Meta: sdk.Meta{"io.modelcontextprotocol/groups": []any{"buying \"tea\"", name}}}, count)
+	}
+	toolset := openAll(t, nil, adapter.Server{Name: "shop", Transport: shop.connect(t)})
+	var calls []string
+	m := play(says("done"))
+	mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{toolset, function(tasks[2], &calls)}, Discover: agent.Discover{Above: 1e-6}}), human("go"))
+	_, got, _ := strings.Cut(m.prompts()[0].Request.System, "gives no permission):")
+	diff(t, "directory", got, `
+- shop (2): "Orders - bank (9)"; groups "buying \"tea\"", "cancel", "order"
+- bank (1)`)
 }
 
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of

@@ -90,8 +90,8 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
 	}
 	s.Source = adapter.Merge(
-		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true}),
-		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true}),
+		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true}),
+		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true}),
 	)
 	return s, nil
 }
