@@ -26,7 +26,7 @@ func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
 func (w *work) asks(calls []*run.Call) bool {
 	return slices.ContainsFunc(calls, func(c *run.Call) bool {
 		j := w.job(c)
-		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(w.ctx)
+		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(w.scope.ctx)
 	})
 }
 
@@ -54,7 +54,7 @@ func (w *work) admit(c *run.Call) error {
 		return w.refuse(j, j.err)
 	}
 	if c.Answer == nil {
-		err := hooks(w.agent.opts.Hooks).beforeTool(w.ctx, w.rec, j)
+		err := hooks(w.agent.opts.Hooks).beforeTool(w.scope.ctx, w.rec, j)
 		if denied, ok := refusal(j, err); ok {
 			return w.outcome(j, denied, 0)
 		}
@@ -68,9 +68,9 @@ func (w *work) admit(c *run.Call) error {
 	var call *adapter.Prepared
 	var err error
 	if c.Answer != nil {
-		call, err = j.call.Decide(w.ctx, decisionOf(c.Answer))
+		call, err = j.call.Decide(w.scope.ctx, decisionOf(c.Answer))
 	} else {
-		call, err = j.call.Approve(w.ctx)
+		call, err = j.call.Approve(w.scope.ctx)
 	}
 	switch {
 	case errors.Is(err, ErrAsk):
@@ -96,55 +96,6 @@ func (w *work) callsBefore(c *run.Call) (n int) {
 		n += slices.IndexFunc(s.Calls, func(other *run.Call) bool { return other.ID == c.ID })
 	})
 	return n
-}
-
-// approver returns what decides on a call, nil if every call may run: Options.Approve
-// instead of the toolset's function, between two events.
-func (w *work) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
-	ask := w.agent.opts.Approve
-	if ask == nil {
-		ask = next
-	}
-	if ask == nil {
-		return nil
-	}
-	return func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
-		if err := w.pausing(); err != nil {
-			return adapter.Decision{}, err
-		}
-		call := Call{
-			Turn: w.rec.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
-			Server: a.Server, Tool: a.Definition.Name,
-		}
-		if !w.rec.show(&ApprovalAsked{Call: call, Approval: a}) {
-			return adapter.Decision{}, w.ended()
-		}
-		start := time.Now()
-		var decision adapter.Decision
-		err := guarded("approve callback", func() (err error) {
-			decision, err = ask(ctx, a)
-			return err
-		})
-		if err != nil {
-			return adapter.Decision{}, err
-		}
-		if !w.rec.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
-			return adapter.Decision{}, w.ended()
-		}
-		return decision, nil
-	}
-}
-
-// pausing lets the calls run that are decided on, while a person is asked.
-func (w *work) pausing() error {
-	if err := w.rec.commit(); err != nil {
-		return err
-	}
-	w.sched.pass()
-	if w.ctx.Err() != nil {
-		return w.ended()
-	}
-	return nil
 }
 
 // decisionOf is the answer to an approval as a decision of the adapter.
@@ -199,7 +150,7 @@ func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
 		if _, answered := round.Answers[key]; answered {
 			continue
 		}
-		q := w.questionOf(c.ID, round, key)
+		q := w.servers.questionOf(c.ID, round, key)
 		if q == nil {
 			text := "Error: the tool asked something that cannot be answered. The call was given up."
 			return w.outcome(j, j.errorResult(text, result.Err), 0)

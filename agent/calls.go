@@ -99,8 +99,8 @@ func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error
 		return nil
 	}
 	switch {
-	case w.engine.ctx.Err() != nil && result.Err != nil:
-		return w.ended() // what became of the call is in doubt
+	case w.rec.ended() != nil && result.Err != nil:
+		return w.rec.ended() // what became of the call is in doubt
 	case undecided(result.Err):
 		return result.Err
 	case result.InputRequired != nil:
@@ -148,7 +148,7 @@ func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
 		outcome.Result = w.part(j, result)
 	}
 	var failed error
-	outcome.Stop, failed = hooks(w.agent.opts.Hooks).afterTool(w.ctx, w.rec, j, &outcome.Result)
+	outcome.Stop, failed = hooks(w.agent.opts.Hooks).afterTool(w.scope.ctx, w.rec, j, &outcome.Result)
 	if failed != nil {
 		result = j.errorResult(fmt.Sprintf(withheld, j.about.Name), failed)
 		outcome.Result = w.part(j, result)
@@ -200,8 +200,8 @@ func adviceOf(result *adapter.Result) string {
 // refuse records why a call does not run, for the model.
 func (w *work) refuse(j *job, err error) error {
 	switch {
-	case w.engine.ctx.Err() != nil:
-		return w.ended()
+	case w.rec.ended() != nil:
+		return w.rec.ended()
 	case undecided(err):
 		return err
 	}

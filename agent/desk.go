@@ -71,8 +71,8 @@ func (d *desk) atHandFunc() func(context.Context, *run.Ask) (run.Answer, error) 
 	return nil
 }
 
-// person asks Options.Answer, and completes what it says. It returns nil if that does not answer.
-func (d *desk) person(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+// ask asks Options.Answer, and completes what it says. It returns nil if that does not answer.
+func (d *desk) ask(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	var a run.Answer
 	err := guarded("answer callback", func() (err error) {
 		asked := *q

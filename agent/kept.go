@@ -187,7 +187,7 @@ func (w *work) keep(l *long, part *run.Part) (more []run.Change) {
 		return nil
 	}
 	store, lease := w.keeper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), lastWrite)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.scope.ctx), lastWrite)
 	defer cancel()
 	err := guarded("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
 	if err == nil {
@@ -252,5 +252,5 @@ func (e *engine) handles() (all []string) {
 
 // fill puts kept results in the place of references in the arguments of a call.
 func (w *work) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
-	return kept.Fill(arguments, func(handle string) ([]byte, error) { return w.keptData(w.ctx, handle) })
+	return kept.Fill(arguments, func(handle string) ([]byte, error) { return w.keptData(w.scope.ctx, handle) })
 }

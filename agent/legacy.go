@@ -44,22 +44,22 @@ const (
 
 // inOpenCall has a question answered that a server asks in an open call. The result is nil
 // if no person answers.
-func (w *work) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, error) {
-	ask := w.desk.askOf(q.Server, q.Call)
+func (p *person) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, error) {
+	ask := p.desk.askOf(q.Server, q.Call)
 	ask.Kind, ask.Elicit = kindOf(q.Params), q.Params
-	if w.parks(q.Call) {
-		return w.park(ask)
+	if p.parks(q.Call) {
+		return p.park(ask)
 	}
-	if err := w.countQuestion(q.Server); err != nil {
+	if err := p.countQuestion(q.Server); err != nil {
 		return nil, err
 	}
-	put := w.atHand
-	if w.rec.ledger.journal != nil && w.agent.opts.Legacy.Hold >= 0 {
-		put = w.holdQuestion
+	put := p.atHand
+	if p.rec.ledger.journal != nil && p.agent.opts.Legacy.Hold >= 0 {
+		put = p.holdQuestion
 	}
 	answer, err := put(ctx, ask)
-	if err == nil && answer == nil && w.rec.ledger.journal == nil && w.desk.atHandFunc() == nil {
-		w.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
+	if err == nil && answer == nil && p.rec.ledger.journal == nil && p.desk.atHandFunc() == nil {
+		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || answer == nil {
 		return nil, err
@@ -72,57 +72,39 @@ const notAsked = "server %q asked the user in a call of %s, and was told that th
 	"and the run is not kept; set Options.Answer, or Options.Store for an answer from elsewhere"
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.
-func (w *work) countQuestion(server string) error {
-	limit := w.root().rec.state.Limits.Asks
-	w.mu.Lock()
-	w.asked++
-	over := limit >= 0 && w.asked > limit
-	w.mu.Unlock()
+func (p *person) countQuestion(server string) error {
+	limit := p.rec.ledger.root.Limits.Asks
+	p.mu.Lock()
+	p.asked++
+	over := limit >= 0 && p.asked > limit
+	p.mu.Unlock()
 	if !over {
 		return nil
 	}
-	return w.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Asks)", limit, server))
-}
-
-// fail ends the work with an error, from a handler.
-func (w *work) fail(err error) error {
-	w.mu.Lock()
-	if w.failure == nil {
-		w.failure = err
-	}
-	w.mu.Unlock()
-	w.cancel(err)
-	return err
-}
-
-// handlerError is the error of a handler that ends the work.
-func (w *work) handlerError() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.failure
+	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Asks)", limit, server))
 }
 
 // holdQuestion keeps a question open while its call waits. The answer is nil if the call
 // is over.
-func (w *work) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error) {
-	hold := cmp.Or(w.agent.opts.Legacy.Hold, defaultHold)
+func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	hold := cmp.Or(p.agent.opts.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
-	if opened, err := w.openInCall(q, run.Sent, run.Tasked, run.Round); err != nil || !opened {
+	if opened, err := p.openInCall(q, run.Sent, run.Tasked, run.Round); err != nil || !opened {
 		return nil, err
 	}
 	defer mcpclient.PauseIdleTimeout(ctx)()
-	answer, err := w.awaitAnswer(ctx, q)
+	answer, err := p.awaitAnswer(ctx, q)
 	switch {
-	case w.engine.ctx.Err() != nil:
-		return nil, w.ended() // the next process closes the question
-	case answer == nil && w.handlerError() != nil:
+	case p.rec.ended() != nil:
+		return nil, p.rec.ended() // the next process closes the question
+	case answer == nil && p.scope.failed() != nil:
 		gone := cancelled(q, "the run ends with an error")
 		answer = &gone
 	case err != nil:
 		gone := cancelled(q, "the server does not wait for the answer any more")
 		answer = &gone
 	}
-	if err := errors.Join(w.desk.closeAsk(q, *answer), w.rec.commit()); err != nil {
+	if err := errors.Join(p.desk.closeAsk(q, *answer), p.rec.commit()); err != nil {
 		return nil, err
 	}
 	return answer, err
@@ -130,35 +112,35 @@ func (w *work) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error
 
 // openInCall opens a question of a call that is at one of the given places, or of one that
 // the server does not name. ok is false if that is over.
-func (w *work) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
-	w.rec.ledger.mu.Lock()
-	c := w.rec.state.Call(q.Call)
-	ok = !w.closed && w.rec.state.Status == run.Running && (q.Call == "" || c != nil && slices.Contains(at, c.At))
+func (p *person) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
+	p.rec.ledger.mu.Lock()
+	c := p.rec.state.Call(q.Call)
+	ok = !p.closed && p.rec.state.Status == run.Running && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
-		err = w.desk.openLocked(nil, []*run.Ask{q})
+		err = p.desk.openLocked(nil, []*run.Ask{q})
 	}
-	w.rec.ledger.mu.Unlock()
+	p.rec.ledger.mu.Unlock()
 	if err != nil {
-		return false, w.fail(err)
+		return false, p.scope.fail(err)
 	}
-	return ok, w.rec.commit()
+	return ok, p.rec.commit()
 }
 
 // awaitAnswer waits for the answer to a held question, from the person at hand and then
 // from the journal. After its time the question is cancelled.
-func (w *work) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (p *person) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	if answer, err := w.atHand(waiting, q); answer != nil || w.handlerError() != nil {
+	if answer, err := p.atHand(waiting, q); answer != nil || p.scope.failed() != nil {
 		return answer, err
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if answer := w.rec.ledger.given(waiting, q.ID, pollEvery); answer != nil {
+		if answer := p.rec.ledger.given(waiting, q.ID, pollEvery); answer != nil {
 			return answer, nil
 		}
-		if w.rec.question(q.ID) == nil {
+		if p.rec.question(q.ID) == nil {
 			return nil, errOver
 		}
 		select {
@@ -169,7 +151,7 @@ func (w *work) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		answer := w.rec.ledger.given(ctx, q.ID, 0)
+		answer := p.rec.ledger.given(ctx, q.ID, 0)
 		if answer == nil {
 			late := expired(q, time.Now())
 			answer = &late
@@ -206,14 +188,14 @@ func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *ru
 }
 
 // closeHeld cancels the questions that outlive the calls of the turn, and lets none be opened.
-func (w *work) closeHeld() error {
-	w.rec.ledger.mu.Lock()
-	w.closed = true
-	asks := slices.Clone(w.rec.state.Asks)
-	w.rec.ledger.mu.Unlock()
+func (p *person) closeHeld() error {
+	p.rec.ledger.mu.Lock()
+	p.closed = true
+	asks := slices.Clone(p.rec.state.Asks)
+	p.rec.ledger.mu.Unlock()
 	for _, q := range asks {
 		if !q.Survives {
-			if err := w.desk.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {
+			if err := p.desk.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {
 				return err
 			}
 		}

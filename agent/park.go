@@ -12,11 +12,11 @@ import (
 )
 
 // parks reports whether a call is given up for a question, to be made again.
-func (w *work) parks(c *Call) (ok bool) {
-	if c == nil || w.agent.opts.Legacy.Park == nil || !w.agent.opts.Legacy.Park(c.Server, c.Tool) {
+func (p *person) parks(c *Call) (ok bool) {
+	if c == nil || p.agent.opts.Legacy.Park == nil || !p.agent.opts.Legacy.Park(c.Server, c.Tool) {
 		return false
 	}
-	w.rec.read(func(s *run.State) {
+	p.rec.read(func(s *run.State) {
 		call := s.Call(c.ID)
 		ok = call != nil && (call.At == run.Sent || call.At == run.Parked)
 	})
@@ -25,11 +25,11 @@ func (w *work) parks(c *Call) (ok bool) {
 
 // park answers a question as the person has answered the equal one before. Otherwise
 // it becomes a question of the run, and the server is told that the person cancelled.
-func (w *work) park(q *run.Ask) (*mcp.ElicitResult, error) {
+func (p *person) park(q *run.Ask) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage
 	tries := 0
-	w.rec.read(func(s *run.State) {
+	p.rec.read(func(s *run.State) {
 		if c := s.Call(q.Call); c != nil {
 			given, tries = c.Answers[q.Key], c.Tries
 		}
@@ -42,7 +42,7 @@ func (w *work) park(q *run.Ask) (*mcp.ElicitResult, error) {
 	}
 	if tries < maxTries {
 		// The other questions of a call that is parked come again with it.
-		if _, err := w.openInCall(q, run.Sent); err != nil {
+		if _, err := p.openInCall(q, run.Sent); err != nil {
 			return nil, err
 		}
 	}

@@ -22,23 +22,23 @@ type reviewKey struct{}
 // createMessage brings a server's request for the host's model into the run. A request of a
 // modern server that a person has to review ends the call and comes back as a question of
 // the run; a legacy server waits for its answer.
-func (w *work) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
-	ctx, leave, ok := w.visits.enter(ctx)
+func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+	ctx, leave, ok := s.visits.enter(ctx)
 	if !ok {
 		return next.CreateMessage(ctx, params)
 	}
 	defer leave()
 	server, call := asker(ctx)
-	if !w.rec.show(&SamplingStart{Server: server, Call: call, Params: params}) {
-		return nil, w.ended()
+	if !s.rec.show(&SamplingStart{Server: server, Call: call, Params: params}) {
+		return nil, s.rec.ended()
 	}
 	start := time.Now()
 	var result *mcp.CreateMessageResult
 	err := guarded("sampling handler", func() (err error) {
-		result, err = w.complete(ctx, params, next)
+		result, err = s.complete(ctx, params, next)
 		return err
 	})
-	w.rec.show(&SamplingEnd{
+	s.rec.show(&SamplingEnd{
 		Server: server, Call: call, Params: params,
 		Result: result, Err: err, Duration: time.Since(start),
 	})
@@ -46,7 +46,7 @@ func (w *work) createMessage(ctx context.Context, params *mcp.CreateMessageParam
 }
 
 // complete has the handler answer a request, as a person has allowed it.
-func (w *work) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
 	if review, ok := ctx.Value(reviewKey{}).(*run.Review); ok && review != nil {
 		ctx = context.WithValue(ctx, reviewKey{}, (*run.Review)(nil)) // not for what the handler calls
 		return next.CreateMessage(mcp.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
@@ -61,14 +61,14 @@ func (w *work) complete(ctx context.Context, params *mcp.CreateMessageParams, ne
 	}
 	server, call := asker(ctx)
 	if origin, _ := mcp.OriginFrom(ctx); origin.Key != "" && call != nil {
-		w.mu.Lock()
-		w.reviews[question{call.ID, origin.Key}] = later
-		w.mu.Unlock()
+		s.mu.Lock()
+		s.reviews[question{call.ID, origin.Key}] = later
+		s.mu.Unlock()
 		return nil, err
 	}
-	q := w.desk.askOf(server, call)
+	q := s.person.desk.askOf(server, call)
 	q.Kind, q.Sampling, q.Model = run.AskSampling, later.Params, later.Model
-	answer, err := w.atHand(ctx, q)
+	answer, err := s.person.atHand(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err
@@ -82,10 +82,10 @@ func (w *work) complete(ctx context.Context, params *mcp.CreateMessageParams, ne
 }
 
 // reviewOf makes a question to a person of a sampling request of a round.
-func (w *work) reviewOf(call, key string, request mcp.InputRequest) *run.Ask {
-	w.mu.Lock()
-	later := w.reviews[question{call, key}]
-	w.mu.Unlock()
+func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ask {
+	s.mu.Lock()
+	later := s.reviews[question{call, key}]
+	s.mu.Unlock()
 	if later != nil {
 		return &run.Ask{Kind: run.AskSampling, Key: key, Sampling: later.Params, Model: later.Model}
 	}
@@ -126,8 +126,8 @@ func (w *work) completion(j *job, round *mcp.InputRequired, key string, review *
 	switch {
 	case err == nil:
 		return value, nil
-	case w.engine.ctx.Err() != nil:
-		return nil, w.ended()
+	case w.rec.ended() != nil:
+		return nil, w.rec.ended()
 	}
 	text := "Error: the tool's server asked for a completion of the model, which failed. The call was given up."
 	return nil, w.outcome(j, j.errorResult(text, err), 0)

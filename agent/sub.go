@@ -102,7 +102,7 @@ func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 	if status == run.Waiting || !w.sched.room() {
 		return nil, nil
 	}
-	ctx := w.ctx
+	ctx := w.scope.ctx
 	if adapter.ViewFrom(ctx) != "" { // the calls below are of a model
 		ctx = adapter.WithView(ctx, "")
 	}
@@ -163,8 +163,8 @@ func (w *work) supervise(c *run.Call, e *engine) error {
 // supervised records what came of the run of a sub-agent.
 func (w *work) supervised(j *job, e *engine, err error) error {
 	switch {
-	case w.engine.ctx.Err() != nil:
-		return w.ended()
+	case w.rec.ended() != nil:
+		return w.rec.ended()
 	case e.ctx.Err() != nil:
 		return context.Cause(e.ctx)
 	case err != nil && w.rec.ledger.failed() != nil:

@@ -45,7 +45,7 @@ func (w *work) await(c *run.Call) (func() error, error) {
 // callContext is the context of a call. If the run is kept, its end in this process
 // leaves tasks to the next one.
 func (w *work) callContext(j *job) (context.Context, func()) {
-	ctx := context.WithValue(w.ctx, callKey{}, &j.about)
+	ctx := context.WithValue(w.scope.ctx, callKey{}, &j.about)
 	if j.call.Tool() == w.agent.finder.search.Tool() {
 		ctx = context.WithValue(ctx, searchKey{}, w)
 	}

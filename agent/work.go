@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -14,41 +15,43 @@ import (
 // answer. One goroutine starts what can go on, the others report to it.
 type work struct {
 	*engine
-	ctx    context.Context // of the calls; ends with the first error
-	cancel context.CancelCauseFunc
-
+	scope   *scope
 	sched   *scheduler
-	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
+	person  *person
+	servers *servers
 	jobs    map[string]*job
 	scan    []*run.Call // for waiting
+}
 
-	closed  bool                               // no question may be held; guarded by ledger.mu
-	asked   int                                // questions of open calls; guarded by engine.mu
-	failure error                              // of a handler, ends the work; guarded by engine.mu
-	reviews map[question]*mcp.ReviewLaterError // what waits for a person; guarded by engine.mu
+func newWork(e *engine) *work {
+	n, wait := len(e.rec.state.Calls), time.Duration(0)
+	if e.rec.ledger.journal != nil {
+		wait = linger
+	}
+	w := &work{engine: e, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait), jobs: make(map[string]*job, n)}
+	w.person = &person{desk: e.desk, rec: e.rec, agent: e.agent, scope: w.scope, prompts: map[string]context.CancelFunc{}}
+	w.servers = &servers{
+		rec: e.rec, agent: e.agent, scope: w.scope, sched: w.sched, person: w.person, visits: &e.visits,
+		reviews: map[question]*mcp.ReviewLaterError{},
+	}
+	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
+	ctx = price.WithAccount(ctx, account{e})
+	w.scope.ctx, w.scope.cancel = context.WithCancelCause(w.servers.asCaller(ctx))
+	return w
 }
 
 // workOn works on the calls of the turn. It ends the turn, or suspends the run.
 func workOn(e *engine) error {
-	n := len(e.rec.state.Calls)
-	w := &work{
-		engine: e, sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, 0),
-		prompts: map[string]context.CancelFunc{}, jobs: make(map[string]*job, n),
-		reviews: map[question]*mcp.ReviewLaterError{},
-	}
-	if e.rec.ledger.journal != nil {
-		w.sched.linger = linger
-	}
-	w.ctx, w.cancel = context.WithCancelCause(w.asCaller())
-	defer w.cancel(nil)
-	err := w.sched.run(w.start, e.rec.commit, w.cancel)
+	w := newWork(e)
+	defer w.scope.cancel(nil)
+	err := w.sched.run(w.start, e.rec.commit, w.scope.cancel)
 	if ended := e.ended(); ended != nil {
 		err = ended
 	}
 	if err != nil {
 		return e.failed(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
 	}
-	if err := w.closeHeld(); err != nil {
+	if err := w.person.closeHeld(); err != nil {
 		return err
 	}
 	if e.rec.state.Limits.Active > 0 && w.sched.worked > 0 {
@@ -88,7 +91,7 @@ const deciding = ""
 // start returns what can go on. The intents of all calls are durable before the first
 // one is sent, and questions before anyone is asked.
 func (w *work) start() (launch []errand, err error) {
-	if err := w.handlerError(); err != nil {
+	if err := w.scope.failed(); err != nil {
 		return nil, err
 	}
 	if err := w.startDeciding(); err != nil {
@@ -113,7 +116,7 @@ func (w *work) start() (launch []errand, err error) {
 			launch = append(launch, w.sched.call(c.ID, do))
 		}
 	}
-	launch = append(launch, w.questions()...)
+	launch = append(launch, w.person.questions()...)
 	if len(launch) == 0 {
 		return nil, nil
 	}

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// person puts the questions of a turn to the person at hand, and holds those that wait in open calls.
+type person struct {
+	desk  *desk
+	rec   *recorder
+	agent *recipe
+	scope *scope
+
+	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
+	closed  bool                          // no question may be held; guarded by ledger.mu
+
+	mu    sync.Mutex // guards the field below
+	asked int        // questions of open calls
+}
+
+// questions returns what puts the open questions to Options.Answer, each once, and of several
+// for one sign-in the first. It ends the wait for answers to questions that are settled. A handler
+// puts the questions that do not survive.
+func (p *person) questions() (launch []errand) {
+	if p.desk.atHandFunc() == nil {
+		return nil
+	}
+	var asks []*run.Ask
+	p.rec.read(func(s *run.State) { asks = slices.Clone(s.Asks) })
+	for id, cancel := range p.prompts {
+		if !slices.ContainsFunc(asks, func(q *run.Ask) bool { return q.ID == id }) {
+			cancel()
+			delete(p.prompts, id)
+		}
+	}
+	for _, q := range asks {
+		if p.prompts[q.ID] != nil || !q.Survives || p.putsSignIn(q, asks) {
+			continue
+		}
+		ctx, cancel := context.WithCancel(p.scope.ctx)
+		p.prompts[q.ID] = cancel
+		launch = append(launch, errand{report{key: q.ID}, func() error { return p.put(ctx, q) }})
+	}
+	return launch
+}
+
+// putsSignIn reports whether the sign-in of a question is put for another call. It is put once:
+// what the person accepts is for all calls, and after a refusal the next one is put.
+func (p *person) putsSignIn(q *run.Ask, asks []*run.Ask) bool {
+	return q.Kind == run.AskSignIn && slices.ContainsFunc(asks, func(o *run.Ask) bool {
+		return o.Kind == q.Kind && o.Server == q.Server && o.URL == q.URL && p.prompts[o.ID] != nil
+	})
+}
+
+// put puts a question to the person at hand, and records the answer. Without one the
+// question stays open.
+func (p *person) put(ctx context.Context, q *run.Ask) error {
+	answer, err := p.putOnce(ctx, q)
+	switch {
+	case p.rec.ended() != nil:
+		return p.rec.ended()
+	case p.rec.question(q.ID) == nil:
+		return nil // it was settled meanwhile
+	case errors.Is(err, run.ErrExpired):
+		return p.desk.answered(expired(q, time.Now()))
+	case err != nil:
+		return notAnswered(q, err)
+	case answer == nil:
+		return nil
+	}
+	return p.desk.answered(*answer)
+}
+
+// putOnce asks the person at hand. A sign-in that the person is being asked for by another agent of the run
+// gets the answer to that.
+func (p *person) putOnce(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
+	if q.Kind == run.AskSignIn {
+		other, end, ended := p.rec.ledger.signIns.begin(ctx, q)
+		if end == nil {
+			return other, ended
+		}
+		defer func() { end(answer, err) }()
+	}
+	p.rec.show(&AnswerStart{Ask: q})
+	start := time.Now()
+	answer, err = p.desk.ask(ctx, q)
+	p.rec.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
+	return answer, err
+}
+
+// notAnswered is the error of Options.Answer, which ends the run.
+func notAnswered(q *run.Ask, err error) error {
+	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
+}
+
+// atHand asks the person at hand what a server waits for, nil if there is no answer. An error
+// ends the run, unless the question is over.
+func (p *person) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+	if p.desk.atHandFunc() == nil {
+		return nil, nil
+	}
+	answer, err := p.desk.ask(ctx, q)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil || errors.Is(err, run.ErrExpired):
+		return nil, err
+	}
+	return nil, p.scope.fail(notAnswered(q, err))
+}

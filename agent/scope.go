@@ -1,0 +1,33 @@
+package agent
+
+import (
+	"context"
+	"sync"
+)
+
+// scope is the life of the calls of a turn: its context ends with their first error, which may come from a handler.
+type scope struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex // guards the field below
+	failure error      // of a handler
+}
+
+// fail ends the work with an error, from a handler.
+func (s *scope) fail(err error) error {
+	s.mu.Lock()
+	if s.failure == nil {
+		s.failure = err
+	}
+	s.mu.Unlock()
+	s.cancel(err)
+	return err
+}
+
+// failed is the error of a handler that ends the work.
+func (s *scope) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}

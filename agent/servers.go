@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// servers answers what servers ask during the calls of a turn: of a person, of the model, and before a call is sent.
+type servers struct {
+	rec    *recorder
+	agent  *recipe
+	scope  *scope
+	sched  *scheduler
+	person *person
+	visits *visits
+
+	mu      sync.Mutex                         // guards the field below
+	reviews map[question]*mcp.ReviewLaterError // what waits for a person
+}
+
+// asCaller returns a context for the tool calls of this turn. What they ask of a person or a model comes to the run.
+func (s *servers) asCaller(ctx context.Context) context.Context {
+	return adapter.WithCaller(ctx, &adapter.Caller{
+		Approve: s.approver, Elicit: s.elicit, CreateMessage: s.createMessage,
+		Waiting: s.delayed, Unanswered: s.unanswered,
+	})
+}
+
+// delayed shows why a call is not sent yet.
+func (s *servers) delayed(ctx context.Context, why string) {
+	if call, ok := ctx.Value(callKey{}).(*Call); ok {
+		s.rec.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
+	}
+}
+
+// unanswered shows that a question of a server reached no person.
+func (s *servers) unanswered(server string, _ error) {
+	s.rec.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
+}
+
+// elicit brings a server's question into the run. If the host has no handler for them, a modern server's question ends the call and comes back as a question of the
+// run. A legacy server waits for its answer, and so does a server that a handler has
+// called, see [LegacyQuestions]. If a legacy server's error asks for a visit, the client waits.
+func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+	q := &Question{Params: params}
+	q.Server, q.Call = asker(ctx)
+	ours := next == nil
+	if origin, _ := mcp.OriginFrom(ctx); ours && origin.Key != "" && q.Call != nil {
+		return nil, mcp.ErrAnswerLater
+	}
+	ctx, leave, ok := s.visits.enter(ctx)
+	if !ok {
+		return hostAnswer(ctx, params, next)
+	}
+	defer leave()
+	if !s.rec.show(&ElicitationStart{Question: q}) {
+		return nil, s.rec.ended()
+	}
+	start := time.Now()
+	var result *mcp.ElicitResult
+	err := guarded("elicitation handler", func() (err error) {
+		if ours {
+			result, err = s.person.inOpenCall(ctx, q)
+		}
+		if result == nil && err == nil {
+			result, err = hostAnswer(ctx, params, next)
+		}
+		if result != nil && err == nil {
+			result, err = params.Complete(result)
+		}
+		return err
+	})
+	s.rec.show(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
+	if err != nil && s.scope.failed() != nil { // the run ends, and not for what the server did
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	}
+	return result, forServer(err)
+}
+
+// hostAnswer is the answer of the host's handler, if it has one.
+func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+	if next == nil {
+		return nil, adapter.ErrNotAsked
+	}
+	return next.Elicit(ctx, params)
+}
+
+// questionOf makes a question to a person of one of a round, nil if it is of another kind.
+func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) *run.Ask {
+	request := round.Requests[key]
+	if params, ok := request.Elicitation(); ok {
+		return &run.Ask{Kind: kindOf(params), Key: key, Elicit: params}
+	}
+	return s.reviewOf(call, key, request)
+}
+
+// approver returns what decides on a call, nil if every call may run: Options.Approve
+// instead of the toolset's function, between two events.
+func (s *servers) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
+	ask := s.agent.opts.Approve
+	if ask == nil {
+		ask = next
+	}
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		if err := s.pausing(); err != nil {
+			return adapter.Decision{}, err
+		}
+		call := Call{
+			Turn: s.rec.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
+			Server: a.Server, Tool: a.Definition.Name,
+		}
+		if !s.rec.show(&ApprovalAsked{Call: call, Approval: a}) {
+			return adapter.Decision{}, s.rec.ended()
+		}
+		start := time.Now()
+		var decision adapter.Decision
+		err := guarded("approve callback", func() (err error) {
+			decision, err = ask(ctx, a)
+			return err
+		})
+		if err != nil {
+			return adapter.Decision{}, err
+		}
+		if !s.rec.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
+			return adapter.Decision{}, s.rec.ended()
+		}
+		return decision, nil
+	}
+}
+
+// pausing lets the calls run that are decided on, while a person is asked.
+func (s *servers) pausing() error {
+	if err := s.rec.commit(); err != nil {
+		return err
+	}
+	s.sched.pass()
+	if s.scope.ctx.Err() != nil {
+		return s.rec.ended()
+	}
+	return nil
+}
