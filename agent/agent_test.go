@@ -23,7 +23,7 @@ func TestAnswerWithoutTools(t *testing.T) {
 	messages := human("what is the answer?")
 	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
 	diff(t, "history", lines(history(got)), []string{`human: "what is the answer?"`, `ai: "42"`})
-	got.Messages, got.State = nil, nil
+	got.Messages, got.State, got.Window = nil, nil, nil
 	diff(t, "result", got, &agent.Result{
 		Status: run.Finished, Answer: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopAnswer, FinishReason: "stop",
 	})

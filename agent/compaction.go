@@ -55,5 +55,6 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*run.Comp
 		return nil, nil
 	}
 	d.estimate, d.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
+	d.window.messages, d.window.history, d.window.results = 0, 0, 0
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

@@ -17,6 +17,7 @@ type session struct {
 	output *output // what the caller wants of the answer; nil: whatever the run says
 
 	warnings []*Warning // of the work that has ended
+	window   *WindowUse // of its last model call
 	unkept   run.Status // of the run in its store, if the last changes could not be kept there
 
 	// load makes the state: a new one, or one of the store. It may be called once for
@@ -345,7 +346,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.warnings, d.unkept = e.rec.ledger.warned(), e.rec.ledger.unkept()
+		d.warnings, d.window, d.unkept = e.rec.ledger.warned(), e.rec.ledger.usedLast(), e.rec.ledger.unkept()
 		release()
 	}
 }

@@ -165,6 +165,7 @@ type ModelEnd struct {
 	Usage      run.Spent     `json:"usage"`
 	Streamed   bool          `json:"streamed,omitempty"` // all of Text came as TextDelta already
 	Duration   time.Duration `json:"duration_ns,omitempty"`
+	Window     *WindowUse    `json:"window,omitempty"` // what filled it; nil in a replay
 }
 
 // ApprovalAsked says that whoever approves calls is being asked: [Options.Approve] or

@@ -53,6 +53,7 @@ type ledger struct {
 
 	signIns  signIns
 	warnings []*Warning // that were shown, as many as a result has
+	window   *WindowUse // of the last model call of the run itself
 
 	asking  int           // model calls under way with a reservation
 	settled chan struct{} // closed when one is over
@@ -167,6 +168,20 @@ func (l *ledger) tell(e Event) error {
 		return context.Cause(l.ctx)
 	}
 	return l.out(e)
+}
+
+// used notes what filled the window of the last model call.
+func (l *ledger) used(u *WindowUse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.window = u
+}
+
+// usedLast is what filled the window of the last model call, nil if there was none.
+func (l *ledger) usedLast() *WindowUse {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.window
 }
 
 // warned are the warnings that were shown.

@@ -34,6 +34,7 @@ type dialog struct {
 	account
 	kept       model.Kept // by the model, of what it was asked
 	offer      offer
+	window     window // what fills it
 	ids        callIDs
 	estimate   estimate // of the history
 	truncation truncation
@@ -135,6 +136,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if q := c.Request; output > 0 && (q.MaxTokens <= 0 || output < int64(q.MaxTokens)) {
 		q.MaxTokens = int(output)
 	}
+	use := d.fills(c.Request)
 	began, stream := time.Now(), &streamed{engine: d.engine, turn: d.rec.state.Turn}
 	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
 		return d.generated(ctx, c, stream, output)
@@ -151,6 +153,11 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		r.keepCalls(d.answerTool()) // the model may make no other
 	}
 	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
+	end.Window = use
+	use.counted(&r.usage, r.estimated)
+	if len(d.rec.path) == 0 {
+		d.rec.ledger.used(use)
+	}
 	if d.rec.ledger.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history has them, too
 	}

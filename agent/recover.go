@@ -284,7 +284,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	}()
 	if r.opts.OnEnd != nil && l != nil {
 		result := ResultOf(l.state)
-		result.Warnings = d.warnings
+		result.Warnings, result.Window = d.warnings, d.window
 		r.opts.OnEnd(key, result, err)
 	}
 	return err

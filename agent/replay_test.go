@@ -51,6 +51,7 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 		}
 		delete(members, "duration_ns")
 		delete(members, "streamed")
+		delete(members, "window")
 		if data, err = json.Marshal(members); err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,9 @@ type Result struct {
 	// first 100, the text of each cut to 1 KiB. A run does not keep them.
 	Warnings []*Warning
 
+	// Window says what filled the window of the model in its last call in this process; nil if there was none.
+	Window *WindowUse
+
 	// State is the run. Without [Options.Store], [Agent.ResumeState] goes on with it.
 	State *run.State
 }
@@ -96,7 +99,7 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 		s = new(run.State)
 	}
 	r := ResultOf(s)
-	r.Warnings = d.warnings
+	r.Warnings, r.Window = d.warnings, d.window
 	if d.unkept != "" {
 		r.Status, r.StopReason, r.Answer = d.unkept, "", ""
 	}
@@ -139,7 +142,7 @@ func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *ModelEnd:
 		r.Status = run.Running
-		r.FinishReason = e.StopReason
+		r.FinishReason, r.Window = e.StopReason, e.Window
 	case *TurnEnd:
 		r.Messages = append(r.Messages, e.Messages...)
 	case *Suspended:

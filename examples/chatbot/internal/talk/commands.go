@@ -41,6 +41,7 @@ func commands() []command {
 		{"/skills", "", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
 		{"/model", "[NAME]", "show the model, or use another one of the endpoint", (*Session).chooseModel, (*Session).modelNames},
 		{"/usage", "", "show tokens and cost of the turn and the conversation", (*Session).usage, nil},
+		{"/context", "", "show what fills the window of the model", (*Session).context, nil},
 		{"/show", "[N]", "show all of the last result, or of the Nth last", (*Session).show, (*Session).resultNumbers},
 		{"/reasoning", "", "show what the model thought before its last answer", (*Session).reasoning, nil},
 		{"/clear", "", "begin another conversation", (*Session).clear, nil},
@@ -100,7 +101,8 @@ func (s *Session) obey(ctx context.Context, text string) error {
 }
 
 func (s *Session) help(context.Context, string) error {
-	for line := range strings.SplitSeq(Commands(), "\n") {
+	_, others, _ := strings.Cut(Commands(), "\n") // without /help
+	for line := range strings.SplitSeq(others, "\n") {
 		s.Screen.List(screen.Faint, "%s", line)
 	}
 	return nil

@@ -64,6 +64,8 @@ type Session struct {
 
 	turn run.Spent // by the models of the last turn
 	sum  run.Spent // by the models of the conversation
+
+	window *agent.WindowUse // of the last call of the agent's own model
 }
 
 // ErrReported stands for an error that was shown before.
@@ -244,6 +246,9 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 		case *agent.ModelEnd:
 			s.turn.Add(e.Usage)
 			s.sum.Add(e.Usage)
+			if len(e.Path) == 0 {
+				s.window = e.Window
+			}
 		case *agent.TurnEnd:
 			messages = append(messages, e.Messages...)
 		}

@@ -72,7 +72,7 @@ func folderOf(state *run.State) (folder string) {
 func (s *Session) branch(history []run.Message) {
 	s.history, s.first, s.name = history, history, newName()
 	if len(history) == 0 {
-		s.turn, s.sum = run.Spent{}, run.Spent{}
+		s.turn, s.sum, s.window = run.Spent{}, run.Spent{}, nil
 	}
 }
 
@@ -224,7 +224,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 		return err
 	}
 	s.name, s.first, s.history = head.Key.ID, nil, state.History
-	s.turn, s.sum = run.Spent{}, state.Spent
+	s.turn, s.sum, s.window = run.Spent{}, state.Spent, nil
 	s.recallResults(state.History)
 	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
 		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.place(state))

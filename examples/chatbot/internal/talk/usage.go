@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/chatbot/internal/screen"
 )
@@ -46,4 +47,34 @@ func (s *Session) spent(u run.Spent) string {
 		text += "; " + cost
 	}
 	return text
+}
+
+// context is /context.
+func (s *Session) context(context.Context, string) error {
+	for _, line := range windowLines(s.window) {
+		s.Screen.List(screen.Plain, "%s", line)
+	}
+	return nil
+}
+
+// windowLines says what filled the window in the last call of the model.
+func windowLines(u *agent.WindowUse) []string {
+	if u == nil {
+		return []string{"the model was not asked yet"}
+	}
+	about := fmt.Sprintf("the last call of the model: %d tokens", u.Input)
+	if u.Estimated {
+		about = fmt.Sprintf("the last call of the model: about %d tokens", u.Input)
+	}
+	if u.Size > 0 {
+		about += fmt.Sprintf(", %d%% of a window of %d", u.Input*100/u.Size, u.Size)
+	}
+	if u.Cached > 0 {
+		about += fmt.Sprintf("; %d from a cache", u.Cached)
+	}
+	lines := []string{about, fmt.Sprintf("%8d  instructions", u.Instructions)}
+	for _, server := range u.Servers {
+		lines = append(lines, fmt.Sprintf("%8d  %s of %s", server.Tokens, screen.Plural(server.Tools, "tool"), server.Server))
+	}
+	return append(lines, fmt.Sprintf("%8d  messages", u.History), fmt.Sprintf("%8d  results of tools", u.Results))
 }
