@@ -54,9 +54,6 @@ func (o *Discover) check() error {
 const (
 	defaultShare  = 0.05
 	defaultWindow = 128_000 // tokens, of a model that names none
-
-	// minTokenBytes is less than what a token takes of a text, see [model.Tokens]: counting can be left out for a few tools.
-	minTokenBytes = 0.5
 )
 
 // discover decides before the first model call of an input if the model has to search for tools, and adds those that
@@ -97,11 +94,18 @@ func (d *dialog) tooMany() bool {
 		return false
 	}
 	limit := share * float64(cmp.Or(d.agent.window.Load(), defaultWindow))
-	tools, size := d.offer.all(d.catalog), 0
-	for i := range tools {
-		size += len(tools[i].Name) + len(tools[i].Description) + len(tools[i].Schema) + 32
+	w := d.agent.weighed.Load()
+	if w == nil || w.catalog != d.catalog {
+		w = &weight{d.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.catalog)}, &d.agent.info)}
+		d.agent.weighed.Store(w)
 	}
-	return float64(size)/minTokenBytes > limit && float64(model.Tokens(&model.Request{Tools: tools}, &d.agent.info)) > limit
+	return float64(w.tokens) > limit
+}
+
+// weight is what the definitions of a catalog take in a request.
+type weight struct {
+	catalog *adapter.Catalog
+	tokens  int64
 }
 
 // always adds the tools that the model has without a search.

@@ -282,38 +282,65 @@ func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
 	return found
 }
 
+// hit is a tool that a search has found, by the name that the model knows.
+type hit struct {
+	tool  *adapter.Tool
+	name  string
+	fresh bool // the model did not have it before
+}
+
 // load adds tools to those that the model is offered, and tells of them. The record of it comes before that of the result:
 // no result names a tool that the run does not have.
 func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
+	hits, full, err := w.offer(found)
+	if err != nil {
+		return "", err
+	}
+	text := toldByName(hits)
+	if w.rec.state.Discovery == run.ToolsByCalling {
+		text = toldWhole(c, hits)
+	}
+	if full {
+		text = strings.TrimSpace(text + "\nOther tools fit, too, but " + errFull.Error() + ".")
+	}
+	return text, nil
+}
+
+// offer records that the model is offered tools. full says that not all of them had room.
+func (w *work) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
 	w.rec.ledger.mu.Lock()
 	defer w.rec.ledger.mu.Unlock()
-	change, full := &run.Offered{}, false
-	n := newNamer(w.rec.state)
-	fresh := map[*adapter.Tool]bool{}
-	for _, t := range found {
-		added, err := n.add(change, t)
+	change, n := &run.Offered{}, newNamer(w.rec.state)
+	fresh := make([]bool, len(found))
+	for i, t := range found {
+		fresh[i], err = n.add(change, t)
 		full = full || err != nil
-		fresh[t] = added
 	}
 	if len(change.Tools) > 0 {
 		if err := w.rec.recordLocked(nil, change); err != nil {
-			return "", err
+			return nil, false, err
 		}
 	}
-	if w.rec.state.Discovery == run.ToolsByCalling {
-		return w.definedLocked(c, found, full), nil
+	for i, t := range found {
+		for _, o := range w.rec.state.Offered {
+			if o.Server == t.Server() && o.Tool == t.Definition().Name {
+				hits = append(hits, hit{t, o.Name, fresh[i]})
+			}
+		}
 	}
+	return hits, full, nil
+}
+
+// toldByName names tools that the model is offered as tools of their own.
+func toldByName(hits []hit) string {
 	var now, before []string
-	for _, t := range found {
-		name := w.nameLocked(t)
-		switch {
-		case name == "":
-		case fresh[t]:
-			about := oneLine(cmp.Or(t.Definition().Description, t.Definition().DisplayName()), maxAboutTool)
-			now = append(now, fmt.Sprintf("\n- %s (%s): %s", name, oneLine(t.Server(), maxAboutEach), about))
-		default:
-			before = append(before, name)
+	for _, h := range hits {
+		if !h.fresh {
+			before = append(before, h.name)
+			continue
 		}
+		about := oneLine(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxAboutTool)
+		now = append(now, fmt.Sprintf("\n- %s (%s): %s", h.name, oneLine(h.tool.Server(), maxAboutEach), about))
 	}
 	var text []string
 	if len(now) > 0 {
@@ -322,43 +349,22 @@ func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
 	if len(before) > 0 {
 		text = append(text, "You have these already: "+strings.Join(before, ", "))
 	}
-	if full {
-		text = append(text, "Other tools fit, too, but "+errFull.Error()+".")
-	}
-	return strings.Join(text, "\n"), nil
+	return strings.Join(text, "\n")
 }
 
-// nameLocked is the name by which the model knows a tool, "" if it has not found it.
-func (w *work) nameLocked(t *adapter.Tool) string {
-	for i := range w.rec.state.Offered {
-		if o := &w.rec.state.Offered[i]; o.Server == t.Server() && o.Tool == t.Definition().Name {
-			return o.Name
-		}
-	}
-	return ""
-}
-
-// definedLocked is the definitions of tools that are called by call_tool, a line each.
-func (w *work) definedLocked(c *adapter.Catalog, found []*adapter.Tool, full bool) string {
-	all := definitions(c)
+// toldWhole has the definitions of tools that are called by call_tool, a line each: the model gets them nowhere else.
+func toldWhole(c *adapter.Catalog, hits []hit) string {
 	var b strings.Builder
 	b.WriteString("Call these by " + callTool + ":")
-	catalog := c.Tools()
-	for _, t := range found {
-		name, def := w.nameLocked(t), all[slices.Index(catalog, t)]
-		if name == "" {
-			continue
-		}
-		line, err := json.Marshal(map[string]any{"name": name, "server": t.Server(), "description": def.Description, "parameters": def.Schema})
+	all, catalog := definitions(c), c.Tools()
+	for _, h := range hits {
+		def := all[slices.Index(catalog, h.tool)]
+		line, err := json.Marshal(map[string]any{"name": h.name, "server": h.tool.Server(), "description": def.Description, "parameters": def.Schema})
 		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {
-			fmt.Fprintf(&b, "\n%s is too long to be shown here: search for it alone, or do without it.", name)
-			continue
+			line = []byte(h.name + " is too long to be shown here: search for it alone, or do without it.")
 		}
 		b.WriteByte('\n')
 		b.Write(line)
-	}
-	if full {
-		b.WriteString("\nOther tools fit, too, but " + errFull.Error() + ".")
 	}
 	return b.String()
 }

@@ -20,6 +20,7 @@ type recipe struct {
 	tools    adapter.Source
 	subs     []*SubAgent
 	finder   *finder
+	weighed  *atomic.Pointer[weight] // the catalog that was weighed last
 	reader   *reader
 	output   *adapter.Tool // for a structured answer, see As
 	format   *model.Format // of an answer that is text; nil: it is given by the tool
