@@ -130,6 +130,22 @@ func BenchmarkLists(b *testing.B) {
 			}
 		})
 	}
+	for name, q := range map[string]run.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				n := 0
+				for open, err := range run.OpenAsks(ctx, s, q) {
+					if err != nil || open.Err != nil {
+						b.Fatal(err, open.Err)
+					}
+					n++
+				}
+				if n != 50 {
+					b.Fatalf("got %d questions, want 50", n)
+				}
+			}
+		})
+	}
 }
 
 func sizeOf(b *testing.B, dir string) (size int64) {

@@ -151,6 +151,68 @@ func BenchmarkSuspended(b *testing.B) {
 	})
 }
 
+// BenchmarkLists lists 100,000 runs that wait for an answer.
+func BenchmarkLists(b *testing.B) {
+	benchmarks(b, func(b *testing.B, store run.Store) {
+		const runs, parts = 100_000, 64
+		var wg sync.WaitGroup
+		for part := range parts {
+			wg.Go(func() {
+				for i := part; i < runs; i += parts {
+					d, records := begin(run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)})
+					records = append(records, d.next(strings.Repeat("x", 300), i%16)...)
+					records = append(records, d.add(&run.Opened{Ask: run.Ask{ID: fmt.Sprint("ask_", i), Kind: run.AskForm, Survives: true}})...)
+					records = append(records, d.add(&run.Suspended{})...)
+					if _, err := store.Create(b.Context(), run.Holder{}, run.HeadOf(&d.state), records); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, c := range []struct {
+			name string
+			q    run.Query
+			want int
+		}{
+			{"due", run.Query{AllTenants: true, DueAt: time.Now()}, 0},
+			{"done", run.Query{AllTenants: true, Status: run.Finished, Limit: 50}, 0},
+			{"50 newest", run.Query{AllTenants: true, Limit: 50}, 50},
+		} {
+			b.Run(c.name, func(b *testing.B) {
+				for b.Loop() {
+					n := 0
+					for _, err := range store.List(b.Context(), c.q) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						n++
+					}
+					if n != c.want {
+						b.Fatalf("got %d runs, want %d", n, c.want)
+					}
+				}
+			})
+		}
+		for name, q := range map[string]run.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
+			b.Run(name, func(b *testing.B) {
+				for b.Loop() {
+					n := 0
+					for open, err := range run.OpenAsks(b.Context(), store, q) {
+						if err != nil || open.Err != nil {
+							b.Fatal(err, open.Err)
+						}
+						n++
+					}
+					if n != 50 {
+						b.Fatalf("got %d questions, want 50", n)
+					}
+				}
+			})
+		}
+	})
+}
+
 // suspended keeps a run of 8 kB that waits.
 func suspended(b *testing.B, store run.Store, key run.Key) {
 	d, records := begin(key)

@@ -36,6 +36,8 @@ type dialect struct {
 	remote bool   // its driver waits for a server
 	dollar bool   // parameters are $1, $2, … in the place of ?
 
+	computed  string             // how a column is kept that the database computes
+	room      string             // has pages keep room for updates in place; "": they do not
 	takeLock  string             // takes the lock of the file, by the table of the version; "": rows have locks
 	isolation sql.IsolationLevel // of a transaction that writes
 
@@ -58,6 +60,7 @@ var dialects = map[Dialect]*dialect{
 		name:     "SQLite",
 		reader:   "PRAGMA busy_timeout = 10000",
 		takeLock: lockSchema,
+		computed: "VIRTUAL",
 		text:     "TEXT",
 		blob:     "BLOB",
 		serial:   "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -73,6 +76,8 @@ var dialects = map[Dialect]*dialect{
 		text:      `text COLLATE "C"`,
 		blob:      "bytea",
 		serial:    "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+		computed:  "STORED",
+		room:      "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
 		clock:     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
 		alone:     "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same for all
 		remote:    true,

@@ -53,10 +53,9 @@ type row struct {
 
 // page reads the rows that follow last, size at most.
 func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (page []row, err error) {
-	where, args := conditions(q, last)
-	query := `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs` + where + ` ORDER BY ` + order(q) + ` LIMIT ?`
+	query, args := selectPage(q, last, size)
 	err = s.reading(ctx, func(c querier) error {
-		rows, err := c.QueryContext(ctx, s.d.statement(query), append(args, size)...)
+		rows, err := c.QueryContext(ctx, s.d.statement(query), args...)
 		if err != nil {
 			return err
 		}
@@ -82,7 +81,7 @@ func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (pag
 
 // Count returns how many runs a query selects. Limit bounds it, and what it costs.
 func (s *Store) Count(ctx context.Context, q run.Query) (n int, err error) {
-	where, args := conditions(q, nil)
+	where, args := conditions(q, column(q), nil)
 	query := `SELECT 1 FROM mcpchain_runs` + where
 	if q.Limit > 0 {
 		query += ` LIMIT ?`
@@ -101,17 +100,60 @@ func (s *Store) Count(ctx context.Context, q run.Query) (n int, err error) {
 // time makes it due.
 const since = `(CASE WHEN due = -9223372036854775808 THEN updated ELSE due END)`
 
-// order writes the order of a query as SQL, see [run.Query.Compare].
-func order(q run.Query) string {
-	if q.DueAt.IsZero() {
-		return `updated DESC, tenant, id`
+const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs`
+
+// selectPage writes a page of a list as SQL. A list of any status is made of lists of each: indexes have the order of runs of one.
+func selectPage(q run.Query, last *row, size int) (query string, args []any) {
+	if q.Status != "" || q.ID != "" || !q.DueAt.IsZero() {
+		where, args := conditions(q, column(q), last)
+		return selectRows + where + order(q, column(q)), append(args, size)
 	}
-	return since + `, tenant, id`
+	var lists []string
+	add := func(list run.Query, terms ...string) {
+		where, values := conditions(list, column(list), last, terms...)
+		lists = append(lists, `SELECT num, updated, tenant, id FROM (SELECT num, updated, tenant, id FROM mcpchain_runs`+where+order(list, column(list))+`) AS list`)
+		args = append(append(args, values...), size)
+	}
+	add(q, otherStatus)
+	for _, q.Status = range statuses {
+		add(q)
+	}
+	q.Status = ""
+	return selectRows + ` WHERE num IN (SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + ` ORDER BY updated DESC, tenant, id LIMIT ?) AS page)` +
+		order(q, "updated"), append(args, size, size)
+}
+
+// statuses are those that this program knows, in order.
+var statuses = []run.Status{run.Cancelled, run.Finished, run.Failed, run.Running, run.Waiting}
+
+// otherStatus is the condition for a status of a later version, as ranges of an index.
+var otherStatus = func() string {
+	text := "(status < '" + string(statuses[0]) + "'"
+	for i, status := range statuses[1:] {
+		text += " OR status > '" + string(statuses[i]) + "' AND status < '" + string(status) + "'"
+	}
+	return text + " OR status > '" + string(statuses[len(statuses)-1]) + "')"
+}()
+
+// column is the column of an index by which the runs of a query are ordered, or of the table if no index has the order: that of a
+// run that goes on would change with each append.
+func column(q run.Query) string {
+	if q.ID != "" || q.Status == "" || q.Status == run.Running {
+		return "updated"
+	}
+	return "placed"
+}
+
+// order writes the order of a query as SQL, see [run.Query.Compare], and its bound.
+func order(q run.Query, column string) string {
+	if !q.DueAt.IsZero() {
+		return ` ORDER BY ` + since + `, tenant, id LIMIT ?`
+	}
+	return ` ORDER BY ` + column + ` DESC, tenant, id LIMIT ?`
 }
 
 // conditions writes a query as SQL, with the values of its parameters.
-func conditions(q run.Query, last *row) (where string, args []any) {
-	var terms []string
+func conditions(q run.Query, column string, last *row, terms ...string) (where string, args []any) {
 	add := func(term string, values ...any) {
 		terms = append(terms, term)
 		args = append(args, values...)
@@ -138,7 +180,7 @@ func conditions(q run.Query, last *row) (where string, args []any) {
 		add("status = ?", string(q.Status))
 	}
 	if !q.Before.IsZero() {
-		add("updated < ?", nanos(q.Before))
+		add(column+" < ?", nanos(q.Before))
 	}
 	if !q.DueAt.IsZero() {
 		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
@@ -154,7 +196,7 @@ func conditions(q run.Query, last *row) (where string, args []any) {
 		add(since+" >= ? AND ("+since+" > ? OR tenant > ? OR tenant = ? AND id > ?)", at, at, key.Tenant, key.Tenant, key.ID)
 	default:
 		key := last.head.Key
-		add("updated <= ? AND (updated < ? OR tenant > ? OR tenant = ? AND id > ?)",
+		add(column+" <= ? AND ("+column+" < ? OR tenant > ? OR tenant = ? AND id > ?)",
 			last.updated, last.updated, key.Tenant, key.Tenant, key.ID)
 	}
 	if len(terms) == 0 {

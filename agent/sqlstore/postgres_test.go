@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,6 +206,70 @@ func TestManyFirstStarts(t *testing.T) {
 				close(begin)
 				all.Wait()
 			}
+		})
+	}
+}
+
+// TestPostgresUpdatesInPlace has appends and leases change no index.
+func TestPostgresUpdatesInPlace(t *testing.T) {
+	store, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	db.SetMaxOpenConns(1) // so that it tells what it has counted
+	d, lease := create(t, store, key)
+	const appends = 100
+	for range appends {
+		if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(t, db, `SELECT pg_stat_force_next_flush()`)
+	var updates, inPlace int
+	err := db.QueryRowContext(t.Context(), `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'mcpchain_runs'::regclass`).Scan(&updates, &inPlace)
+	if err != nil || updates < appends || inPlace*2 < updates { // a transaction of another test may keep old rows, and the page full
+		t.Errorf("got %d updates, %d of them in place, %v", updates, inPlace, err)
+	}
+}
+
+// TestMigrationOfLists has version 3 make the tables and a run in them: lists find it, also after a program of that version has gone on with it.
+func TestMigrationOfLists(t *testing.T) {
+	for name, to := range map[string]struct {
+		driver  string
+		dialect sqlstore.Dialect
+		source  func(testing.TB) string
+	}{
+		"SQLite":   {"sqlite", sqlstore.SQLite, inFile},
+		"Postgres": {"pgx", sqlstore.Postgres, server.dsn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := to.source(t)
+			old, db := opened(t, to.driver, source, to.dialect)
+			create(t, old, run.Key{ID: "a"})
+			create(t, old, run.Key{ID: "b"})
+			execute(t, db, `DROP INDEX mcpchain_runs_by_status`, `DROP INDEX mcpchain_runs_of_tenant_by_status`, `ALTER TABLE mcpchain_runs DROP COLUMN placed`,
+				`CREATE INDEX mcpchain_runs_of_tenant ON mcpchain_runs (tenant, updated DESC, id)`,
+				`CREATE INDEX mcpchain_runs_of_all ON mcpchain_runs (updated DESC, tenant, id)`,
+				`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`,
+				`UPDATE mcpchain_schema SET version = 3`)
+			store, _ := opened(t, to.driver, source, to.dialect)
+			lists := func(what string, q run.Query, want ...string) {
+				t.Helper()
+				var got []string
+				for head, err := range store.List(t.Context(), q) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, head.Key.ID)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: got %q, want %q", what, got, want)
+				}
+			}
+			lists("all", run.Query{AllTenants: true}, "a", "b")
+			execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
+			lists("after an old program", run.Query{}, "b", "a")
+			lists("that wait", run.Query{Status: run.Waiting}, "b")
+			lists("that wait, before", run.Query{Status: run.Waiting, Before: time.Unix(0, 0)})
+			execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
+			lists("of any status", run.Query{}, "a", "b")
 		})
 	}
 }

@@ -64,6 +64,16 @@ var migrations = [][]string{
 		)`,
 		`CREATE INDEX mcpchain_blobs_of_tenant ON mcpchain_blobs (tenant, run, name, size)`,
 	},
+	{ // An append to a run that goes on changes no column of an index: Postgres updates the row in its place (HOT). The database keeps
+		// the new column for programs of version 3, too; their lists are sorted without the indexes that are dropped.
+		`ALTER TABLE mcpchain_runs ADD COLUMN placed bigint GENERATED ALWAYS AS (CASE WHEN status = 'running' THEN 0 ELSE updated END) {computed}`,
+		`CREATE INDEX mcpchain_runs_by_status ON mcpchain_runs (status, placed DESC, tenant, id)`,
+		`CREATE INDEX mcpchain_runs_of_tenant_by_status ON mcpchain_runs (tenant, status, placed DESC, id)`,
+		`DROP INDEX mcpchain_runs_of_tenant`,
+		`DROP INDEX mcpchain_runs_of_all`,
+		`DROP INDEX mcpchain_runs_running`,
+		`{room}`,
+	},
 }
 
 const (
@@ -125,10 +135,14 @@ func (t *tx) migrate(ctx context.Context) error {
 	case have > len(migrations):
 		return fmt.Errorf("the tables have version %d, and this program knows versions up to %d; use a newer program", have, len(migrations))
 	}
-	types := strings.NewReplacer("{text}", t.d.text, "{blob}", t.d.blob, "{serial}", t.d.serial)
+	types := strings.NewReplacer("{text}", t.d.text, "{blob}", t.d.blob, "{serial}", t.d.serial, "{computed}", t.d.computed, "{room}", t.d.room)
 	for _, migration := range migrations[have:] {
 		for _, statement := range migration {
-			if _, err := t.exec(ctx, types.Replace(statement)); err != nil {
+			text := types.Replace(statement)
+			if text == "" {
+				continue
+			}
+			if _, err := t.exec(ctx, text); err != nil {
 				return err
 			}
 		}
