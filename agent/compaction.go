@@ -54,6 +54,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*run.Comp
 	case change == nil:
 		return nil, nil
 	}
+	d.nameKept(change)
 	d.estimate, d.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
 	d.window.messages, d.window.history, d.window.results = 0, 0, 0
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/internal/kept"
@@ -253,4 +254,42 @@ func (e *engine) handles() (all []string) {
 // fill puts kept results in the place of references in the arguments of a call.
 func (w *work) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
 	return kept.Fill(arguments, func(handle string) ([]byte, error) { return w.keptData(w.scope.ctx, handle) })
+}
+
+// nameKept names the results in a summary that are kept and that the history does not name any more: the model would not know of them.
+// The newest ones are named.
+func (d *dialog) nameKept(c *run.Compacted) {
+	s := d.rec.state
+	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.SummaryPart })
+	})
+	reader := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) })
+	if at < 0 || reader < 0 {
+		return
+	}
+	after := slices.Concat(c.Messages, s.History[min(c.Replaced, len(s.History)):])
+	var lines []string
+	for _, k := range slices.Backward(s.Kept) {
+		if len(lines) < maxHandles && !names(after, k.Handle) {
+			lines = append(lines, fmt.Sprintf("\n- %s: %d bytes of %s, %s %s", k.Handle, k.Size, k.Tool, k.Kind, k.Shape))
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	slices.Reverse(lines)
+	c.Messages = slices.Clone(c.Messages)
+	m := &c.Messages[at]
+	m.Parts = slices.Clone(m.Parts)
+	part := slices.IndexFunc(m.Parts, func(p run.Part) bool { return p.Type == run.SummaryPart })
+	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
+}
+
+// names reports whether messages name a handle.
+func names(messages []run.Message, handle string) bool {
+	return slices.ContainsFunc(messages, func(m run.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {
+			return strings.Contains(p.Text, handle) || strings.Contains(p.Arguments, handle)
+		})
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -289,5 +290,80 @@ func TestReadResultMistakes(t *testing.T) {
 	}
 	if err != nil || len(kept) != 1 || kept[0].Size != len(itemsOf(1000)) {
 		t.Errorf("after its JSON was read: got %v, %v", kept, err)
+	}
+}
+
+// TestSummaryNamesKeptResults has a summary in the place of all that was said: the model still knows the handle.
+func TestSummaryNamesKeptResults(t *testing.T) {
+	summarized := false
+	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*run.Compacted, error) {
+		if len(messages) < 3 || summarized {
+			return nil, nil
+		}
+		summarized = true
+		said := run.Message{Role: run.User, Parts: []run.Part{{Type: run.SummaryPart, Text: "The user wants the note of x-answer."}}}
+		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
+	}
+	var told string
+	m := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`}),
+		func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+			told = p.Request.Messages[0].Text()
+			_, after, _ := strings.Cut(told, "\n- ")
+			handle, _, _ := strings.Cut(after, ":")
+			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
+		}, agenttest.Say("done"))
+	opts := &agent.Options{Store: run.NewMemory(), Tools: []adapter.Source{exporting(1000)}, Compact: summary}
+	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := got.State.Kept[0]
+	diff(t, "summary", told, fmt.Sprintf("The user wants the note of x-answer.\n\nResults that are kept, for read_result:\n- %s: %d bytes of export, json %s", k.Handle, k.Size, k.Shape))
+	if said := results(got.State.History); len(said) != 1 || said[0] != `"the answer"` {
+		t.Errorf("got %q", said)
+	}
+}
+
+// TestTrimKeepsHandles has a shortened result shortened once more: it still says by what handle the whole is read, and what that is.
+func TestTrimKeepsHandles(t *testing.T) {
+	m := newFinder()
+	opts := &agent.Options{
+		Store: run.NewMemory(), Tools: []adapter.Source{exporting(1000)},
+		Compact: compact.Trim(&compact.Options{Window: 2000, Keep: 1, Result: 600}),
+	}
+	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
+	if err != nil || got.Answer != foundNote {
+		t.Fatalf("got %q, %v", got.Answer, err)
+	}
+	said := results(got.State.History)[0]
+	if k := got.State.Kept[0]; len(said) > 600 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
+		t.Errorf("got %d bytes: %s", len(said), said)
+	}
+}
+
+// TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine such as Temporal does.
+func TestKeptResultByAdvance(t *testing.T) {
+	for name, open := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			store := open(t)
+			step := func() *agent.Agent {
+				return newAgent(t, newFinder(), &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}})
+			}
+			key, err := step().Begin(t.Context(), human("go"))
+			for next := (agent.Next{Status: run.Running}); err == nil && next.Status == run.Running; {
+				next, err = step().Advance(t.Context(), key, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := store.Load(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := run.Fold(log.Records)
+			if err != nil || s.Answer != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != run.DigestOf([]byte(itemsOf(1000))) {
+				t.Errorf("got %q, %v, %+v", s.Answer, err, s.Kept)
+			}
+		})
 	}
 }

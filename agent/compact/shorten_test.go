@@ -11,6 +11,7 @@ func FuzzShorten(f *testing.F) {
 	fill := strings.Repeat("é", 400)
 	f.Add(fill, 256)
 	f.Add(fill+"\n[… 5 of 1605 bytes were cut here; call read_result with {\"handle\":\"h\",\"offset\":800} to read them …]\n"+fill, 300)
+	f.Add(fill+"\n[… 5 of 1605 bytes were cut here; call read_result with {\"handle\":\"h\",\"offset\":800} to read them; the whole is json: {\"a\":string} …]\n"+fill, 400)
 	f.Add(fill+"\n[… 5 of 1605 bytes were cut here …]\n"+fill, 256)
 	f.Add(fill+"\n[… 99999999999999999999 of 5 bytes were cut here …]\n"+fill, 256)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
