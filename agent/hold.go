@@ -16,6 +16,7 @@ import (
 // lease.
 type hold struct {
 	store run.Store
+	all   *renewer // has the lease renewed; nil: it is renewed alone
 	lease run.Lease
 	ttl   time.Duration // 0: the lease is the business of whoever drives the run
 
@@ -121,11 +122,15 @@ func (h *hold) Answers(ctx context.Context) ([]run.Answer, error) {
 // Confirm returns nil if the lease lasts, by the clock of this process. A lease that may have
 // expired is renewed first: this process may have been stopped.
 func (h *hold) Confirm(ctx context.Context) error {
+	renew := h.renew
+	if h.all != nil {
+		renew = func(ctx context.Context) error { return h.all.confirm(ctx, h) }
+	}
 	for range 3 { // it may be stopped during a renewal
 		if h.ttl == 0 || h.age() < h.ttl-h.ttl/leaseMargin {
 			return nil
 		}
-		if err := h.renew(ctx); err != nil {
+		if err := renew(ctx); err != nil {
 			return fmt.Errorf("another process may hold the run: %w", err)
 		}
 	}

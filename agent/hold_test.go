@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,6 +46,21 @@ func (s *stopped) Renew(ctx context.Context, lease run.Lease, ttl time.Duration)
 	return s.Store.Renew(context.WithoutCancel(ctx), lease, ttl)
 }
 
+// stoppedTogether is a stopped process that renews the leases of its runs together.
+type stoppedTogether struct{ *stopped }
+
+func (s *stoppedTogether) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+	for _, lease := range leases {
+		switch err := s.Renew(ctx, lease, ttl); {
+		case errors.Is(err, run.ErrConflict):
+			lost = append(lost, lease)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
 // A process that is stopped between the commit of an intent and the call sends nothing
 // unless it still holds the run, and leaves the run as it is.
 func TestNothingIsSentWithoutTheRun(t *testing.T) {
@@ -59,8 +75,9 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 		"not taken over": {false, nil, nil, 1},
 		"not renewed":    {false, down, down, 0},
 	} {
-		for _, tool := range []string{"remote", "local"} {
-			synctestRun(t, tool+" "+name, func(t *testing.T) {
+		for _, how := range []string{"remote", "local", "remote together", "local together"} {
+			tool, _, together := strings.Cut(how, " ")
+			synctestRun(t, how+" "+name, func(t *testing.T) {
 				effects := 0
 				s := emptyServer()
 				s.addTool("remote", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -70,8 +87,12 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 				local := adapter.Func("local", "", func(context.Context, struct{}) (string, error) { effects++; return "done", nil }, nil)
 				store := run.NewMemory()
+				var halted run.Store = &stopped{Store: store, renewal: tt.renewal}
+				if together {
+					halted = &stoppedTogether{halted.(*stopped)}
+				}
 				a := withTools(t, play(uses(toolCall("1", tool, "{}")), says("done")), toolset, &agent.Options{
-					Store: &stopped{Store: store, renewal: tt.renewal}, LeaseTTL: leaseTTL, Tools: []adapter.Source{local},
+					Store: halted, LeaseTTL: leaseTTL, Tools: []adapter.Source{local},
 				})
 				ended := make(chan error)
 				go func() {

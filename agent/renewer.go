@@ -14,9 +14,19 @@ type renewer struct {
 	store run.BatchRenewer
 	ttl   time.Duration
 
+	asked chan struct{} // wakes the goroutine
+
 	mu    sync.Mutex
 	holds map[*hold]context.CancelCauseFunc // by which the work on each is stopped
 	end   func()                            // ends the goroutine; nil if there is none
+	next  *renewal                          // that some wait for; nil if nobody does
+}
+
+// renewal is one renewal of all leases.
+type renewal struct {
+	done chan struct{} // is closed at its end
+	lost map[run.Lease]bool
+	err  error
 }
 
 // newRenewer returns nil for a store that renews leases one by one.
@@ -25,26 +35,50 @@ func newRenewer(store run.Store, ttl time.Duration) *renewer {
 	if !ok {
 		return nil
 	}
-	return &renewer{store: batch, ttl: ttl, holds: map[*hold]context.CancelCauseFunc{}}
+	return &renewer{store: batch, ttl: ttl, asked: make(chan struct{}, 1), holds: map[*hold]context.CancelCauseFunc{}}
 }
 
-// keep has the lease of a run renewed until the context ends.
-func (r *renewer) keep(ctx context.Context, h *hold, lost context.CancelCauseFunc) {
+// add has the lease of a run renewed until remove is called.
+func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.holds[h] = lost
 	if r.end == nil {
 		r.begin()
 	}
-	r.mu.Unlock()
-	<-ctx.Done()
-	r.mu.Lock()
-	delete(r.holds, h)
-	end := func() {}
-	if len(r.holds) == 0 {
-		end, r.end = r.end, nil
+	return func() {
+		r.mu.Lock()
+		delete(r.holds, h)
+		end := func() {}
+		if len(r.holds) == 0 {
+			end, r.end = r.end, nil
+		}
+		r.mu.Unlock()
+		end()
 	}
+}
+
+// confirm returns the outcome for a lease of the next renewal, which all have together who ask before it begins.
+func (r *renewer) confirm(ctx context.Context, h *hold) error {
+	r.mu.Lock()
+	if r.next == nil {
+		r.next = &renewal{done: make(chan struct{})}
+	}
+	next := r.next
 	r.mu.Unlock()
-	end()
+	select {
+	case r.asked <- struct{}{}:
+	default:
+	}
+	select {
+	case <-next.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if next.lost[h.lease] {
+		return run.ErrConflict
+	}
+	return next.err
 }
 
 // begin starts the goroutine, with the lock.
@@ -60,8 +94,9 @@ func (r *renewer) begin() {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				r.renew(ctx)
+			case <-r.asked:
 			}
+			r.renew(ctx)
 		}
 	})
 	r.end = func() {
@@ -78,26 +113,32 @@ func (r *renewer) renew(ctx context.Context) {
 	for h := range r.holds {
 		leases, holds = append(leases, h.lease), append(holds, h)
 	}
+	now := r.next
+	r.next = nil
 	r.mu.Unlock()
+	if now == nil {
+		now = &renewal{done: make(chan struct{})}
+	}
+	defer close(now.done)
 	within, cancel := context.WithTimeout(ctx, max(r.ttl/3, time.Millisecond))
 	defer cancel()
 	asked := time.Now()
-	lost := map[run.Lease]bool{}
-	err := guarded("the store", func() error {
+	now.lost = map[run.Lease]bool{}
+	now.err = guarded("the store", func() error {
 		gone, err := r.store.RenewAll(within, leases, r.ttl)
 		for _, lease := range gone {
-			lost[lease] = true
+			now.lost[lease] = true
 		}
 		return err
 	})
 	for i, h := range holds {
 		switch {
-		case lost[leases[i]]:
+		case now.lost[leases[i]]:
 			r.stop(h, errTaken(run.ErrConflict))
-		case err == nil:
+		case now.err == nil:
 			h.renewedAt(asked)
 		case ctx.Err() == nil && h.age() > r.ttl:
-			r.stop(h, errLate(r.ttl, err))
+			r.stop(h, errLate(r.ttl, now.err))
 		}
 	}
 }

@@ -110,15 +110,14 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	}
 	defer l.hold.release()
 	ctx, cancel := context.WithCancelCause(ctx)
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		if r := d.agent.renewals; r != nil {
-			r.keep(ctx, l.hold, cancel)
-		} else {
-			l.hold.keep(ctx, cancel)
-		}
-	})
-	defer renewing.Wait()
+	if r := d.agent.renewals; r != nil {
+		l.hold.all = r
+		defer r.add(l.hold, cancel)()
+	} else {
+		var renewing sync.WaitGroup
+		renewing.Go(func() { l.hold.keep(ctx, cancel) })
+		defer renewing.Wait()
+	}
 	defer cancel(nil)
 	err := f(ctx)
 	if unkept := l.hold.keepAnswers(ctx); unkept != nil {

@@ -76,6 +76,11 @@ func (s *Store) appendAtOnce(ctx context.Context, update []any, items []item) er
 	text := s.d.statement(appendRecords[len(items)-1])
 	return kept(ctx, func() error {
 		return s.retry(ctx, func() error {
+			give, err := s.turns.take(ctx, s)
+			if err != nil {
+				return err
+			}
+			defer give()
 			result, err := s.db.ExecContext(ctx, text, args...)
 			if err != nil {
 				return err

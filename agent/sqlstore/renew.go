@@ -24,7 +24,7 @@ func (s *Store) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Durat
 			}
 			return err
 		}
-		if n := s.db.Stats().MaxOpenConnections; s.d.remote && n != 1 {
+		if s.d.remote && s.db.Stats().MaxOpenConnections != 1 {
 			err = s.renewals.do(ctx, s, ttl, renew)
 		} else {
 			err = s.leasing(ctx, renew)

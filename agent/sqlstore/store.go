@@ -18,6 +18,7 @@ type Store struct {
 	compiled compiled
 	group    group
 	renewals renewals
+	turns    turns
 
 	pageSize int // of List
 }
@@ -60,6 +61,11 @@ func (s *Store) settle(ctx context.Context) error {
 // reading calls read with a connection.
 func (s *Store) reading(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
+		give, err := s.turns.take(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer give()
 		return read(s.db)
 	}
 	conn, err := s.db.Conn(ctx)

@@ -178,6 +178,11 @@ func (s *Store) retry(ctx context.Context, transact func() error) error {
 
 // once makes a change in a transaction of its own.
 func (s *Store) once(ctx context.Context, leases bool, c change) error {
+	give, err := s.turns.take(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer give()
 	t, err := s.begin(ctx, leases)
 	if err != nil {
 		return err

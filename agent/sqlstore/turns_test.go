@@ -1,0 +1,70 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// TestRenewalsHaveAConnection has more work wait for a row than there are connections: leases are renewed beside it, and
+// who stops waiting takes no connection.
+func TestRenewalsHaveAConnection(t *testing.T) {
+	dsn := server.dsn(t)
+	store, db := opened(t, "pgx", dsn, sqlstore.Postgres)
+	_, locked := create(t, store, key)
+	_, free := create(t, store, run.Key{ID: "free"})
+	db.SetMaxOpenConns(3)
+	program, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = program.Close() }()
+	other, err := program.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Rollback() }()
+	var pid int
+	if err := other.QueryRowContext(t.Context(), `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID).Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+
+	var group sync.WaitGroup
+	impatient, stop := context.WithCancel(t.Context())
+	for i := range 20 {
+		group.Go(func() {
+			if i%2 == 0 {
+				if err := store.Renew(impatient, locked, time.Minute); err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("impatient: %v", err)
+				}
+			} else if err := store.Renew(t.Context(), locked, time.Minute); err != nil {
+				t.Errorf("patient: %v", err)
+			}
+		})
+	}
+	for waits := 0; waits < 2; {
+		if err := program.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)) OR
+			EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_stat_activity.pid AND NOT l.granted)`, pid).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if lost, err := store.RenewAll(ctx, []run.Lease{free}, time.Minute); err != nil || len(lost) > 0 {
+		t.Errorf("got %v, %v, want the lease renewed", lost, err)
+	}
+	stop()
+	if err := other.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	if _, err := store.Load(t.Context(), key); err != nil {
+		t.Error(err)
+	}
+}
