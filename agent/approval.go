@@ -25,7 +25,7 @@ func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
 // asks reports whether a person may be asked about one of the calls.
 func (w *work) asks(calls []*run.Call) bool {
 	return slices.ContainsFunc(calls, func(c *run.Call) bool {
-		j := w.job(c)
+		j := w.tools.job(c)
 		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(w.scope.ctx)
 	})
 }
@@ -42,24 +42,24 @@ func (w *work) decide(calls []*run.Call) error {
 
 // admit decides whether a call runs.
 func (w *work) admit(c *run.Call) error {
-	j := w.job(c)
+	j := w.tools.job(c)
 	if w.rec.stopped() != nil {
-		return w.stop(j, nil)
+		return w.sender.stop(j, nil)
 	}
-	if limit := w.rec.state.Limits.Calls; c.Answer == nil && !w.answers(c) && limit >= 0 && w.callsBefore(c) >= limit {
+	if limit := w.rec.state.Limits.Calls; c.Answer == nil && !w.answers(c) && limit >= 0 && w.rec.callsBefore(c) >= limit {
 		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", limit)
-		return w.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
+		return w.sender.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
 	}
 	if j.err != nil {
-		return w.refuse(j, j.err)
+		return w.sender.refuse(j, j.err)
 	}
 	if c.Answer == nil {
 		err := hooks(w.agent.opts.Hooks).beforeTool(w.scope.ctx, w.rec, j)
 		if denied, ok := refusal(j, err); ok {
-			return w.outcome(j, denied, 0)
+			return w.sender.outcome(j, denied, 0)
 		}
 		if answer := stopOf(err); answer != nil {
-			return w.stop(j, answer)
+			return w.sender.stop(j, answer)
 		}
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (w *work) admit(c *run.Call) error {
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Shown(), Survives: true,
 		})
 	case err != nil:
-		return w.refuse(j, err)
+		return w.sender.refuse(j, err)
 	}
 	decision, args := run.Decision{Allow: true}, call.Arguments()
 	if string(args) != j.about.Arguments {
@@ -87,15 +87,6 @@ func (w *work) admit(c *run.Call) error {
 	}
 	j.call = call
 	return w.rec.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
-}
-
-// callsBefore counts the calls before this one, since the last input.
-func (w *work) callsBefore(c *run.Call) (n int) {
-	w.rec.read(func(s *run.State) {
-		n = s.Spent.Calls - s.Before.Calls
-		n += slices.IndexFunc(s.Calls, func(other *run.Call) bool { return other.ID == c.ID })
-	})
-	return n
 }
 
 // decisionOf is the answer to an approval as a decision of the adapter.
@@ -127,21 +118,21 @@ func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
 // pause records that a server asks for input before it goes on with a call, and opens
 // its questions.
-func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
+func (s *sender) pause(c *run.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)
 	if err != nil {
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
-	if kept := w.roundsKept(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
+	if kept := s.rec.roundsKept(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
 		text := "Error: the tool asked for input with more data than a run keeps. The call was given up; it may or may not have done something."
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all", c.Server, len(data), kept, maxRound, maxRounds)
-		return w.outcome(j, j.errorResult(text, err), 0)
+		return s.outcome(j, j.errorResult(text, err), 0)
 	}
 	paused := []run.Change{&run.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
 	var asks []*run.Ask
 	var expires time.Time
-	w.rec.read(func(s *run.State) {
+	s.rec.read(func(s *run.State) {
 		if task := s.Call(c.ID).Task; task != nil {
 			expires = task.Expires // the server may forget the task
 		}
@@ -150,15 +141,15 @@ func (w *work) pause(c *run.Call, j *job, result *adapter.Result) error {
 		if _, answered := round.Answers[key]; answered {
 			continue
 		}
-		q := w.servers.questionOf(c.ID, round, key)
+		q := s.servers.questionOf(c.ID, round, key)
 		if q == nil {
 			text := "Error: the tool asked something that cannot be answered. The call was given up."
-			return w.outcome(j, j.errorResult(text, result.Err), 0)
+			return s.outcome(j, j.errorResult(text, result.Err), 0)
 		}
 		q.Call, q.Server, q.Tool, q.Survives, q.Expires = c.ID, c.Server, c.Name, true, expires
 		asks = append(asks, q)
 	}
-	return w.desk.openAll(paused, asks)
+	return s.desk.openAll(paused, asks)
 }
 
 // What a server asks and the state that it gives with it, in bytes: the run keeps both.
@@ -166,10 +157,3 @@ const (
 	maxRound  = 4 << 20  // at once
 	maxRounds = 64 << 20 // since the last input, of all servers and sub-agents
 )
-
-func (w *work) roundsKept() int64 {
-	w.rec.ledger.mu.Lock()
-	defer w.rec.ledger.mu.Unlock()
-	root := w.rec.ledger.root
-	return root.Spent.Since(root.Before).Rounds
-}

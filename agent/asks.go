@@ -41,7 +41,7 @@ func (w *work) goOn(c *run.Call) (func() error, error) {
 		case review.Answer.Action == run.Allow:
 			sample = append(sample, key)
 		default:
-			return nil, w.notAllowed(c, review.Answer)
+			return nil, w.sender.notAllowed(c, review.Answer)
 		}
 	}
 	switch {
@@ -57,9 +57,9 @@ func (w *work) goOn(c *run.Call) (func() error, error) {
 
 // again sends a call: for the first time, or with the answers to its round.
 func (w *work) again(c *run.Call) (func() error, error) {
-	j := w.job(c)
+	j := w.tools.job(c)
 	if j.err != nil {
-		return nil, w.refuse(j, j.err)
+		return nil, w.sender.refuse(j, j.err)
 	}
 	if c.Task != nil {
 		return w.await(c)

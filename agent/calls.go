@@ -46,9 +46,9 @@ func (w *work) send(c *run.Call) (func() error, error) {
 	if !w.sched.room() {
 		return nil, nil
 	}
-	j := w.job(c)
+	j := w.tools.job(c)
 	if j.err != nil {
-		return nil, w.refuse(j, j.err)
+		return nil, w.sender.refuse(j, j.err)
 	}
 	return w.intend(c, j, (*job).run)
 }
@@ -58,64 +58,77 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 	return j.call.Run(ctx, opts...)
 }
 
-// sender sends a call, for the first time or again.
-type sender func(*job, context.Context, callOptions) *adapter.Result
+// sendFunc sends a call, for the first time or again.
+type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
 // intend records that a call is about to be sent, and returns what sends it.
-func (w *work) intend(c *run.Call, j *job, send sender) (func() error, error) {
+func (w *work) intend(c *run.Call, j *job, send sendFunc) (func() error, error) {
 	if w.holds(c, j) {
 		return nil, nil
 	}
-	start := w.rec.of(func() Event { return &ToolStart{Call: w.about(j)} })
+	start := w.rec.of(func() Event { return &ToolStart{Call: w.tools.about(j)} })
 	if err := w.rec.record(start, &run.Intent{Call: c.ID}); err != nil {
 		return nil, err
 	}
 	if w.ordered(j) {
 		w.sched.enter(c.Server, c.ID)
 	}
-	return func() error { return w.perform(c, j, send) }, nil
+	return func() error { return w.sender.perform(c, j, send) }, nil
+}
+
+// sender sends the calls of a turn, and records what becomes of them.
+type sender struct {
+	engine  *engine
+	rec     *recorder
+	desk    *desk
+	agent   *recipe
+	scope   *scope
+	tools   *tools
+	servers *servers
+	results *results
+	finding *finding
 }
 
 // perform sends a call and records what comes of it.
-func (w *work) perform(c *run.Call, j *job, send sender) error {
-	ctx, end := w.callContext(j)
+func (s *sender) perform(c *run.Call, j *job, send sendFunc) error {
+	ctx, end := s.callContext(j)
 	defer end()
-	if w.agent.opts.Observe == nil {
-		return w.sent(ctx, c, j, send)
+	if s.agent.opts.Observe == nil {
+		return s.sent(ctx, c, j, send)
 	}
-	return w.execute(ctx, j, func(ctx context.Context) error { return w.sent(ctx, c, j, send) })
+	return s.execute(ctx, j, func(ctx context.Context) error { return s.sent(ctx, c, j, send) })
 }
 
 // sent sends a call in its own context.
-func (w *work) sent(ctx context.Context, c *run.Call, j *job, send sender) error {
-	start := w.rec.ledger.now()
+func (s *sender) sent(ctx context.Context, c *run.Call, j *job, send sendFunc) error {
+	start := s.rec.ledger.now()
 	if j.call.Tool().Native() { // options have requests checked
-		if err := w.rec.ledger.confirm(ctx); err != nil {
+		if err := s.rec.ledger.confirm(ctx); err != nil {
 			return err
 		}
 	}
-	result := send(j, ctx, w.options(c, j))
-	if w.isParked(c.ID) {
+	result := send(j, ctx, s.options(c, j))
+	if s.isParked(c.ID) {
 		return nil
 	}
 	switch {
-	case w.rec.ended() != nil && result.Err != nil:
-		return w.rec.ended() // what became of the call is in doubt
+	case s.rec.ended() != nil && result.Err != nil:
+		return s.rec.ended() // what became of the call is in doubt
 	case undecided(result.Err):
 		return result.Err
 	case result.InputRequired != nil:
-		return w.pause(c, j, result)
+		return s.pause(c, j, result)
 	}
-	if needed, ok := w.unsigned(c, result); ok {
-		return w.askSignIn(c, needed)
+	if needed, ok := s.unsigned(c, result); ok {
+		return s.askSignIn(c, needed)
 	}
-	w.noteLost(j, result)
+	s.engine.noteLost(j, result)
 	late := errors.Is(result.Err, context.DeadlineExceeded) // another try would take as long
 	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.repeatable() {
 		j.failure = result.Err
 		return nil // it is sent again, see doubt
 	}
-	return w.outcome(j, result, w.rec.ledger.since(start))
+	return s.outcome(j, result, s.rec.ledger.since(start))
 }
 
 // withheld is what the history has of a call whose result a hook has failed on: the hook may be
@@ -129,8 +142,8 @@ const maxResult = 32 << 20
 const notKeptResult = "Error: the call of %s ended, and its result is left out: it has %d MiB, and at most %d are kept with a run."
 
 // tooLarge is the size of a result that is too large to be kept, 0 for others.
-func (w *work) tooLarge(p *run.Part) int {
-	if w.rec.ledger.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
+func (s *sender) tooLarge(p *run.Part) int {
+	if s.rec.ledger.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
 		return 0
 	}
 	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
@@ -140,29 +153,31 @@ func (w *work) tooLarge(p *run.Part) int {
 }
 
 // outcome records the result of a call.
-func (w *work) outcome(j *job, result *adapter.Result, d time.Duration) error {
-	result, long := w.shortened(j, result)
-	outcome := &run.Outcome{Call: j.about.ID, Result: w.part(j, result)}
-	if n := w.tooLarge(&outcome.Result); n > 0 {
+func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error {
+	result, long := s.results.shortened(j, result)
+	outcome := &run.Outcome{Call: j.about.ID, Result: s.tools.part(j, result)}
+	if n := s.tooLarge(&outcome.Result); n > 0 {
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
-		outcome.Result = w.part(j, result)
+		outcome.Result = s.tools.part(j, result)
 	}
 	var failed error
-	outcome.Stop, failed = hooks(w.agent.opts.Hooks).afterTool(w.scope.ctx, w.rec, j, &outcome.Result)
+	outcome.Stop, failed = hooks(s.agent.opts.Hooks).afterTool(s.scope.ctx, s.rec, j, &outcome.Result)
 	if failed != nil {
 		result = j.errorResult(fmt.Sprintf(withheld, j.about.Name), failed)
-		outcome.Result = w.part(j, result)
+		outcome.Result = s.tools.part(j, result)
 	}
 	var changes []run.Change
 	if long != nil {
-		changes = w.keep(long, &outcome.Result)
+		changes = s.results.keep(long, &outcome.Result)
 	}
 	j.result, j.failure = &outcome.Result, result.Err
 	if advice := adviceOf(result); advice != "" {
-		w.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
+		s.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.about.Tool, j.about.Server, advice)})
 	}
-	end := w.rec.of(func() Event { return &ToolEnd{Call: w.about(j), Part: outcome.Result, Result: result, Duration: d} })
-	err := w.rec.record(end, append(changes, outcome)...)
+	end := s.rec.of(func() Event {
+		return &ToolEnd{Call: s.tools.about(j), Part: outcome.Result, Result: result, Duration: d}
+	})
+	err := s.rec.record(end, append(changes, outcome)...)
 	if failed != nil {
 		return failed // that the call ended is known nevertheless
 	}
@@ -198,50 +213,33 @@ func adviceOf(result *adapter.Result) string {
 }
 
 // refuse records why a call does not run, for the model.
-func (w *work) refuse(j *job, err error) error {
+func (s *sender) refuse(j *job, err error) error {
 	switch {
-	case w.rec.ended() != nil:
-		return w.rec.ended()
+	case s.rec.ended() != nil:
+		return s.rec.ended()
 	case undecided(err):
 		return err
 	}
-	result := w.refused(j, err)
-	w.noteLost(j, result)
-	return w.outcome(j, result, 0)
+	result := s.refused(j, err)
+	s.engine.noteLost(j, result)
+	return s.outcome(j, result, 0)
 }
 
 // refused is what the model reads of a call that does not run. A run in which it searches for tools names no others.
-func (w *work) refused(j *job, err error) *adapter.Result {
-	catalog, asked := w.offered(), j.asked
+func (s *sender) refused(j *job, err error) *adapter.Result {
+	catalog, asked := s.tools.offered(), j.asked
 	if j.about.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
-	if w.rec.state.Discovery == run.NoDiscovery {
-		return catalog.Refuse(w.engine.ctx, asked, err)
+	if s.rec.state.Discovery == run.NoDiscovery {
+		return catalog.Refuse(s.engine.ctx, asked, err)
 	}
 	tool, missing := catalog.Find(j.about.Server, j.about.Tool, "")
 	if missing != nil {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
 	asked.FunctionCall = &llms.FunctionCall{Name: tool.Name(), Arguments: j.named.Arguments}
-	result := catalog.Refuse(w.engine.ctx, asked, err)
+	result := catalog.Refuse(s.engine.ctx, asked, err)
 	result.Call = j.asked
 	return result
-}
-
-// noteLost shows that the connection to a server has ended, once.
-func (w *work) noteLost(j *job, result *adapter.Result) {
-	if !isLost(result.Err) {
-		return
-	}
-	w.mu.Lock()
-	known := w.lost[j.about.Server]
-	if w.lost == nil {
-		w.lost = map[string]bool{}
-	}
-	w.lost[j.about.Server] = true
-	w.mu.Unlock()
-	if !known {
-		w.rec.show(&ServerLost{Server: j.about.Server, Err: result.Err})
-	}
 }

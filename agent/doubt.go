@@ -35,7 +35,7 @@ const unknown = "It is unknown whether the call ran: the work on it ended before
 // doubt resolves a call that was sent and has no outcome: it was under way when its
 // process ended, or its connection did. It is sent again only if that does no harm.
 func (w *work) doubt(c *run.Call) (func() error, error) {
-	j := w.job(c)
+	j := w.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
 		if !w.sched.room() {
 			return nil, nil
@@ -50,7 +50,7 @@ func (w *work) doubt(c *run.Call) (func() error, error) {
 	case FailOnDoubt:
 		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
 	}
-	return nil, w.outcome(j, inDoubt(j, unknown), 0)
+	return nil, w.sender.outcome(j, inDoubt(j, unknown), 0)
 }
 
 // repeatable reports whether sending the call again does it at most once, or no harm.
@@ -64,7 +64,7 @@ func (w *work) resolve(c *run.Call) (func() error, error) {
 	if c.Answer == nil {
 		return nil, nil
 	}
-	j := w.job(c)
+	j := w.tools.job(c)
 	switch c.Answer.Action {
 	case run.NotRun:
 		if !w.sched.room() {
@@ -72,13 +72,13 @@ func (w *work) resolve(c *run.Call) (func() error, error) {
 		}
 		return w.again(c)
 	case run.Known:
-		return nil, w.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
+		return nil, w.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."
 	if c.Answer.By == "" && c.Answer.Reason == unanswered {
 		text = unknown
 	}
-	return nil, w.outcome(j, inDoubt(j, text), 0)
+	return nil, w.sender.outcome(j, inDoubt(j, text), 0)
 }
 
 func inDoubt(j *job, text string) *adapter.Result {

@@ -54,3 +54,20 @@ type PanicError = guard.PanicError
 
 // guarded calls f. A panic becomes a [*PanicError].
 func guarded(what string, f func() error) error { return guard.Run(what, f) }
+
+// noteLost shows that the connection to a server has ended, once.
+func (e *engine) noteLost(j *job, result *adapter.Result) {
+	if !isLost(result.Err) {
+		return
+	}
+	e.mu.Lock()
+	known := e.lost[j.about.Server]
+	if e.lost == nil {
+		e.lost = map[string]bool{}
+	}
+	e.lost[j.about.Server] = true
+	e.mu.Unlock()
+	if !known {
+		e.rec.show(&ServerLost{Server: j.about.Server, Err: result.Err})
+	}
+}

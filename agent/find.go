@@ -145,7 +145,7 @@ func (e *unfoundError) Error() string {
 	return fmt.Sprintf("you have no tool %.100q; find it by %s first", e.name, searchTool)
 }
 
-// searchKey is the key of the work on the turn in the context of a search.
+// searchKey is the key of the finding in the context of a search.
 type searchKey struct{}
 
 // query is what a model searches for.
@@ -156,7 +156,7 @@ type query struct {
 
 // searched is search_tools.
 func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-	w, ok := ctx.Value(searchKey{}).(*work)
+	f, ok := ctx.Value(searchKey{}).(*finding)
 	if !ok {
 		return nil, errors.New("tools are searched in a run alone")
 	}
@@ -167,16 +167,23 @@ func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	if len(q.Query) > maxQuery {
 		return nil, fmt.Errorf("the query is longer than %d bytes", maxQuery)
 	}
-	text, err := w.search(ctx, &q)
+	text, err := f.search(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 }
 
+// finding finds tools for the model of a run.
+type finding struct {
+	rec     *recorder
+	agent   *recipe
+	offered func() *adapter.Catalog
+}
+
 // search finds tools, adds them to those that the model is offered, and tells of them.
-func (w *work) search(ctx context.Context, q *query) (string, error) {
-	catalog := w.offered()
+func (f *finding) search(ctx context.Context, q *query) (string, error) {
+	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }
 	limit := min(cmp.Or(q.Limit, defaultFound), maxFound)
 	words := strings.TrimSpace(q.Query)
@@ -191,13 +198,13 @@ func (w *work) search(ctx context.Context, q *query) (string, error) {
 	case words == "":
 		return browse(catalog, fits), nil
 	default:
-		found = w.ranked(ctx, catalog, words, fits)
+		found = f.ranked(ctx, catalog, words, fits)
 		found = found[:min(len(found), limit)]
 	}
 	if len(found) == 0 {
 		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil
 	}
-	return w.load(catalog, found)
+	return f.load(catalog, found)
 }
 
 // selected are the tools of these names, which are the catalog's or the servers'.
@@ -238,10 +245,10 @@ const (
 )
 
 // ranked orders tools by how well they fit the words.
-func (w *work) ranked(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
+func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
 	all := c.Tools()
 	found := slices.DeleteFunc(c.Search(words, len(all)), func(t *adapter.Tool) bool { return !fits(t) })
-	rank := w.agent.opts.Discover.Rank
+	rank := f.agent.opts.Discover.Rank
 	if rank == nil {
 		return found
 	}
@@ -252,7 +259,7 @@ func (w *work) ranked(ctx context.Context, c *adapter.Catalog, words string, fit
 		return err
 	})
 	if err != nil {
-		w.rec.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
+		f.rec.show(&Warning{Text: fmt.Sprintf("Discover.Rank: %v", err)})
 		return found
 	}
 	return merged(all, found, foreign)
@@ -291,13 +298,13 @@ type hit struct {
 
 // load adds tools to those that the model is offered, and tells of them. The record of it comes before that of the result:
 // no result names a tool that the run does not have.
-func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
-	hits, full, err := w.offer(found)
+func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
+	hits, full, err := f.offer(found)
 	if err != nil {
 		return "", err
 	}
 	text := toldByName(hits)
-	if w.rec.state.Discovery == run.ToolsByCalling {
+	if f.rec.state.Discovery == run.ToolsByCalling {
 		text = toldWhole(c, hits)
 	}
 	if full {
@@ -307,22 +314,22 @@ func (w *work) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
 }
 
 // offer records that the model is offered tools. full says that not all of them had room.
-func (w *work) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
-	w.rec.ledger.mu.Lock()
-	defer w.rec.ledger.mu.Unlock()
-	change, n := &run.Offered{}, newNamer(w.rec.state)
+func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
+	f.rec.ledger.mu.Lock()
+	defer f.rec.ledger.mu.Unlock()
+	change, n := &run.Offered{}, newNamer(f.rec.state)
 	fresh := make([]bool, len(found))
 	for i, t := range found {
 		fresh[i], err = n.add(change, t)
 		full = full || err != nil
 	}
 	if len(change.Tools) > 0 {
-		if err := w.rec.recordLocked(nil, change); err != nil {
+		if err := f.rec.recordLocked(nil, change); err != nil {
 			return nil, false, err
 		}
 	}
 	for i, t := range found {
-		for _, o := range w.rec.state.Offered {
+		for _, o := range f.rec.state.Offered {
 			if o.Server == t.Server() && o.Tool == t.Definition().Name {
 				hits = append(hits, hit{t, o.Name, fresh[i]})
 			}

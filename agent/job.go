@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -36,25 +37,36 @@ func (e *engine) offered() *adapter.Catalog {
 	return e.catalog
 }
 
+// tools finds the tools that the calls of a turn mean, and prepares the calls.
+type tools struct {
+	rec     *recorder
+	agent   *recipe
+	results *results
+	offered func() *adapter.Catalog
+
+	mu   sync.Mutex // guards the field below
+	jobs map[string]*job
+}
+
 // job returns the call as this process runs it: the tool that the model was offered,
 // with the arguments that were decided on.
-func (w *work) job(c *run.Call) *job {
-	w.mu.Lock()
-	j := w.jobs[c.ID]
-	w.mu.Unlock()
+func (t *tools) job(c *run.Call) *job {
+	t.mu.Lock()
+	j := t.jobs[c.ID]
+	t.mu.Unlock()
 	if j != nil {
 		return j
 	}
 	j = &job{
 		asked: llms.ToolCall{ID: c.ID, Type: "function"}, named: llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
-		about: Call{Turn: w.rec.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
+		about: Call{Turn: t.rec.state.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool},
 	}
 	j.asked.FunctionCall = &j.named
-	j.call, j.err = w.prepare(c, j.asked)
+	j.call, j.err = t.prepare(c, j.asked)
 	j.approved(j.call)
-	w.mu.Lock()
-	w.jobs[c.ID] = j
-	w.mu.Unlock()
+	t.mu.Lock()
+	t.jobs[c.ID] = j
+	t.mu.Unlock()
 	return j
 }
 
@@ -69,8 +81,8 @@ func aboutCall(s *run.State, id string) Call {
 }
 
 // about is the call as it is recorded.
-func (w *work) about(j *job) (about Call) {
-	w.rec.read(func(s *run.State) { about = aboutCall(s, j.about.ID) })
+func (t *tools) about(j *job) (about Call) {
+	t.rec.read(func(s *run.State) { about = aboutCall(s, j.about.ID) })
 	return about
 }
 
@@ -100,23 +112,23 @@ func (j *job) approved(call *adapter.Prepared) {
 
 // prepare finds the tool that the model was offered. One that has changed since is an
 // error.
-func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
-	catalog := w.offered()
+func (t *tools) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
+	catalog := t.offered()
 	switch {
-	case c.Tool == "" && w.rec.state.Discovery != run.NoDiscovery:
+	case c.Tool == "" && t.rec.state.Discovery != run.NoDiscovery:
 		return nil, &unfoundError{c.Name}
 	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
 	}
-	tool := cmp.Or(w.agent.finder.tool(c), w.agent.reader.tool(c))
+	tool := cmp.Or(t.agent.finder.tool(c), t.agent.reader.tool(c))
 	if tool == nil {
 		var err error
 		if tool, err = catalog.Find(c.Server, c.Tool, c.Def); err != nil {
 			return nil, err
 		}
 	}
-	if written := cmp.Or(string(c.Args), c.Asked); !c.Wrapped && c.Server != keptServer && c.Server != searchServer && w.agent.sub(c) == nil && kept.Refers(written) {
-		tool = tool.Filling(w.fill)
+	if written := cmp.Or(string(c.Args), c.Asked); !c.Wrapped && c.Server != keptServer && c.Server != searchServer && t.agent.sub(c) == nil && kept.Refers(written) {
+		tool = tool.Filling(t.results.fill)
 	}
 	var call *adapter.Prepared
 	var err error
@@ -132,20 +144,20 @@ func (w *work) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, err
 }
 
 // options are the options of a call.
-func (w *work) options(c *run.Call, j *job) callOptions {
-	opts := adapter.CallLimits(w.agent.opts.IdleTimeout, w.agent.opts.CallTimeout)
+func (s *sender) options(c *run.Call, j *job) callOptions {
+	opts := adapter.CallLimits(s.agent.opts.IdleTimeout, s.agent.opts.CallTimeout)
 	if j.call.Tool().Native() {
 		return opts // a function of this program
 	}
 	return append(opts,
-		mcpclient.WithSendCheck(w.rec.ledger.confirm),
-		mcpclient.WithProgress(func(p mcp.Progress) { w.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
-		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return w.detached(c, t) }))
+		mcpclient.WithSendCheck(s.rec.ledger.confirm),
+		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
+		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.detached(c, t) }))
 }
 
 // part is a result as a part of the history.
-func (w *work) part(j *job, r *adapter.Result) run.Part {
-	p := run.Part{Type: run.ResultPart, ID: j.about.ID, Name: w.askedAs(j), Text: r.Text, IsError: r.IsError}
+func (t *tools) part(j *job, r *adapter.Result) run.Part {
+	p := run.Part{Type: run.ResultPart, ID: j.about.ID, Name: t.askedAs(j), Text: r.Text, IsError: r.IsError}
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
@@ -158,9 +170,9 @@ func (w *work) part(j *job, r *adapter.Result) run.Part {
 }
 
 // askedAs is the name that the model has called, which is that of the tool unless it calls all by one.
-func (w *work) askedAs(j *job) (name string) {
+func (t *tools) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
-	w.rec.read(func(s *run.State) {
+	t.rec.read(func(s *run.State) {
 		if s.Discovery == run.ToolsByCalling {
 			name = s.AskedAs(j.about.ID, name)
 		}

@@ -47,15 +47,15 @@ func newReader(p adapter.Profile) *reader {
 		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
 		"so it need not be read to be passed on.",
 		func(ctx context.Context, q kept.Query) (string, error) {
-			e, ok := ctx.Value(keptKey{}).(*engine)
+			k, ok := ctx.Value(keptKey{}).(*results)
 			if !ok {
 				return "", errors.New("results are kept in a run alone")
 			}
-			data, err := e.keptData(ctx, q.Handle)
+			data, err := k.keptData(ctx, q.Handle)
 			if err != nil {
 				return "", err
 			}
-			return kept.Read(data, q, e.agent.resultTokens()*readBytes)
+			return kept.Read(data, q, k.agent.resultTokens()*readBytes)
 		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true, Trusted: true})
 	return &reader{source, definitions(source.Catalog(p))[0]}
 }
@@ -74,11 +74,19 @@ func (r *reader) tool(c *run.Call) *adapter.Tool {
 // reads reports whether a tool that a run has added is the reader.
 func reads(t *run.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
+// results keeps the long results of a run.
+type results struct {
+	rec     *recorder
+	agent   *recipe
+	scope   *scope
+	offered func() *adapter.Catalog
+}
+
 // readerName is the name by which the model knows the reader. change has it offered from now on; empty: it is offered already.
-func (w *work) readerName() (name string, change *run.Offered, err error) {
+func (k *results) readerName() (name string, change *run.Offered, err error) {
 	change = &run.Offered{}
-	catalog := w.offered()
-	w.rec.read(func(s *run.State) {
+	catalog := k.offered()
+	k.rec.read(func(s *run.State) {
 		if i := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) }); i >= 0 {
 			name = s.Offered[i].Name
 			return
@@ -87,7 +95,7 @@ func (w *work) readerName() (name string, change *run.Offered, err error) {
 		if _, taken := catalog.Lookup(readResult); taken {
 			n.taken[readResult] = true
 		}
-		if _, err = n.add(change, w.agent.reader.source.Tool()); err == nil {
+		if _, err = n.add(change, k.agent.reader.source.Tool()); err == nil {
 			change.Tools[0].Listed = true
 			name = change.Tools[0].Name
 		}
@@ -98,7 +106,7 @@ func (w *work) readerName() (name string, change *run.Offered, err error) {
 // readBytes is how many bytes read_result gives for each token of a result, at most.
 const readBytes = 3
 
-// keptKey finds the engine of a call of read_result.
+// keptKey finds the results of the run in a call of read_result.
 type keptKey struct{}
 
 // resultTokens is the bound of one result.
@@ -111,8 +119,8 @@ func (r *recipe) resultTokens() int {
 }
 
 // keeper is where the run keeps results, nil if it keeps none.
-func (e *engine) keeper() (run.BlobStore, run.Lease) {
-	if h, ok := e.rec.ledger.journal.(*hold); ok && e.agent.opts.ResultTokens >= 0 {
+func (k *results) keeper() (run.BlobStore, run.Lease) {
+	if h, ok := k.rec.ledger.journal.(*hold); ok && k.agent.opts.ResultTokens >= 0 {
 		return run.BlobsOf(h.store), h.lease
 	}
 	return nil, run.Lease{}
@@ -134,18 +142,18 @@ type long struct {
 }
 
 // shortened cuts the text of a result that is too long, and returns what is to be kept, nil for others.
-func (w *work) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
+func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
 	text := cmp.Or(r.Full, r.Text)
-	tokens := w.agent.resultTokens()
-	if len(text) <= tokens || len(text) > run.MaxBlob || r.Tool == nil || w.agent.reader.is(r.Tool) {
+	tokens := k.agent.resultTokens()
+	if len(text) <= tokens || len(text) > run.MaxBlob || r.Tool == nil || k.agent.reader.is(r.Tool) {
 		return r, nil
 	}
 	var call run.Call
-	w.rec.read(func(s *run.State) { call = *s.Call(j.about.ID) })
-	if w.agent.sub(&call) != nil {
+	k.rec.read(func(s *run.State) { call = *s.Call(j.about.ID) })
+	if k.agent.sub(&call) != nil {
 		return r, nil
 	}
-	store, _ := w.keeper()
+	store, _ := k.keeper()
 	if store == nil {
 		return r, nil
 	}
@@ -153,7 +161,7 @@ func (w *work) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
 	if len(text) <= limit {
 		return r, nil
 	}
-	name, change, err := w.readerName()
+	name, change, err := k.readerName()
 	if err != nil {
 		return r, nil
 	}
@@ -183,12 +191,12 @@ func bytesOf(text string, tokens int) int {
 
 // keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not kept. If the
 // store does not take it, the result is cut for good, and the run goes on. more is recorded before the outcome.
-func (w *work) keep(l *long, part *run.Part) (more []run.Change) {
+func (k *results) keep(l *long, part *run.Part) (more []run.Change) {
 	if part.Text != l.text {
 		return nil
 	}
-	store, lease := w.keeper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.scope.ctx), lastWrite)
+	store, lease := k.keeper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.scope.ctx), lastWrite)
 	defer cancel()
 	err := guarded("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
 	if err == nil {
@@ -202,34 +210,34 @@ func (w *work) keep(l *long, part *run.Part) (more []run.Change) {
 		return more
 	}
 	part.Text = adapter.Shorten(string(l.data), len(l.text), nil)
-	w.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
+	k.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
 	return nil
 }
 
 // keptData is the whole of a kept result.
-func (e *engine) keptData(ctx context.Context, handle string) ([]byte, error) {
-	store, lease := e.keeper()
+func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
+	store, lease := k.keeper()
 	if store == nil {
 		return nil, errors.New("the results of this run are not kept")
 	}
 	data, err := store.Blob(ctx, lease.Key, handle)
 	switch {
 	case errors.Is(err, run.ErrNoBlob):
-		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, e.handles())
+		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, k.handles())
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
 	}
-	if k := e.keptAs(handle); k != nil && k.Check(data) != nil {
+	if k := k.keptAs(handle); k != nil && k.Check(data) != nil {
 		return nil, fmt.Errorf("the result %q is damaged", handle)
 	}
 	return data, nil
 }
 
 // keptAs is what the state says of a kept result, nil if it is of another agent of the run.
-func (e *engine) keptAs(handle string) (found *run.Kept) {
-	e.rec.read(func(s *run.State) {
+func (k *results) keptAs(handle string) (found *run.Kept) {
+	k.rec.read(func(s *run.State) {
 		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
 			found = s.Kept[i]
 		}
@@ -240,8 +248,8 @@ func (e *engine) keptAs(handle string) (found *run.Kept) {
 // maxHandles bounds the handles that a model is told.
 const maxHandles = 20
 
-func (e *engine) handles() (all []string) {
-	e.rec.read(func(s *run.State) {
+func (k *results) handles() (all []string) {
+	k.rec.read(func(s *run.State) {
 		for _, k := range slices.Backward(s.Kept) {
 			if all = append(all, k.Handle); len(all) == maxHandles {
 				break
@@ -252,8 +260,8 @@ func (e *engine) handles() (all []string) {
 }
 
 // fill puts kept results in the place of references in the arguments of a call.
-func (w *work) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
-	return kept.Fill(arguments, func(handle string) ([]byte, error) { return w.keptData(w.scope.ctx, handle) })
+func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
+	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.keptData(k.scope.ctx, handle) })
 }
 
 // nameKept names the results in a summary that are kept and that the history does not name any more: the model would not know of them.

@@ -149,8 +149,8 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 }
 
 // execute works on a tool call, observed. The work leaves its result in the job.
-func (w *work) execute(ctx context.Context, j *job, work func(context.Context) error) (err error) {
-	o := w.agent.opts.Observe
+func (s *sender) execute(ctx context.Context, j *job, work func(context.Context) error) (err error) {
+	o := s.agent.opts.Observe
 	if o == nil {
 		return work(ctx)
 	}

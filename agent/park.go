@@ -63,8 +63,8 @@ func parkedKey(p *mcp.ElicitParams) string {
 
 // isParked reports whether a call was parked while it was under way. It may even be over: a
 // question of it could not be answered.
-func (w *work) isParked(call string) (ok bool) {
-	w.rec.read(func(s *run.State) {
+func (s *sender) isParked(call string) (ok bool) {
+	s.rec.read(func(s *run.State) {
 		at := s.Call(call).At
 		ok = at == run.Parked || at == run.Done
 	})

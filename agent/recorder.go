@@ -169,3 +169,57 @@ func (r *recorder) endTurn() error {
 	end.Messages = slices.Clip(r.state.History[len(r.state.History)-2:])
 	return nil
 }
+
+// callsBefore counts the calls before this one, since the last input.
+func (r *recorder) callsBefore(c *run.Call) (n int) {
+	r.read(func(s *run.State) {
+		n = s.Spent.Calls - s.Before.Calls
+		n += slices.IndexFunc(s.Calls, func(other *run.Call) bool { return other.ID == c.ID })
+	})
+	return n
+}
+
+func (r *recorder) roundsKept() int64 {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	root := r.ledger.root
+	return root.Spent.Since(root.Before).Rounds
+}
+
+// pending is the calls of the turn that want is true for, as they are now.
+func (r *recorder) pending(want func(*run.Call) bool) (calls []*run.Call) {
+	r.read(func(s *run.State) {
+		calls = matching(s.Calls, want)
+		copies := make([]run.Call, len(calls))
+		for i, c := range calls {
+			copies[i] = *c
+			calls[i] = &copies[i]
+		}
+	})
+	return calls
+}
+
+// calls is the calls of the turn that want is true for, which change with the state.
+func (r *recorder) calls(want func(*run.Call) bool) (calls []*run.Call) {
+	r.read(func(s *run.State) { calls = matching(s.Calls, want) })
+	return calls
+}
+
+func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
+	n := 0
+	for _, c := range all {
+		if want(c) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	matching := make([]*run.Call, 0, n)
+	for _, c := range all {
+		if want(c) {
+			matching = append(matching, c)
+		}
+	}
+	return matching
+}

@@ -98,14 +98,14 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ask 
 // sample makes the completions that a person has allowed. Each is recorded before the
 // round goes on, so that the model is not asked again for it.
 func (w *work) sample(c *run.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
-	j := w.job(c)
+	j := w.tools.job(c)
 	if j.err != nil {
-		return nil, w.refuse(j, j.err)
+		return nil, w.sender.refuse(j, j.err)
 	}
 	return func() error {
 		for _, key := range keys {
 			review := c.Reviews[key]
-			value, err := w.completion(j, round, key, &review)
+			value, err := w.sender.completion(j, round, key, &review)
 			if err != nil || value == nil {
 				return err
 			}
@@ -119,28 +119,28 @@ func (w *work) sample(c *run.Call, round *mcp.InputRequired, keys []string) (fun
 
 // completion has the model answer a request. Without a completion the call is over, and nil
 // is returned.
-func (w *work) completion(j *job, round *mcp.InputRequired, key string, review *run.Review) (json.RawMessage, error) {
-	ctx, end := w.callContext(j)
+func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *run.Review) (json.RawMessage, error) {
+	ctx, end := s.callContext(j)
 	defer end()
 	value, err := j.call.AnswerInput(context.WithValue(ctx, reviewKey{}, review), round, key)
 	switch {
 	case err == nil:
 		return value, nil
-	case w.rec.ended() != nil:
-		return nil, w.rec.ended()
+	case s.rec.ended() != nil:
+		return nil, s.rec.ended()
 	}
 	text := "Error: the tool's server asked for a completion of the model, which failed. The call was given up."
-	return nil, w.outcome(j, j.errorResult(text, err), 0)
+	return nil, s.outcome(j, j.errorResult(text, err), 0)
 }
 
 // notAllowed ends a call whose server may not have a completion. A modern server is not told.
-func (w *work) notAllowed(c *run.Call, a run.Answer) error {
-	j := w.job(c)
+func (s *sender) notAllowed(c *run.Call, a run.Answer) error {
+	j := s.tools.job(c)
 	text := "Error: the user did not let the tool's server use the model. The call was given up."
 	if a.Reason != "" {
 		text = fmt.Sprintf("Error: the user did not let the tool's server use the model: %s. The call was given up.", a.Reason)
 	}
-	return w.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
+	return s.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }
 
 // forServer is the error that a server gets. A panic has no details.

@@ -37,10 +37,10 @@ func stopOf(err error) *string {
 const notMade = "The call was not made: the run was stopped."
 
 // stop records that a hook has ended the run in the place of a call.
-func (w *work) stop(j *job, answer *string) error {
+func (s *sender) stop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
-	part := w.part(j, result)
-	return w.rec.record([]Event{&ToolEnd{Call: w.about(j), Part: part, Result: result}}, &run.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+	part := s.tools.part(j, result)
+	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &run.Outcome{Call: j.about.ID, Result: part, Stop: answer})
 }
 
 // skip ends the calls that no server has taken when a hook ended the run, and closes the
@@ -52,8 +52,8 @@ func (w *work) skip() error {
 	unsent := func(c *run.Call) bool {
 		return c.At == run.Ready || c.At == run.Asked || c.At == run.SignIn && c.Task == nil && len(c.Round) == 0
 	}
-	for _, c := range w.pending(unsent) {
-		if err := w.stop(w.job(c), nil); err != nil {
+	for _, c := range w.rec.pending(unsent) {
+		if err := w.sender.stop(w.tools.job(c), nil); err != nil {
 			return err
 		}
 	}

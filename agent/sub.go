@@ -153,8 +153,8 @@ func (e *engine) begin(c *run.Call, sub *SubAgent) error {
 // supervise drives the run of a sub-agent.
 func (w *work) supervise(c *run.Call, e *engine) error {
 	defer e.visits.end()
-	j := w.job(c)
-	return w.execute(e.ctx, j, func(ctx context.Context) error {
+	j := w.tools.job(c)
+	return w.sender.execute(e.ctx, j, func(ctx context.Context) error {
 		e.ctx = ctx
 		return w.supervised(j, e, e.observe(newDriver(e).proceed))
 	})
@@ -172,11 +172,11 @@ func (w *work) supervised(j *job, e *engine, err error) error {
 	case err != nil || e.rec.state.Status == run.Failed:
 		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.rec.state.Error)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
-		return w.outcome(j, j.errorResult(text, err), 0)
+		return w.sender.outcome(j, j.errorResult(text, err), 0)
 	case e.rec.state.Status == run.Waiting:
 		return nil
 	}
-	return w.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
+	return w.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
 }
 
 // root is the engine of the run itself.

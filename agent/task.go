@@ -12,15 +12,15 @@ import (
 )
 
 // detached records that a call has become a task, before it is asked how far it is.
-func (w *work) detached(c *run.Call, t mcp.TaskState) error {
+func (s *sender) detached(c *run.Call, t mcp.TaskState) error {
 	task := run.Task{ID: t.ID}
 	if t.TTL != nil {
 		task.Expires = time.Now().Add(*t.TTL).UTC().Truncate(time.Millisecond)
 	}
-	if err := w.rec.record(nil, &run.Detached{Call: c.ID, Task: task}); err != nil {
+	if err := s.rec.record(nil, &run.Detached{Call: c.ID, Task: task}); err != nil {
 		return err
 	}
-	return w.rec.commit()
+	return s.rec.commit()
 }
 
 // await goes on with a task: one that another process has begun, or that has its answers.
@@ -28,9 +28,9 @@ func (w *work) await(c *run.Call) (func() error, error) {
 	if !w.sched.room() {
 		return nil, nil
 	}
-	j := w.job(c)
+	j := w.tools.job(c)
 	if j.err != nil {
-		return nil, w.refuse(j, j.err)
+		return nil, w.sender.refuse(j, j.err)
 	}
 	round, answers, err := roundOf(c)
 	if err != nil {
@@ -39,20 +39,20 @@ func (w *work) await(c *run.Call) (func() error, error) {
 	resume := func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
 		return j.call.ResumeWith(ctx, c.Task.ID, round, answers, opts...)
 	}
-	return func() error { return w.perform(c, j, resume) }, nil
+	return func() error { return w.sender.perform(c, j, resume) }, nil
 }
 
 // callContext is the context of a call. If the run is kept, its end in this process
 // leaves tasks to the next one.
-func (w *work) callContext(j *job) (context.Context, func()) {
-	ctx := context.WithValue(w.scope.ctx, callKey{}, &j.about)
-	if j.call.Tool() == w.agent.finder.search.Tool() {
-		ctx = context.WithValue(ctx, searchKey{}, w)
+func (s *sender) callContext(j *job) (context.Context, func()) {
+	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.about)
+	if j.call.Tool() == s.agent.finder.search.Tool() {
+		ctx = context.WithValue(ctx, searchKey{}, s.finding)
 	}
-	if w.agent.reader.is(j.call.Tool()) {
-		ctx = context.WithValue(ctx, keptKey{}, w.engine)
+	if s.agent.reader.is(j.call.Tool()) {
+		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
-	if w.rec.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
+	if s.rec.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
 		return ctx, func() {}
 	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

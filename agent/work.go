@@ -19,7 +19,8 @@ type work struct {
 	sched   *scheduler
 	person  *person
 	servers *servers
-	jobs    map[string]*job
+	tools   *tools
+	sender  *sender
 	scan    []*run.Call // for waiting
 }
 
@@ -28,11 +29,17 @@ func newWork(e *engine) *work {
 	if e.rec.ledger.journal != nil {
 		wait = linger
 	}
-	w := &work{engine: e, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait), jobs: make(map[string]*job, n)}
+	w := &work{engine: e, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
 	w.person = &person{desk: e.desk, rec: e.rec, agent: e.agent, scope: w.scope, prompts: map[string]context.CancelFunc{}}
 	w.servers = &servers{
 		rec: e.rec, agent: e.agent, scope: w.scope, sched: w.sched, person: w.person, visits: &e.visits,
 		reviews: map[question]*mcp.ReviewLaterError{},
+	}
+	kept := &results{rec: e.rec, agent: e.agent, scope: w.scope, offered: e.offered}
+	w.tools = &tools{rec: e.rec, agent: e.agent, results: kept, offered: e.offered, jobs: make(map[string]*job, n)}
+	w.sender = &sender{
+		engine: e, rec: e.rec, desk: e.desk, agent: e.agent, scope: w.scope, tools: w.tools, servers: w.servers,
+		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
 	ctx = price.WithAccount(ctx, account{e})
@@ -188,7 +195,7 @@ func (w *work) startDeciding() error {
 	if w.sched.busy[deciding] {
 		return nil
 	}
-	calls := w.calls(isProposed)
+	calls := w.rec.calls(isProposed)
 	if w.sched.settled = len(calls) == 0; w.sched.settled {
 		return nil
 	}
@@ -202,48 +209,10 @@ func (w *work) startDeciding() error {
 		w.sched.settled = true
 		return guarded("tool call", func() error { return w.decide(calls) })
 	}
-	calls = w.pending(isProposed)
+	calls = w.rec.pending(isProposed)
 	decide := func() error { return w.decide(calls) }
 	w.sched.aside(deciding, decide)
 	return nil
 }
 
 func isProposed(c *run.Call) bool { return c.At == run.Proposed }
-
-// pending is the calls of the turn that want is true for, as they are now.
-func (w *work) pending(want func(*run.Call) bool) (calls []*run.Call) {
-	w.rec.read(func(s *run.State) {
-		calls = matching(s.Calls, want)
-		copies := make([]run.Call, len(calls))
-		for i, c := range calls {
-			copies[i] = *c
-			calls[i] = &copies[i]
-		}
-	})
-	return calls
-}
-
-// calls is the calls of the turn that want is true for, which change with the state.
-func (w *work) calls(want func(*run.Call) bool) (calls []*run.Call) {
-	w.rec.read(func(s *run.State) { calls = matching(s.Calls, want) })
-	return calls
-}
-
-func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
-	n := 0
-	for _, c := range all {
-		if want(c) {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	matching := make([]*run.Call, 0, n)
-	for _, c := range all {
-		if want(c) {
-			matching = append(matching, c)
-		}
-	}
-	return matching
-}

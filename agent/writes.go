@@ -13,9 +13,9 @@ func (w *work) heldBack(c *run.Call) bool {
 	if !w.sched.taken(c.Server) {
 		return false
 	}
-	w.mu.Lock()
-	j := w.jobs[c.ID]
-	w.mu.Unlock()
+	w.tools.mu.Lock()
+	j := w.tools.jobs[c.ID]
+	w.tools.mu.Unlock()
 	return j != nil && j.call != nil && w.ordered(j)
 }
 
