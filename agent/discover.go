@@ -23,8 +23,8 @@ import (
 type Discover struct {
 	// Above is how much of the model's window all definitions together may take: beyond that the model
 	// searches. It is looked at before the first model call of an input; a run that has begun to search goes
-	// on so. A model whose window is unknown counts as one of 128,000 tokens. Default 0: 0.05, which is 5 %;
-	// negative: the model never searches.
+	// on so. A model whose window is unknown counts as one of 128,000 tokens. Default 0: 0.05, which is 5 %, but
+	// at least 1,000 tokens; negative: the model never searches.
 	Above float64
 
 	// By says how the model gets what it finds. Default: [run.NativeTools], or [run.ToolsByCalling] for
@@ -54,6 +54,7 @@ func (o *Discover) check() error {
 const (
 	defaultShare  = 0.05
 	defaultWindow = 128_000 // tokens, of a model that names none
+	leastTokens   = 1_000   // of definitions: a search for fewer costs more than it saves
 )
 
 // discover decides before the first model call of an input if the model has to search for tools, and adds those that
@@ -89,11 +90,14 @@ func (r *recipe) discovery() run.Discovery {
 
 // tooMany reports whether the definitions of all tools take too much of the window.
 func (d *dialog) tooMany() bool {
-	share := cmp.Or(d.agent.opts.Discover.Above, defaultShare)
-	if share < 0 {
+	share, window := d.agent.opts.Discover.Above, float64(cmp.Or(d.agent.window.Load(), defaultWindow))
+	limit := share * window
+	switch {
+	case share < 0:
 		return false
+	case share == 0:
+		limit = max(defaultShare*window, leastTokens)
 	}
-	limit := share * float64(cmp.Or(d.agent.window.Load(), defaultWindow))
 	w := d.agent.weighed.Load()
 	if w == nil || w.catalog != d.catalog {
 		w = &weight{d.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.catalog)}, &d.agent.info)}

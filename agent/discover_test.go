@@ -212,7 +212,9 @@ func TestFewTools(t *testing.T) {
 		searches bool
 	}{
 		{8, agent.Discover{}, 0, false},
-		{8, agent.Discover{}, 4_000, true},
+		{8, agent.Discover{}, 4_000, false},
+		{8, agent.Discover{Above: 0.05}, 4_000, true},
+		{100, agent.Discover{}, 4_000, true},
 		{300, agent.Discover{}, 0, true},
 		{300, agent.Discover{}, 1_000_000, false},
 		{300, agent.Discover{Above: -1}, 0, false},
