@@ -3,6 +3,8 @@ package filestore
 import (
 	"path/filepath"
 	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // The directories of marks, in a path.
@@ -16,6 +18,14 @@ var OS FS = osFS{}
 
 // NameOf is the name of the file of a run.
 var NameOf = nameOf
+
+// OfTenant is what the store knows of the blobs of a tenant. again has them counted.
+func (s *Store) OfTenant(key run.Key, again bool) (int64, error) {
+	if again {
+		clear(s.tenants)
+	}
+	return s.ofTenant(key)
+}
 
 // SetClock has leases go by another clock.
 func (s *Store) SetClock(now func() time.Time) { s.now = now }

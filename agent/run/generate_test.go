@@ -146,6 +146,9 @@ func (g *generator) ofCalls(s *run.State, depth int) run.Change {
 	outcome := &run.Outcome{Call: id, Result: run.Part{
 		Type: run.ResultPart, ID: id, Text: g.text(), Structured: g.raw(), IsError: g.IntN(2) == 0, Media: g.parts(1), Unknown: g.unknown(),
 	}}
+	if g.IntN(4) == 0 {
+		outcome.Result.Kept = &run.Kept{Handle: g.id("r"), Tool: g.text(), Kind: "json", Shape: g.text(), Size: g.IntN(99), Digest: g.text(), Unknown: g.unknown()}
+	}
 	if answer := g.text(); g.IntN(4) == 0 {
 		outcome.Stop = &answer
 	}

@@ -1,0 +1,101 @@
+package filestore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestBlobsOfATenant counts what the runs of a tenant keep, as it is put, replaced and deleted, and from the files.
+func TestBlobsOfATenant(t *testing.T) {
+	s := open(t, t.TempDir(), nil)
+	counts := func(tenant string, want int64) {
+		t.Helper()
+		for _, again := range []bool{false, true} {
+			if got, err := s.OfTenant(run.Key{Tenant: tenant, ID: "any"}, again); err != nil || got != want {
+				t.Errorf("counted again %t: got %d bytes of %q, %v, want %d", again, got, tenant, err, want)
+			}
+		}
+	}
+	put := func(lease run.Lease, name string, n int) {
+		t.Helper()
+		if err := s.PutBlob(ctx, lease, name, make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b, other := run.Key{Tenant: "acme", ID: "a"}, run.Key{Tenant: "acme", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
+	_, leaseA := create(t, s, a)
+	_, leaseB := create(t, s, b)
+	_, leaseOther := create(t, s, other)
+	counts("acme", 0)
+	put(leaseA, "x", 100)
+	put(leaseB, "x", 10)
+	put(leaseB, "y", 1)
+	put(leaseOther, "x", 5000)
+	counts("acme", 111)
+	put(leaseA, "x", 70)
+	counts("acme", 81)
+	if err := s.Delete(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	counts("acme", 70)
+	counts("other", 5000)
+}
+
+// TestDamagedBlob finds each byte that has changed, and one that is missing.
+func TestDamagedBlob(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	_, lease := create(t, s, key)
+	if err := s.PutBlob(ctx, lease, "x", []byte("what is kept")); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "x"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("got the files %q, %v", found, err)
+	}
+	data, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		changed := slices.Clone(data)
+		changed[i] ^= 1
+		for _, damaged := range [][]byte{changed, slices.Delete(slices.Clone(data), i, i+1)} {
+			write(t, found[0], damaged)
+			if got, err := s.Blob(ctx, key, "x"); !errors.Is(err, run.ErrCorrupt) {
+				t.Errorf("byte %d: got %q, %v", i, got, err)
+			}
+		}
+	}
+}
+
+// TestBlobAtAPowerCut has a blob durable before the put returns.
+func TestBlobAtAPowerCut(t *testing.T) {
+	dir := t.TempDir()
+	for cut := 0; ; cut++ {
+		d := newDisk()
+		s := d.on(t, dir, filestore.EveryEffect)
+		_, lease := create(t, s, key)
+		before := d.changes
+		d.cut = before + cut
+		if cut == 0 {
+			d.cut = 0
+		}
+		err := s.PutBlob(ctx, lease, "x", []byte("what is kept"))
+		for fate := range fates {
+			got, failed := d.reboot(fate).on(t, dir, filestore.EveryEffect).Blob(ctx, key, "x")
+			if kept := failed == nil && string(got) == "what is kept"; err == nil && !kept || failed != nil && errors.Is(failed, run.ErrCorrupt) {
+				t.Errorf("cut at change %d, %s: got %q, %v after %v", cut, fates[fate].name, got, failed, err)
+			}
+		}
+		if cut > 0 && err == nil {
+			break
+		}
+	}
+}
