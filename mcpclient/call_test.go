@@ -43,7 +43,7 @@ func TestCustomMessages(t *testing.T) {
 				t.Errorf("_meta with %q: got %v", key, err)
 			}
 		}
-		for name, params := range map[string]any{"_meta that is no object": map[string]any{"_meta": 1}, "array": []int{1}, "broken": json.RawMessage("{")} {
+		for name, params := range map[string]any{"_meta that is not an object": map[string]any{"_meta": 1}, "array": []int{1}, "broken": json.RawMessage("{")} {
 			if _, err := c.Call(ctx, "acme/do", params); err == nil {
 				t.Errorf("%s: got no error", name)
 			}

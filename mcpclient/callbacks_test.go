@@ -238,7 +238,7 @@ func askOnce(p *peer, era string) {
 	p.echo()
 }
 
-// Whatever callback panics: the connection goes on. A callback on the caller's
+// Whatever callback panics: the connection continues. A callback on the caller's
 // goroutine panics to the caller.
 func TestPanics(t *testing.T) {
 	const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`

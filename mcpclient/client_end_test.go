@@ -92,7 +92,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 				time.Sleep(time.Hour)
 				select {
 				case <-c.Done():
-					t.Error("Done, and the handler goes on")
+					t.Error("Done, and the handler continues")
 				default:
 				}
 				close(release)

@@ -365,7 +365,7 @@ func TestStubbornHandlers(t *testing.T) {
 				go p.echo()
 				callText(t, t.Context(), c, "a", "a")
 				cancel()
-				asked.Wait() // although the handler goes on
+				asked.Wait() // although the handler continues
 				within(t, "the calls", start, 0)
 				if err := c.Close(); err != nil {
 					t.Error(err)
@@ -373,7 +373,7 @@ func TestStubbornHandlers(t *testing.T) {
 				within(t, "Close", start, 0)
 				select {
 				case <-c.Done():
-					t.Error("Done, and handlers go on")
+					t.Error("Done, and handlers continue")
 				default:
 				}
 			})
@@ -382,7 +382,7 @@ func TestStubbornHandlers(t *testing.T) {
 }
 
 // A call that waits for a person ends with the client, although the handler
-// goes on.
+// continues.
 func TestCloseInInputRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)

@@ -234,7 +234,7 @@ func TestConnectToEchoingProcess(t *testing.T) {
 }
 
 // A process that dies says so in the calls that it took with it, and the client
-// goes on with another one.
+// continues with another one.
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{proctest.Role("frail")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
@@ -256,7 +256,7 @@ func TestCommandRestarts(t *testing.T) {
 			t.Errorf("afterwards: %v", err)
 		}
 		if after := c.Server().Instructions; after == before {
-			t.Errorf("process %s goes on, want another one", after)
+			t.Errorf("process %s continues, want another one", after)
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 	l.conn = conn
 	if skipper, ok := transport.As[transport.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
-			l.tolerated("skipped a line that is no JSON-RPC message", "text", l.scrub(line))
+			l.tolerated("skipped a line that is not a JSON-RPC message", "text", l.scrub(line))
 		})
 	}
 	l.exchange, _ = conn.(transport.Exchanger)

@@ -60,7 +60,7 @@
 // # Tasks
 //
 // [WithTask] lets a tool call become a task, and waits for its result.
-// [Client.StartTask] begins a task that goes on at the server, [Task.Wait] gets its
+// [Client.StartTask] begins a task that continues at the server, [Task.Wait] gets its
 // result, and [Client.Task] finds the task again in another process.
 //
 // # Lost sessions and connections

@@ -31,8 +31,8 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 			return nil, refuse(mcp.CodeInvalidParams, "elicitation: %v", err)
 		}
 	} else if !mcp.Visitable(params.URL) {
-		a.log.Warn("refused to send a person to what is no web address")
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL is none to visit: want https://host/… or http://host/…")
+		a.log.Warn("refused to send a person to a URL that is not a web address")
+		return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…")
 	}
 	if params.Mode == mcp.ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && a.peer.current().has(urlElicitationErrors) {
 		ctx = context.WithValue(ctx, doneKey{}, a.visits.expect(params.ElicitationID))

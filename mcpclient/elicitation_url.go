@@ -51,7 +51,7 @@ func (e *URLElicitationError) Unwrap() error { return e.rpc }
 // ElicitationDone is closed when the server says that what the person was to do
 // at the URL of this elicitation is done. It is nil, and so never closed, where
 // a server cannot say so: for forms, and in other revisions than 2025-11-25.
-// Servers need not say it: let the person go on by hand, too.
+// Servers need not say it: let the person continue by hand, too.
 func ElicitationDone(ctx context.Context) <-chan struct{} {
 	done, _ := ctx.Value(doneKey{}).(<-chan struct{})
 	return done

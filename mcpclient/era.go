@@ -74,7 +74,7 @@ type era interface {
 type feature int
 
 const (
-	standaloneStreams    feature = iota // over HTTP the server says what is no answer on a stream of its own
+	standaloneStreams    feature = iota // over HTTP the server sends all but responses on a separate stream
 	listenStreams                       // a subscription is a stream of its own
 	completionCapability                // a server declares completions
 	completionContext                   // the other arguments go with a completion

@@ -221,7 +221,7 @@ func TestEraCacheRead(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)); err == nil {
-			t.Error("got no error for what is no object")
+			t.Error("got no error for what is not an object")
 		}
 	})
 }

@@ -359,7 +359,7 @@ func TestRolledBackFromAForcedRevision(t *testing.T) {
 }
 
 // One instance of several refuses a revision that it names itself: the request is made once
-// more, also a tool call, which has not run. A server that goes on refusing is told so.
+// more, also a tool call, which has not run. A server that keeps refusing is told so.
 func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 	for _, test := range []struct {
 		supported     string

@@ -58,7 +58,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 	})
 }
 
-// A server that forgets every session at once is not asked for ever.
+// A server that forgets every session at once is not asked forever.
 func TestSubscribeInSessionsLostAgain(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.mu.Lock()
@@ -123,7 +123,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 			}
 		})
 		m := p.next()
-		if m.Method == "notifications/cancelled" { // which is sent while the rest goes on
+		if m.Method == "notifications/cancelled" { // which is sent while the rest continues
 			m = p.next()
 		}
 		if m.Method != "resources/subscribe" {

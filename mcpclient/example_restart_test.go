@@ -55,7 +55,7 @@ func ExampleEraCache() {
 	eras := new(mcpclient.EraCache)
 	if data, err := os.ReadFile("eras.json"); err == nil {
 		if err := json.Unmarshal(data, eras); err != nil {
-			log.Print(err) // then every server is asked anew
+			log.Print(err) // then every server is asked again
 		}
 	}
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: eras}})

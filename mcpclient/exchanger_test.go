@@ -149,7 +149,7 @@ func (c *courier) Listen(ctx context.Context, m *transport.Message, open func(re
 }
 
 // A client uses a host's own Exchanger as it uses HTTP: questions are answered in their
-// session, a lost session is begun anew, only what is safe is sent again, and Close ends
+// session, a lost session is started again, only what is safe is sent again, and Close ends
 // the session.
 func TestExchangerOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -31,7 +31,7 @@ type reply struct {
 
 // gather answers several questions at once and returns the answers by key. The
 // first failure ends it. With [mcp.ErrAnswerLater] there are the answers of the other
-// handlers. Handlers that go on then run on goroutines of the lifecycle.
+// handlers. Handlers that continue then run on goroutines of the lifecycle.
 func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

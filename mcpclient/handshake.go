@@ -48,7 +48,7 @@ func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Serv
 }
 
 var (
-	// errNotDiscovered marks a result of server/discover that is none.
+	// errNotDiscovered marks a malformed result of server/discover.
 	errNotDiscovered = errors.New("not a result of server/discover")
 
 	// errIncomplete marks one that is, of a type that it cannot have.

@@ -19,7 +19,7 @@ type headerTools interface {
 }
 
 // withParamHeaders repeats arguments of a tool call in headers if the tool wants it.
-// If the server finds the headers wrong, the tool is asked for anew and the request
+// If the server finds the headers wrong, the tool is asked for again and the request
 // sent once more.
 func withParamHeaders(next sender, tools headerTools) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {

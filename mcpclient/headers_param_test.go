@@ -151,7 +151,7 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 		{name: "invalid_tools_modern", way: "json", opts: o, play: play([]string{"bad"}, []string{"good", "plain"})},
 		{name: "invalid_tools_modern", way: "pipe", opts: o, play: play(nil, []string{"good", "bad", "plain"})},
 	})
-	if got := log.String(); strings.Count(got, "left a tool out") != 1 || !strings.Contains(got, "tool=bad") || !strings.Contains(got, "is no name for a header") {
+	if got := log.String(); strings.Count(got, "left a tool out") != 1 || !strings.Contains(got, "tool=bad") || !strings.Contains(got, "is not a header name") {
 		t.Errorf("got the log %q, want the tool and the reason once", got)
 	}
 }
@@ -210,7 +210,7 @@ func listTools(ctx context.Context, c *mcpclient.Client) ([]string, error) {
 	return collect(c.Tools(ctx), toolName)
 }
 
-// The server finds the headers wrong: the tools are listed anew, and the call
+// The server finds the headers wrong: the tools are listed again, and the call
 // is made once more.
 func TestHeaderMismatch(t *testing.T) {
 	playAll(t, []conversation{{name: "http_header_mismatch", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -218,7 +218,7 @@ func TestHeaderMismatch(t *testing.T) {
 		if _, err := c.CallTool(ctx, "t", args); err != nil {
 			t.Errorf("corrected: %v", err)
 		}
-		for i, want := range []string{"-32020", "the server does not list the tool", "no name for a header"} {
+		for i, want := range []string{"-32020", "the server does not list the tool", "not a header name"} {
 			_, err := c.CallTool(ctx, "t", args)
 			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want) {
 				t.Errorf("call %d: got %v, want %q", i, err, want)
@@ -230,7 +230,7 @@ func TestHeaderMismatch(t *testing.T) {
 }
 
 // However many tools a server lists, no more than 1,024 are remembered, and
-// what was forgotten is asked for anew.
+// what was forgotten is asked for again.
 func TestParamHeadersForgotten(t *testing.T) {
 	const schema = `{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}`
 	missing, lists := 0, 0

@@ -96,7 +96,7 @@ func endlessPage(t *testing.T) {
 	}
 }
 
-// Connect goes on with the next revision.
+// Connect continues with the next revision.
 func endlessProbe(t *testing.T) {
 	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)

@@ -124,7 +124,7 @@ const lateEnd = 2500 * time.Millisecond
 // ends a while after its client has noticed. The next ones are well.
 type halfClosedTransport struct{ dials int }
 
-// slowToEnd is a reader that goes on for a while after Close.
+// slowToEnd is a reader that continues for a while after Close.
 type slowToEnd struct{ *io.PipeReader }
 
 func (l slowToEnd) SetReadDeadline(time.Time) error { return nil }

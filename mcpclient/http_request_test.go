@@ -349,7 +349,7 @@ type endless chan struct{}
 func (e endless) Read([]byte) (int, error) { <-e; return 0, io.EOF }
 func (e endless) Close() error             { return nil }
 
-// A body that goes on although its request has ended does not hold up Close.
+// A body that continues although its request has ended does not hold up Close.
 func TestCloseWithEndlessBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, nil)

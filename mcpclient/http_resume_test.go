@@ -108,7 +108,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 }
 
 // A proxy cuts every connection after a minute, in which only comments came.
-// That is no failure, however often it happens.
+// That is not a failure, however often it happens.
 func TestHTTPQuietConnectionsLive(t *testing.T) {
 	var call message
 	var start time.Time

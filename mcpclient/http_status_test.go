@@ -262,7 +262,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Both forms of the header are read, and nonsense is none.
+// Both forms of the header are read, and nonsense is ignored.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := ""

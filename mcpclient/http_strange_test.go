@@ -226,7 +226,7 @@ func TestBlackHole(t *testing.T) {
 				within(t, "the call", start, time.Second)
 				synctest.Wait()
 				if ended.Load() == 0 {
-					t.Error("the request goes on")
+					t.Error("the request continues")
 				}
 				_ = c.Close()
 

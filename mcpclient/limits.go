@@ -127,14 +127,14 @@ func (t Timeouts) withDefaults() Timeouts {
 }
 
 // WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0
-// or less is no bound. Progress, which extends it, is asked for whatever the call is,
+// or less means no bound. Progress, which extends it, is asked for whatever the call is,
 // and over HTTP in the legacy era on the standalone stream, too.
 func WithIdleTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.idle, o.heed = limit{d, true}, d > 0 }
 }
 
 // WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less
-// is no bound but that of the context. Then silence is bounded only where
+// means that only the context bounds the call. Then silence is bounded only where
 // [Timeouts.Idle] or [WithIdleTimeout] says so.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.whole = limit{d, true} }
@@ -152,7 +152,7 @@ func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
 // Handlers and HTTP.Token need not call it.
 func PauseIdleTimeout(ctx context.Context) (resume func()) { return idle.From(ctx).Hold() }
 
-// limit is a bound, and whether it is set: one that is and is not positive is none.
+// limit is a bound, and whether it is set. A bound that is set and not positive means none.
 type limit struct {
 	time.Duration
 	set bool

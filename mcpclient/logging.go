@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SetLogLevel asks for log messages at level and above from here on, in the place of
+// SetLogLevel asks for log messages at level and above from here on, instead of
 // [Options.LogLevel]; "" asks for none. A modern server is asked on every later
 // request, and nothing is sent for that alone. A legacy one is told at once, and in
 // every later session; it cannot be asked to be silent, so that "" asks it for

@@ -86,7 +86,7 @@ func (n *negotiator) recall(ctx context.Context) error {
 	if err == nil || !disproves(err) {
 		return err
 	}
-	n.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
+	n.log.Debug("not the legacy server that is remembered, asking again", "because", err)
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
 	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().dead() != nil { // or it died of initialize
 		n.transport = recipe

@@ -148,7 +148,7 @@ func TestConnectTimeout(t *testing.T) {
 	}
 }
 
-// A negative ConnectTimeout is none.
+// A negative ConnectTimeout means none.
 func TestConnectWithoutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)

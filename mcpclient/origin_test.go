@@ -252,7 +252,7 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
 		if len(ended) != 1 {
-			t.Error("the handler goes on")
+			t.Error("the handler continues")
 		}
 	})
 }

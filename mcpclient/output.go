@@ -42,7 +42,7 @@ type Validator interface {
 // SchemaViolation is the first place where a value does not fit its schema.
 type SchemaViolation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself
-	Keyword string // of the schema, such as "required"; "" when it is none
+	Keyword string // of the schema, such as "required"; "" for none
 	Message string // what was expected, and what was found
 }
 
@@ -83,7 +83,7 @@ func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 // CheckOutput reports the first violation of the tool's output schema by the
 // structured content of a result, as an [*OutputError]. A successful result
 // without structured content violates every schema; a tool without a schema and
-// a result that is an error are not checked. An error that is no OutputError is
+// a result that is an error are not checked. An error that is not an OutputError is
 // about the schema.
 func CheckOutput(v Validator, tool *mcp.Tool, result *mcp.CallToolResult) error {
 	check, err := outputCheck(v, tool)

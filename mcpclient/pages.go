@@ -14,7 +14,7 @@ import (
 
 // List ranges over all pages of a list that [Client] has no method for, such as that
 // of an extension: method asks for a page, and its items stand under key. Each range
-// asks the server anew, except for pages that it said still hold; an error is the last
+// asks the server again, except for pages that it said still hold; an error is the last
 // pair.
 func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
 	return list[T](ctx, c.lists, method, key, opts)

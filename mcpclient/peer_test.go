@@ -208,7 +208,7 @@ func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http
 	})
 }
 
-// stream begins a response that is an event stream and returns how to go on.
+// stream begins a response that is an event stream and returns how to continue.
 func stream(w http.ResponseWriter) func(data string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.(http.Flusher).Flush()

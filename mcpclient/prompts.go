@@ -58,7 +58,7 @@ func promptArguments(args any) (any, error) {
 		switch value[0] {
 		case 'n':
 		case '{', '[':
-			bad = errors.Join(bad, fmt.Errorf("%q is no string, number or boolean: %s", excerpt.Cut(string(key)), excerpt.Cut(string(value))))
+			bad = errors.Join(bad, fmt.Errorf("%q is not a string, number or boolean: %s", excerpt.Cut(string(key)), excerpt.Cut(string(value))))
 		case '"':
 			texts = jsonrpc.AppendMember(texts, string(key), value)
 		default:

@@ -41,7 +41,7 @@ func (l *link) receive(data []byte, from source) (satisfied bool) {
 }
 
 // errEcho marks a handshake whose request came back.
-var errEcho = errors.New("the request came back as it was: what runs there echoes its input and is no MCP server (if there is a terminal between, as with ssh -t, have none)")
+var errEcho = errors.New("the request came back unchanged: the program echoes its input and is not an MCP server (ssh -t allocates a terminal: drop -t)")
 
 // echoed reports whether a request is, word for word, that of a handshake which
 // awaits its answer. Whatever else a server asks under the same id is its own. Only a
@@ -71,7 +71,7 @@ func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			l.tolerated("skipped what is no message in a batch", "text", l.quote(data))
+			l.tolerated("skipped an entry of a batch that is not a message", "text", l.quote(data))
 			continue
 		}
 		satisfied = l.receive(data, from) || satisfied

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Restart has a client go on when its connection ends by itself, as it does when
+// Restart makes a client continue when its connection ends by itself, as it does when
 // the process of a [Command] dies: the transport is dialed again, after a wait
 // that grows. It is for transports with one connection that can be dialed more
 // than once, which [Command] and [SSE] are; [HTTP] has nothing that could end,
@@ -23,7 +23,7 @@ import (
 // do the same when they are made twice (lists, reads, [Client.Ping], …) are made
 // once more on the next connection; a tool call never is. Later calls wait for
 // that connection for as long as their contexts allow. It is spoken to as the one
-// before, unless the server refuses that: then it is asked anew what it is. The
+// before, unless the server refuses that: then the handshake starts again. The
 // log level and the resources that are watched are told again, what was cached is
 // forgotten, and subscriptions get [mcp.Stale].
 //
@@ -59,7 +59,7 @@ type Restart struct {
 
 // RestartEvent tells how far a [Restart] is.
 type RestartEvent struct {
-	Up      bool          // calls go on
+	Up      bool          // calls continue
 	Attempt int           // in a row, counted from 1
 	Wait    time.Duration // before the attempt; zero when Up
 	Err     error         // why it takes the attempt; nil when Up
@@ -91,7 +91,7 @@ type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
-// restarts make a connection in the place of one that ended. One is used by Connect, and
+// restarts replace a connection that ended. One is used by Connect, and
 // then by the renewal that is under way.
 type restarts struct {
 	Restart  // with defaults
@@ -136,7 +136,7 @@ func (s *restarts) begin(l restartable, err error) error {
 	return lost
 }
 
-// restart makes a new connection in the place of one that ended.
+// restart replaces a connection that ended.
 func (s *restarts) restart(ctx context.Context) error {
 	old := s.held()
 	reason := old.dead()

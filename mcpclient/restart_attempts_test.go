@@ -73,10 +73,10 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 		select {
 		case _, more := <-(<-refused).inbox:
 			if more {
-				t.Error("the client went on talking on the connection that failed")
+				t.Error("the client kept talking on the connection that failed")
 			}
 		case <-time.After(time.Hour):
-			t.Error("the connection that failed goes on")
+			t.Error("the connection that failed continues")
 		}
 	})
 }

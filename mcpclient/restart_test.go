@@ -148,7 +148,7 @@ func TestRestart(t *testing.T) {
 				_ = p.conn.Close()
 				synctest.Wait()
 				if c.Err() != nil {
-					t.Errorf("got Err %v of a client that goes on", c.Err())
+					t.Errorf("got Err %v of a client that continues", c.Err())
 				}
 				calls.Go(func() {
 					callText(t, t.Context(), c, "b", "b")
@@ -220,7 +220,7 @@ func TestRestartGivesUp(t *testing.T) {
 }
 
 // A server that dies after each start is given up as well; one that held for a
-// while before begins anew.
+// while before starts again.
 func TestRestartCountsShortLives(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Reset: time.Minute, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
@@ -557,7 +557,7 @@ func TestRestartRestores(t *testing.T) {
 	}
 }
 
-// A server that comes back as another one is asked anew, and subscriptions end.
+// A server that comes back as another one is asked again, and subscriptions end.
 func TestRestartInAnotherEra(t *testing.T) {
 	for from, to := range map[string]string{mcp.Revision20251125: mcp.Revision20260728, mcp.Revision20260728: mcp.Revision20251125} {
 		t.Run(from, func(t *testing.T) {

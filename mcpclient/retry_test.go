@@ -44,7 +44,7 @@ func (b *busy) serve(w http.ResponseWriter, r *http.Request, m message) {
 	fmt.Fprint(jsonWriter(w), answerTo(m))
 }
 
-// A response that broke off is asked for anew, with a new id, where that is
+// A response that broke off is asked for again, with a new id, where that is
 // safe, and its failure is told otherwise.
 func TestLostAnswers(t *testing.T) {
 	for _, media := range []string{"text/event-stream", "application/json"} {
@@ -227,7 +227,7 @@ func TestAnswersAreSentAgain(t *testing.T) {
 	}{
 		"busy":            {busy{status: 503, times: 2, after: "2"}, 3, 4 * time.Second},
 		"refused":         {busy{status: 400, times: 9}, 1, 0},
-		"busy for ever":   {busy{status: 429, times: 9, after: "1"}, 4, 3 * time.Second},
+		"busy forever":    {busy{status: 429, times: 9, after: "1"}, 4, 3 * time.Second},
 		"busy for longer": {busy{status: 503, times: 1, after: "31"}, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestCutConnections(t *testing.T) {
 }
 
 // A server that is busy when a client connects is asked again, as late as it says and
-// not for ever. The time is not that of a server which does not answer.
+// not forever. The time is not that of a server which does not answer.
 func TestBusyHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status, busy int // how often

@@ -198,7 +198,7 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 	})
 }
 
-// A state that is null is none.
+// A null state counts as absent.
 func TestNullState(t *testing.T) {
 	opts := modern()
 	opts.Roots = []mcp.Root{}
@@ -266,7 +266,7 @@ func asksRoots(p *peer, m message, state string) {
 }
 
 // What a server asks for one call, and the state it gives with that, go back with
-// that call alone, which is sent anew with an id and a progress token of its own.
+// that call alone, which is sent again with an id and a progress token of its own.
 func TestRoundsOfParallelCalls(t *testing.T) {
 	opts := modern()
 	opts.Roots = []mcp.Root{}

@@ -225,7 +225,7 @@ func (w *wire) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrp
 }
 
 // finish forgets a call and ends what is still being answered for it. A server
-// request that is only thought to belong to it goes on, unless the caller gave
+// request that is only thought to belong to it continues, unless the caller gave
 // the call up.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)

@@ -83,7 +83,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	}
 }
 
-// A server gets what its revision can read; what it cannot is no answer.
+// A server gets what its revision can read; what it cannot read is not an answer.
 func TestAnswersOfRevisions(t *testing.T) {
 	text, other := &mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}
 	image, audio := &mcp.ImageContent{MIMEType: "image/png"}, &mcp.AudioContent{MIMEType: "audio/wav"}

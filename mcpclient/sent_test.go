@@ -28,7 +28,7 @@ func TestUnsent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first  string // result of the first request, "" if it fails
 		status int    // of the last request
-		err    error  // of the last request, in the place of a status
+		err    error  // of the last request, instead of a status
 		want   bool
 	}{
 		"not reached":         {"", 0, dial, true},

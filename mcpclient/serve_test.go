@@ -93,7 +93,7 @@ func TestServerCancelsItsRequest(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		default:
-			t.Error("the handler goes on")
+			t.Error("the handler continues")
 		}
 	}}})
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// blocks installs a sampling handler that goes on until release is closed or
+// blocks installs a sampling handler that continues until release is closed or
 // its context ends.
 func blocks(o mcpclient.Options, release chan bool) (opts mcpclient.Options, running *atomic.Int32) {
 	running = new(atomic.Int32)
@@ -82,7 +82,7 @@ func TestRequestIDUsedTwice(t *testing.T) {
 		p.ask("1")
 		synctest.Wait()
 		if n := running.Load(); n != 1 {
-			t.Errorf("got %d handlers after one was given up and asked anew, want 1", n)
+			t.Errorf("got %d handlers after one was given up and asked again, want 1", n)
 		}
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()

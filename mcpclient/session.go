@@ -56,7 +56,7 @@ type sessionHolder interface {
 	sessionID() string
 
 	// loseSession takes the session for one that has ended, and gives up what is
-	// answered in it. With restore it goes on, unless there is another.
+	// answered in it. With restore it continues, unless there is another.
 	loseSession() (restore func())
 }
 
@@ -151,7 +151,7 @@ func (s *sessions) reconnected(ctx context.Context, r *request, err error) (agai
 	return true, nil
 }
 
-// renewSession begins a session in the place of the one with this id, which the server
+// renewSession replaces the session with this id, which the server
 // has forgotten.
 func (s *sessions) renewSession(ctx context.Context, id string) error {
 	return s.replace(ctx, id, func(ctx context.Context) error {
@@ -180,7 +180,7 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 }
 
 // beginForOwner begins a session for the user whose token there is, also where that
-// changes meanwhile. The session before goes on with its calls, and ends by itself.
+// changes meanwhile. The session before continues with its calls, and ends by itself.
 func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
 		err = s.client.beginSession(ctx)
@@ -191,7 +191,7 @@ func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	return err
 }
 
-// replace has begin make a session in the place of the one with this id, once for all
+// replace has begin start a session instead of the one with this id, once for all
 // who ask.
 func (s *sessions) replace(ctx context.Context, id string, begin func(context.Context) error) error {
 	if s.renewals.Within(ctx) {

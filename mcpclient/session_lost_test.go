@@ -155,7 +155,7 @@ func answersTea(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageRe
 var aQuestion = `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
 
 // "The initialize request MUST NOT be cancelled by clients", nor is that of a
-// session that begins in the place of a lost one.
+// session that begins instead of a lost one.
 func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.begin = func(_ http.ResponseWriter, r *http.Request, _ message) bool {
@@ -203,7 +203,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !stopped {
-			t.Error("the handler went on while the next session began")
+			t.Error("the handler continued while the next session began")
 		}
 		if n := a.seen("POST"); n != 0 {
 			t.Errorf("got %d answers, want none", n)

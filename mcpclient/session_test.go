@@ -146,7 +146,7 @@ func TestSessionLost(t *testing.T) {
 		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
 			t.Errorf("no standalone stream among %q", got)
 		} else {
-			got = append(got[:i], got[i+1:]...) // it is opened while the rest goes on
+			got = append(got[:i], got[i+1:]...) // it is opened while the rest continues
 		}
 		want := []string{
 			"tools/list s-1 2025-11-25",
@@ -260,7 +260,7 @@ func TestSessionNotRenewed(t *testing.T) {
 	})
 }
 
-// A server that forgets every session at once is not asked for ever.
+// A server that forgets every session at once is not asked forever.
 func TestSessionLostAgain(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.mu.Lock()

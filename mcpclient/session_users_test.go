@@ -140,7 +140,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 	})
 }
 
-// change has the client go on as another user.
+// change has the client continue as another user.
 func change(t *testing.T, c *mcpclient.Client, token *streamable.Bearer, to string) {
 	t.Helper()
 	if err := errors.Join(token.Set(to), c.Ping(t.Context())); err != nil {
@@ -148,7 +148,7 @@ func change(t *testing.T, c *mcpclient.Client, token *streamable.Bearer, to stri
 	}
 }
 
-// What a call began in a session goes on there when another token begins another
+// What a call began in a session continues there when another token begins another
 // one: questions, answers and result. Then the session ends.
 func TestCallOutlivesToken(t *testing.T) {
 	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *streamable.Bearer) {
@@ -197,7 +197,7 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 	})
 }
 
-// If its token is refused before a session has quite begun, it goes on with the renewed
+// If its token is refused before a session has quite begun, it continues with the renewed
 // one.
 func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 		}
 		within(t, "Close", start, 0)
 		if got := <-call; got.err == nil {
-			t.Error("the call went on")
+			t.Error("the call continued")
 		}
 		seen := d.seen()
 		has(t, seen, "DELETE s-1 Bearer one", true)
@@ -302,7 +302,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 	})
 }
 
-// If the token that a session began with has run out, what goes on in it has the
+// If the token that a session began with has run out, what continues in it has the
 // renewed one.
 func TestOldSessionWithNewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 	})
 }
 
-// The old session ends also if the call that began the new one is given up. It goes on if
+// The old session ends also if the call that began the new one is given up. It continues if
 // there is no new one, and never has the token of another user.
 func TestSessionOfAnImpatientCaller(t *testing.T) {
 	for name, refused := range map[string]bool{"begun": false, "refused": true} {

@@ -55,7 +55,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 	})
 }
 
-// On the next connection the lines are counted anew.
+// On the next connection the lines are counted again.
 func TestSkippedLinesOfNextConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged

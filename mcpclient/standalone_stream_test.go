@@ -51,7 +51,7 @@ func TestConnectWaitsForStream(t *testing.T) {
 }
 
 // A standalone stream that lived is opened again soon, however little came over
-// it; one that ends at once is asked for ever more slowly. Clients that lost it
+// it. A stream that ends at once is asked for more and more slowly. Clients that lost it
 // together do not come back together.
 func TestStandaloneStreamComesBack(t *testing.T) {
 	for name, test := range map[string]struct {

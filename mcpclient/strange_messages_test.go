@@ -116,7 +116,7 @@ var strange = []struct {
 	{"control characters", "\x1b[31mwarning\x1b[0m\x00", waits},
 	{"log line in brackets", "[INFO] running", waits},
 	{"log line in JSON", `{"level":"info","msg":"running"}`, waits},
-	{"log line that goes on", "{running: [\n  a,\n", waits},
+	{"log line that continues", "{running: [\n  a,\n", waits},
 	{"{}", "{}", waits},
 	{"[]", "[]", waits},
 	{"null", "null", waits},
@@ -157,7 +157,7 @@ var strange = []struct {
 	{"answer behind another", `{"jsonrpc":"2.0","id":9999,"result":{}}` + answered, ends},
 	{"answer behind a notification", `{"jsonrpc":"2.0","method":"notifications/acme"} ` + answered, ends},
 	{"half an answer behind a message", `{"jsonrpc":"2.0","id":9999,"result":{}}{"jsonrpc":"2.0","id":$ID,"re`, invalid},
-	{"answer that goes on", answered + `},"isError":true}`, invalid},
+	{"answer that continues", answered + `},"isError":true}`, invalid},
 	{"answer as part of a value", `"text": ` + answered, waits},
 	{"text about half an answer", `sent {"jsonrpc":"2.0","id":$ID,"result":{"cont…`, waits},
 	{"log line about half an answer", `[INFO] sent {"jsonrpc":"2.0","id":$ID,"result":{"cont…`, waits},
@@ -212,7 +212,7 @@ func TestStrangeMessages(t *testing.T) {
 						synctest.Wait()
 					}
 					if len(first) == 0 {
-						t.Fatal("the call goes on")
+						t.Fatal("the call continues")
 					}
 					probe.want.check(t, <-first)
 					p.answer(other)

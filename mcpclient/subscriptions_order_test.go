@@ -151,7 +151,7 @@ func TestChangesPrecedeTheEnd(t *testing.T) {
 	}
 }
 
-// A subscription alone is no call: the server is asked for signs of life.
+// A subscription alone is not a call: the server is asked for signs of life.
 func TestKeepAliveOfASubscription(t *testing.T) {
 	inBubble(t, kept(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {

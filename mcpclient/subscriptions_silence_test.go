@@ -82,7 +82,7 @@ func TestSilentSubscription(t *testing.T) {
 }
 
 // The standalone stream of a legacy server may have missed something when it
-// comes back, unless the server can go on where it had ended.
+// comes back, unless the server can continue where it had ended.
 func TestStandaloneStreamMissedSomething(t *testing.T) {
 	for _, resumable := range []bool{false, true} {
 		t.Run(fmt.Sprint(resumable), func(t *testing.T) {

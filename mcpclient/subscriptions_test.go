@@ -45,7 +45,7 @@ func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 	}
 }
 
-// wantNoChange checks that nothing waits in a subscription that goes on.
+// wantNoChange checks that nothing waits in a subscription that continues.
 func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -47,7 +47,7 @@ func (l *subscriptions) unwatch(s *Subscription) {
 		ctx, cancel := context.WithTimeout(l.life.Context(), lifecycle.SendTimeout)
 		defer cancel()
 		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.IsOpen() {
-			l.log.Warn("the server goes on watching resources", "error", err)
+			l.log.Warn("the server still watches resources", "error", err)
 		}
 	})
 }

@@ -207,7 +207,7 @@ func (t *Task) learn(state mcp.TaskState, asked int) {
 	}
 	t.mu.Unlock()
 	if state.Status != before && !late {
-		t.log.Debug("a task goes on", "tool", t.tool, "status", state.Status)
+		t.log.Debug("a task continues", "tool", t.tool, "status", state.Status)
 	}
 }
 

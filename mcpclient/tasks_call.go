@@ -16,7 +16,7 @@ import (
 // task comes to. Elsewhere the call is like any other, and other methods ignore the
 // option. In revision 2025-11-25 tool, as the server lists it, tells if it may or must be
 // a task; in the modern era the server decides at each call, whatever tool says.
-// [Client.StartTask] begins a task that goes on without a caller.
+// [Client.StartTask] begins a task that continues without a caller.
 //
 // It is one call. A limit of its time bounds the whole, [WithProgress] follows the
 // task until it has ended, and [WithOutputCheck] holds its result. To [WithIdleTimeout]
@@ -42,13 +42,13 @@ func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
 }
 
 // ErrDetach is a cause of the end of a context ([context.WithCancelCause]). It ends the
-// wait for a task, and the task goes on.
+// wait for a task, and the task continues.
 var ErrDetach = errors.New("mcpclient: detached from the task")
 
 // detached reports whether a context ended with ErrDetach.
 func detached(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrDetach) }
 
-// resumable reports whether a task goes on after an error: a person has something to do first.
+// resumable reports whether a task continues after an error: a person has something to do first.
 func resumable(err error) bool {
 	_, refused := errors.AsType[*mcp.SignInError](err)
 	_, asks := errors.AsType[*mcp.InputRequired](err)

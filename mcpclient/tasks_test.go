@@ -58,7 +58,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("failed: got %v", err)
 	}
 	if ttl := old.State().TTL; ttl != nil {
-		t.Errorf("for ever: got %v, want nil", *ttl)
+		t.Errorf("forever: got %v, want nil", *ttl)
 	}
 	if err := old.Cancel(ctx); err != nil {
 		t.Error(err)
@@ -290,7 +290,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			t.Errorf("a question without an answer: got %v", err)
 		}
 		var waits sync.WaitGroup
-		for range 2 { // one answers, and the other goes on polling
+		for range 2 { // one answers, and the other keeps polling
 			waits.Go(func() {
 				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -309,7 +309,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	})
 }
 
-// A task whose question a handler leaves to the caller goes on with the answer: of a Task of
+// A task whose question a handler leaves to the caller continues with the answer: of a Task of
 // any process, and without what the server does not ask any more.
 func TestTaskIsAnsweredLater(t *testing.T) {
 	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {

@@ -23,7 +23,7 @@ import (
 )
 
 // The token of another user begins a new session, and ends the old one with its own
-// token. A session goes on with a renewed token.
+// token. A session continues with a renewed token.
 func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
@@ -237,7 +237,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 	}
 }
 
-// A token that is renewed while the stream of HTTP+SSE is opened anew is that of the
+// A token that is renewed while the stream of HTTP+SSE is opened again is that of the
 // stream, and of what is posted then.
 func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -415,7 +415,7 @@ func TestTokenAfterError(t *testing.T) {
 	})
 }
 
-// The session of a user goes on when the source has the token of that user again.
+// The session of a user continues when the source has the token of that user again.
 func TestTokenOfTheUserBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{refused: []string{"Bearer two"}}

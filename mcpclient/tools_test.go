@@ -113,9 +113,9 @@ func TestPromptArguments(t *testing.T) {
 		`{"name":"p","arguments":{"language":"","depth":"3","strict":"true"}}`:    review{Depth: 3, Strict: true},
 		`{"name":"p","arguments":{"language":"C"}}`:                               &review{Language: "C"},
 		`{"name":"p","arguments":{"n":"9007199254740993","x":"1e2","y":"false"}}`: json.RawMessage(`{"n":9007199254740993,"x":1e2,"y":false,"z":null}`),
-		`error: "n" is no string, number or boolean: [1]`:                         map[string]any{"n": []int{1}},
+		`error: "n" is not a string, number or boolean: [1]`:                      map[string]any{"n": []int{1}},
 		`error: want a JSON object, got "[1]"`:                                    []int{1},
-		`error: "deep" is no string, number or boolean: {"a":1}`:                  json.RawMessage(`{"deep":{"a":1}}`),
+		`error: "deep" is not a string, number or boolean: {"a":1}`:               json.RawMessage(`{"deep":{"a":1}}`),
 	} {
 		var sent json.RawMessage
 		opts := legacy()

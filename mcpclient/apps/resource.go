@@ -115,7 +115,7 @@ func OfResource(meta json.RawMessage) (about Resource, said bool) {
 
 // Load reads a view of a server by its URI. What the server says of it in the contents
 // counts more than in its list of resources, which is asked for only if the contents say
-// nothing. The error matches [mcp.ErrInvalidResult] if the contents are no view: of the type
+// nothing. The error matches [mcp.ErrInvalidResult] if the contents are not a view: of the type
 // [MIMEType], in UTF-8, not empty, and of at most 16 MiB.
 func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*View, error) {
 	if err := checkURI(uri); err != nil {
@@ -155,7 +155,7 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	case len(html) > maxHTML:
 		return nil, fmt.Errorf("it is over %d bytes", maxHTML)
 	case !utf8.Valid(html):
-		return nil, errors.New("it is no UTF-8")
+		return nil, errors.New("not valid UTF-8")
 	}
 	return &View{URI: r.URI, HTML: html}, nil
 }

@@ -81,7 +81,7 @@ func checkURI(uri string) error {
 	return nil
 }
 
-// object has the members of an object, none if raw is no object. Of equal names the last
+// object has the members of an object, none if raw is not an object. Of equal names the last
 // counts.
 func object(raw []byte) map[string]json.RawMessage {
 	members := map[string]json.RawMessage{}

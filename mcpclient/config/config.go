@@ -43,7 +43,7 @@
 //
 // A mistake in one server is in the Err of that [Server], and the others can be
 // used. Load and Parse fail if the list of servers is unknown: the file cannot
-// be read, is no JSON, or has neither key. A host that wants all servers or
+// be read, is not JSON, or has neither key. A host that wants all servers or
 // none checks [Config.Err].
 //
 // # Variables
@@ -281,7 +281,7 @@ func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, 
 const codexReason = `this is TOML, as Codex has it; did you mean a JSON file? [mcp_servers.NAME] is {"mcpServers": {"NAME": {…}}} there`
 
 // readBounded reads a file of at most maxFile bytes. It refuses a pipe or a device, which may
-// keep a reader waiting for ever, unless the path says that it is one: a shell's <(…) is in /dev.
+// keep a reader waiting forever, unless the path says that it is one: a shell's <(…) is in /dev.
 func readBounded(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() && !strings.HasPrefix(path, "/dev/") {
 		return nil, fmt.Errorf("%s: not a regular file", path)

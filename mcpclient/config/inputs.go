@@ -111,7 +111,7 @@ func readInput(n *node) (*Input, error) {
 		case kindObject:
 			in.Choices = append(in.Choices, Choice{o.textOf("label"), o.textOf("value")})
 		default:
-			return nil, errors.New("an option is no text")
+			return nil, errors.New("an option is not a string")
 		}
 	}
 	return in, nil

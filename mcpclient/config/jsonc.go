@@ -274,7 +274,7 @@ func (p *parser) word() (*node, error) {
 	case json.Valid([]byte(n.text)):
 		n.kind = kindNumber
 	default:
-		return nil, p.errorf("this is no JSON value; strings need double quotes")
+		return nil, p.errorf("not a JSON value; strings need double quotes")
 	}
 	p.pos = end
 	return n, nil

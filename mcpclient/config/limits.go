@@ -82,7 +82,7 @@ func (s *settings) tools() (allow, deny []string, err error) {
 func everything(allow []string) bool { return allow == nil || slices.Contains(allow, "*") }
 
 // oauth reads the settings of a sign-in: an object with the keys of Claude Code
-// and VS Code, Gemini CLI, opencode or Cursor. False or null is no sign-in.
+// and VS Code, Gemini CLI, opencode or Cursor. False or null means that there is no sign-in.
 func (s *settings) oauth() (*OAuth, error) {
 	m, ok := s.node["oauth"]
 	if !ok {

@@ -37,7 +37,7 @@ func (r CompletionRef) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(wire)
 }
 
-// CompleteParams asks how an argument can go on.
+// CompleteParams asks for completions of an argument.
 type CompleteParams struct {
 	Ref      CompletionRef
 	Argument string // the name of the argument

@@ -41,7 +41,7 @@ type Field struct {
 	MaxItems  *int
 
 	// Default is of the types that [Field.Parse] returns. It is nil when the
-	// server gave none, or one that is no answer to its own field.
+	// server gave none, or one that its own field does not accept.
 	Default any
 }
 

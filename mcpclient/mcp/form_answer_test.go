@@ -249,7 +249,7 @@ func TestComplete(t *testing.T) {
 		{"defaults are filled in", map[string]any{"age": 5}, map[string]any{"name": "anonymous", "age": int64(5), "tags": []string{"a"}, "ok": false}, ""},
 		{"answers come before defaults", map[string]any{"name": "", "age": 5.0, "tags": []any{}, "ok": true},
 			map[string]any{"name": "", "age": int64(5), "tags": []string{}, "ok": true}, ""},
-		{"nil is no answer", map[string]any{"name": nil, "age": json.Number("5"), "ok": nil},
+		{"nil is not an answer", map[string]any{"name": nil, "age": json.Number("5"), "ok": nil},
 			map[string]any{"name": "anonymous", "age": int64(5), "tags": []string{"a"}, "ok": false}, ""},
 		{"missing", map[string]any{"name": "x"}, nil, `elicitation answer: field "age": an answer is required: a whole number`},
 		{"no content", nil, nil, `elicitation answer: field "age": an answer is required: a whole number`},

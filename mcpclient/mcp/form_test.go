@@ -51,7 +51,7 @@ func TestFields(t *testing.T) {
 		{"default of another type", `{"type":"string","default":5}`, Field{Title: "x", Kind: FieldString}},
 		{"default out of bounds", `{"type":"integer","minimum":1,"default":0}`, Field{Title: "x", Kind: FieldInteger, Minimum: new(1.0)}},
 		{"default with a fraction", `{"type":"integer","default":1.5}`, Field{Title: "x", Kind: FieldInteger}},
-		{"default that is no option", `{"type":"string","enum":["a","b"],"default":"c"}`, Field{Title: "x", Kind: FieldChoice, Options: plain}},
+		{"default that is not an option", `{"type":"string","enum":["a","b"],"default":"c"}`, Field{Title: "x", Kind: FieldChoice, Options: plain}},
 		{"default of the wrong format", `{"type":"string","format":"date","default":""}`, Field{Title: "x", Kind: FieldString, Format: "date"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // wrapped or not, says that the person refused; the server gets code -1. Any
 // other error, an RPCError that is wrapped in one included, is code -32603 to
 // the server without its text, which goes to mcpclient.Options.Logger: it may be about
-// what is none of the server's business.
+// what does not concern the server.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {

@@ -41,7 +41,7 @@ type TaskState struct {
 	Message      string         // for a person, may be empty
 	CreatedAt    string         // ISO 8601, as the server wrote it
 	UpdatedAt    string         // likewise
-	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil is for ever
+	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil: never
 	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
 }
 

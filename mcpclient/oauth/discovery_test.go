@@ -92,7 +92,7 @@ func TestMetadataIsChecked(t *testing.T) {
 			tt.arrange(w)
 			wantUntrusted(t, call(t.Context(), w.transport(w.options())), tt.want)
 			if len(w.asked) > 0 || len(w.forms) > 0 || len(w.clients) > 0 {
-				t.Errorf("went on: asked %q, forms %v", w.asked, w.forms)
+				t.Errorf("continued: asked %q, forms %v", w.asked, w.forms)
 			}
 		})
 	}

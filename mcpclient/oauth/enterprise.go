@@ -118,7 +118,7 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 	}
 	// "N_A" means that this is not an access token; do not use it as one.
 	if got.IssuedTokenType != tokenTypeIDJAG || !strings.EqualFold(got.TokenType, "N_A") || got.AccessToken == "" || len(got.AccessToken) > maxToken {
-		return "", fmt.Errorf("%s: the answer is no assertion for an authorization server (want issued_token_type %s)", doing, tokenTypeIDJAG)
+		return "", fmt.Errorf("%s: the answer is not an assertion for an authorization server (want issued_token_type %s)", doing, tokenTypeIDJAG)
 	}
 	return got.AccessToken, nil
 }

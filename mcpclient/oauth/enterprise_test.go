@@ -80,7 +80,7 @@ func TestEnterpriseWrongAnswer(t *testing.T) {
 		w := newWorld(t)
 		w.pages["idp.test/token"] = document(answer)
 		err := call(t.Context(), w.transport(service(w, enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}))))
-		if err == nil || !strings.Contains(err.Error(), "no assertion") || len(w.forms) > 0 {
+		if err == nil || !strings.Contains(err.Error(), "not an assertion") || len(w.forms) > 0 {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}

@@ -108,7 +108,7 @@ func shown(raw string) string {
 
 // scrub removes secrets from a server's text.
 func scrub(text string, secrets ...string) string {
-	const long = 4 // a shorter text is no secret, and would spoil the text
+	const long = 4 // a shorter text is not secret, and replacing it would garble the error
 	for _, s := range secrets {
 		if len(s) >= long {
 			text = strings.ReplaceAll(text, s, "[secret]")

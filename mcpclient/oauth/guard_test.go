@@ -156,7 +156,7 @@ func TestNamedURLs(t *testing.T) {
 			arrange(w)
 			wantUntrusted(t, call(t.Context(), w.transport(w.options())), "")
 			if len(w.asked) > 0 || len(w.clients) > 0 || len(w.forms) > 0 {
-				t.Errorf("went on: asked %q, %d clients, %d token requests", w.asked, len(w.clients), len(w.forms))
+				t.Errorf("continued: asked %q, %d clients, %d token requests", w.asked, len(w.clients), len(w.forms))
 			}
 		})
 	}

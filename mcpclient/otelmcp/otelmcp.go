@@ -24,7 +24,7 @@
 // of a span has no description. error.type is one of:
 //
 //   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code
-//     that is none of package mcpclient's is in spans only: metrics have _OTHER
+//     that is not defined by package mcpclient is in spans only: metrics have _OTHER
 //     instead, so that a server cannot make series without end
 //   - tool_error: the tool ran and failed
 //   - the status of an HTTP response

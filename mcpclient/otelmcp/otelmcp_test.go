@@ -383,7 +383,7 @@ func TestSessions(t *testing.T) {
 						t.Error(err)
 					}
 					if got := r.points("mcp.client.session.duration"); len(got) != 0 {
-						t.Errorf("got %v of a session that goes on", got)
+						t.Errorf("got %v of a session that continues", got)
 					}
 					want := "mcp.protocol.version=" + revision
 					if lost {

@@ -261,7 +261,7 @@ func TestSkillCheck(t *testing.T) {
 	}
 }
 
-// What the server answers is decoded within bounds, and a list of no skills is no skill.
+// What the server answers is decoded within bounds, and a list of no skills is not a skill.
 func TestSkillsOfHostileServers(t *testing.T) {
 	c, _ := serve(t, `{"skill":{"uri":"u","resources":[`+strings.Repeat("0,", 200_000)+`0]}}`)
 	if _, err := skills.Get(t.Context(), c, "u"); !errors.Is(err, mcp.ErrInvalidResult) {

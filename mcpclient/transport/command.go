@@ -27,7 +27,7 @@ const exitTime = time.Second / 2
 // by 200 ms at most. A line that does not begin like a JSON object or array is
 // skipped, up to an answer that may stand on it; a client logs it, and the error that
 // ends the connection quotes the last such line. A line over MaxMessage is a
-// [*MessageError] as soon as that is known, and the connection goes on behind it.
+// [*MessageError] as soon as that is known, and the connection continues after it.
 // Send queues a message; it waits while 1 MiB is queued.
 //
 // Close ends the whole process group: it closes the process's input, waits
@@ -104,7 +104,7 @@ func (t *Command) Identity() string {
 	return fmt.Sprintf("command %q", append([]string{dir, t.Path}, t.Args...))
 }
 
-// nameless reports an entry that is no KEY=value. A name may begin with "=": Windows
+// nameless reports an entry that is not KEY=value. A name may begin with "=": Windows
 // keeps the directory of each drive in such variables.
 func nameless(entry string) bool {
 	return entry == "" || !strings.Contains(entry[1:], "=")

@@ -45,7 +45,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// What is no variable is not quoted: it may be a secret that lacks its name.
+// What is not a variable is not quoted: it may be a secret that lacks its name.
 func TestCommandWithoutVariable(t *testing.T) {
 	for _, entry := range []string{"secret", "=secret", ""} {
 		_, err := (&Command{Path: os.Args[0], Env: []string{"A=b", entry}}).Dial(t.Context())

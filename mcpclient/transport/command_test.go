@@ -46,12 +46,12 @@ var serverRoles = map[string]func() int{
 		fmt.Println("{}")
 		return proctest.Stay()
 	},
-	"hides": func() int { // closes its input and goes on
+	"hides": func() int { // closes its input and continues
 		_ = os.Stdin.Close()
 		fmt.Println("{}")
 		return proctest.Stay()
 	},
-	"silent": func() int { // closes its output and goes on
+	"silent": func() int { // closes its output and continues
 		_ = os.Stdout.Close()
 		return proctest.Stay()
 	},

@@ -21,7 +21,7 @@ import (
 // is read nevertheless. A line that does not begin like a JSON object or array
 // is skipped, up to an answer that may stand on it, and logged by a client. A line
 // over MaxMessage is a [*MessageError] as soon as that is known, and the connection
-// goes on behind it. Send queues a message; it waits while 1 MiB is queued.
+// continues after it. Send queues a message; it waits while 1 MiB is queued.
 //
 // Closing a network connection, an [os.File] that has deadlines or an
 // [io.PipeReader] makes its Read return. Other readers, the terminal among
@@ -102,7 +102,7 @@ func closeEndsRead(r io.Reader) bool {
 
 // closeIfCloser closes v, and gives its Close a moment to return: on Windows, a
 // file's Close can wait for a Read that begins at the same time. That v is closed
-// already is no error.
+// already is not an error.
 func closeIfCloser(v any) error {
 	c, ok := v.(io.Closer)
 	if !ok {
@@ -124,7 +124,7 @@ func closeIfCloser(v any) error {
 }
 
 // pump is a reader whose Read returns when it is closed, though the reader
-// behind it may go on to block.
+// behind it may still block.
 type pump struct {
 	src     io.Reader
 	want    chan []byte

@@ -46,7 +46,7 @@ func TestIOEnd(t *testing.T) {
 		{"cut off", strings.NewReader("{}\n{"), io.ErrUnexpectedEOF, "read: unexpected EOF"},
 		{"error", io.MultiReader(strings.NewReader("{}\n"), readerFunc(func([]byte) (int, error) { return 0, reset })), reset, "read: reset"},
 		{"skipped", strings.NewReader("{}\nusage: server\x1b [flags]\n"), io.EOF,
-			"EOF; lines skipped because they are no JSON-RPC messages: 1, the last: \"usage: server\\x1b [flags]\""},
+			"EOF; lines skipped because they are not JSON-RPC messages: 1, the last: \"usage: server\\x1b [flags]\""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			conn, err := (&IO{Reader: test.reader, Writer: io.Discard}).Dial(t.Context())

@@ -15,7 +15,7 @@ type multiline struct {
 	depth int    // brackets that are open; 0 when there is no such message
 }
 
-// beginsMultiline reports whether a line begins a message that goes on.
+// beginsMultiline reports whether a line begins a message that continues.
 func beginsMultiline(line []byte) bool {
 	return strings.IndexByte("{[,", line[len(line)-1]) >= 0 && brackets(line) > 0
 }

@@ -70,7 +70,7 @@ type Redactor interface {
 	Redact(text string) string
 }
 
-// Skipper is a [Conn] that skips text of the server that is no message.
+// Skipper is a [Conn] that skips text of the server that is not a message.
 type Skipper interface {
 	// OnSkip sets the function that is called with each skipped line, in the order of
 	// arrival and on the goroutine that calls Recv. A line is cut to 1 KiB. If lines were

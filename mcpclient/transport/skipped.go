@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// skippedLines remembers the lines of a server that are no messages.
+// skippedLines remembers the lines of a server that are not messages.
 type skippedLines struct {
 	mu     sync.Mutex
 	count  int
@@ -48,7 +48,7 @@ func (s *skippedLines) explain(err error) error {
 }
 
 // SkippedError is the error of a connection on which the server wrote lines that are no
-// messages. A program that is no server, or writes its log there, is often the reason.
+// messages. A program that is not a server, or writes its log there, is often the reason.
 type SkippedError struct {
 	Err    error
 	Count  int    // of the lines
@@ -57,7 +57,7 @@ type SkippedError struct {
 
 // Error is the text of Err with the count and the last line.
 func (e *SkippedError) Error() string {
-	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.Count, e.Latest)
+	skipped := fmt.Sprintf("; lines skipped because they are not JSON-RPC messages: %d, the last: %q", e.Count, e.Latest)
 	if longer, ok := e.Err.(interface{ with(more string) string }); ok { // its text ends with what the server wrote
 		return longer.with(skipped)
 	}

@@ -16,7 +16,7 @@
 //
 // [As] finds them, also in a Conn that another one wraps ([Unwrapper]). Exchanger and
 // HeaderConn are the exceptions: a Conn has them itself or not at all, as the client calls
-// them in the place of Send.
+// them instead of Send.
 //
 // Three errors tell what became of a message: [*MessageError] says that one message
 // of the server could not be received, [*BrokenError] says that it is not known if a request had an effect, and
@@ -49,7 +49,7 @@ type Conn interface {
 
 	// Recv returns the next message, which then belongs to the caller. One
 	// goroutine calls it. A [*MessageError] concerns one message and the
-	// connection goes on; any other error is its end, and io.EOF a regular one.
+	// connection continues; any other error is its end, and io.EOF a regular one.
 	Recv() ([]byte, error)
 
 	// Close ends the connection and makes Send and Recv return. It may be

@@ -119,7 +119,7 @@ func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, e
 	var opts []mcpclient.CallOption
 	if token := p.Meta.ProgressToken; len(token) > 0 && string(token) != "null" {
 		if len(token) > maxID || !isID(token) {
-			return nil, refuse(mcp.CodeInvalidParams, "the progress token is no string or number, or over %d bytes", maxID)
+			return nil, refuse(mcp.CodeInvalidParams, "the progress token is not a string or number, or is over %d bytes", maxID)
 		}
 		opts = append(opts, mcpclient.WithProgress(func(n mcp.Progress) { h.progress(token, n) }))
 	}

@@ -47,7 +47,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf("got %d answers, %d calls, %d at once, %d refused", len(answered), n, most.Load(), refused)
 		}
 		if err := s.Err(); err != nil {
-			t.Errorf("got %v, want the session to go on", err)
+			t.Errorf("got %v, want the session to continue", err)
 		}
 		time.Sleep(time.Minute)
 		if got := v.ask("1", "ping", `{}`); got != "{}" {
@@ -100,7 +100,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// A message of 50 MB is refused, and the session goes on.
+// A message of 50 MB is refused, and the session continues.
 func TestLargeMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := `"` + strings.Repeat("x", 50<<20) + `"`
@@ -168,7 +168,7 @@ func TestViewDoesNotRead(t *testing.T) {
 	})
 }
 
-// What is no message is left out.
+// What is not a message is left out.
 func TestMalformedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, v := begun(t, &scripted{}, &host.Options{

@@ -77,7 +77,7 @@ func TestWhatViewsAreToldOfErrors(t *testing.T) {
 		{errors.New("dial 10.0.0.1: secret"), "error -32000 the host could not do this"},
 		{fmt.Errorf("x: %w", apps.ErrDenied), "error -32000 denied by the user"},
 		{fmt.Errorf("x: %w", mcp.ErrRejected), "error -32000 denied by the user"},
-		{fmt.Errorf("%w: n is no number", apps.ErrInvalid), "error -32602 apps: invalid request: n is no number"},
+		{fmt.Errorf("%w: n is not a number", apps.ErrInvalid), "error -32602 apps: invalid request: n is not a number"},
 		{fmt.Errorf("x: %w", &mcp.RPCError{Code: -32042, Message: "visit"}), "error -32042 visit"},
 		{context.DeadlineExceeded, "error -32000 it took too long"},
 	} {
@@ -105,7 +105,7 @@ func TestHostPanics(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		if got := v.ask("2", "ping", `{}`); got != "{}" {
-			t.Errorf("got %s, want the session to go on", got)
+			t.Errorf("got %s, want the session to continue", got)
 		}
 	})
 }

@@ -158,7 +158,7 @@ func TestSecondInitialize(t *testing.T) {
 		}
 		v.notify("ui/notifications/initialized", `{}`)
 		if got := v.ask("2", "ping", `{}`); got != "{}" {
-			t.Errorf("got %s, want the session to go on", got)
+			t.Errorf("got %s, want the session to continue", got)
 		}
 		synctest.Wait()
 		if a := s.App(); a.Name != "v" || a.HasTools || ready != 1 {

@@ -146,7 +146,7 @@ func TestToolsOfTheView(t *testing.T) {
 		}
 		go answer(`"result":7`)
 		if _, err := s.CallTool(t.Context(), "a", nil); err == nil {
-			t.Error("a result that is none: got no error")
+			t.Error("a malformed result: got no error")
 		}
 		if _, err := s.CallTool(t.Context(), "slow", nil); err == nil {
 			t.Error("a view that does not answer: got no error")

@@ -40,7 +40,7 @@ type Options struct {
 	// Permissions are the features that views may have at most. Default: none.
 	Permissions apps.Permissions
 
-	// Key makes the URLs of frames of one process valid in another, and after a restart. The names in the place of
+	// Key makes the URLs of frames of one process valid in another, and after a restart. The names in place of
 	// a star come of it, too: with another key views do not find the data that they have kept. It should be 32
 	// random bytes. Default: a random one.
 	Key []byte
@@ -92,7 +92,7 @@ func New(o *Options) (*Sandbox, error) {
 func checkAncestor(raw, host string) (string, error) {
 	scheme, ancestor, err := origin(raw)
 	if err != nil || strings.HasPrefix(ancestor, "*.") {
-		return "", errors.Join(errors.New("sandbox: Options.HostOrigins has what is no origin"), err)
+		return "", errors.Join(errors.New("sandbox: Options.HostOrigins: not an origin"), err)
 	}
 	switch rest, own := strings.CutPrefix(host, "*."); {
 	case host == ancestor:
@@ -217,7 +217,7 @@ func (s *Sandbox) which(raw string) (int, error) {
 	scheme, host, err := origin(raw)
 	i := slices.Index(s.ancestors, scheme+"://"+host)
 	if err != nil || i < 0 {
-		return 0, fmt.Errorf("sandbox: %q is none of Options.HostOrigins", raw[:min(len(raw), 200)])
+		return 0, fmt.Errorf("sandbox: %q is not one of Options.HostOrigins", raw[:min(len(raw), 200)])
 	}
 	return i, nil
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits are the bounds of a call; 0 or less is no bound.
+// Limits are the bounds of a call; 0 or less means no bound.
 type Limits struct {
 	Idle  time.Duration // silence: no answer, no progress
 	Whole time.Duration
@@ -106,7 +106,7 @@ func (c *Context) Err() error {
 // Bounded reports whether silence ends the context.
 func (c *Context) Bounded() bool { return c != nil && c.limits.Idle > 0 }
 
-// Heard starts the silence anew. c may be nil.
+// Heard restarts the idle timer. c may be nil.
 func (c *Context) Heard() {
 	if c == nil {
 		return

@@ -32,7 +32,7 @@ func TestLimits(t *testing.T) {
 				c.Heard()
 			}
 		}},
-		"heard for ever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: 9 * time.Second}, want: 9 * time.Second, cause: &idle.Expired{Limit: 9 * time.Second}, during: func(c *idle.Context) {
+		"heard forever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: 9 * time.Second}, want: 9 * time.Second, cause: &idle.Expired{Limit: 9 * time.Second}, during: func(c *idle.Context) {
 			for range 4 {
 				time.Sleep(2 * time.Second)
 				c.Heard()
@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 			time.Sleep(day)
 			release()
 		}},
-		"held for ever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: time.Hour, cause: &idle.Expired{Limit: time.Hour}, during: func(c *idle.Context) { c.Hold() }},
+		"held forever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: time.Hour, cause: &idle.Expired{Limit: time.Hour}, during: func(c *idle.Context) { c.Hold() }},
 		"held at the end": {limits: idle.Limits{Idle: 3 * time.Second}, want: 8 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
 			release := c.Hold()
 			time.Sleep(2 * time.Second)

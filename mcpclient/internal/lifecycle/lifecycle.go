@@ -209,7 +209,7 @@ func (l *Lifecycle) finish(disconnect func() error) {
 		l.stopped.comes()
 	}
 	late := time.AfterFunc(l.opts.Timeout, func() {
-		l.opts.Log.Warn("close: a hook of the transport goes on after its context ended")
+		l.opts.Log.Warn("close: a hook of the transport still runs after its context ended")
 		stop()
 	})
 	l.ours.Wait()
@@ -220,7 +220,7 @@ func (l *Lifecycle) finish(disconnect func() error) {
 	l.mu.Unlock()
 	if hosted {
 		late = time.AfterFunc(l.opts.Timeout, func() {
-			l.opts.Log.Warn("close: a handler goes on after its context ended")
+			l.opts.Log.Warn("close: a handler still runs after its context ended")
 		})
 		l.host.Wait()
 		late.Stop()

@@ -25,7 +25,7 @@ func (e *envelope) isRequest() bool { return e.Method != "" && e.ID != nil }
 func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 	var e envelope
 	if err := json.Unmarshal(message, &e); err != nil {
-		return nil, fmt.Errorf("the client sent something that is no message: %w: %q", err, message)
+		return nil, fmt.Errorf("the client sent something that is not a message: %w: %q", err, message)
 	}
 	raw := e.Params["_meta"]
 	if !e.isRequest() || s.meta == nil && raw == nil {

@@ -23,7 +23,7 @@
 //	                empty line, the message
 //	-- reply --     the response to it: status and content type, headers, an
 //	                empty line, the body
-//	-- stream --    the same, but the response goes on:
+//	-- stream --    the same, but the response continues:
 //	-- more --      more of it
 //	-- end --       its regular end
 //	-- cut --       its end by a broken connection

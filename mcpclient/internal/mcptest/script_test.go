@@ -115,7 +115,7 @@ func TestPlay(t *testing.T) {
 		"other number":     {[]string{a, strings.Replace(b, `"y":1`, `"y":1.0`, 1), bye}, `"1.0"`},
 		"too few":          {[]string{a, b}, "the client closed the connection before this section"},
 		"too many":         {[]string{a, b, bye, bye}, "the client sent more than the script has"},
-		"no message":       {[]string{a, "{"}, "something that is no message"},
+		"no message":       {[]string{a, "{"}, "something that is not a message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, failures, after := play(t, talk, false, test.says...)

@@ -138,7 +138,7 @@ func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
 	lower := strings.ToLower(name)
 	switch {
 	case !isToken(name):
-		return fmt.Errorf("%s: %s %q is no name for a header", where, annotation, excerpt.Cut(name))
+		return fmt.Errorf("%s: %s %q is not a header name", where, annotation, excerpt.Cut(name))
 	case len(name) > maxName:
 		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, excerpt.Cut(name), maxName)
 	case len(path) == 0:

@@ -1,4 +1,4 @@
-// Package renewal begins anew what was lost, once for all who wait for it.
+// Package renewal replaces what was lost, once for all who wait for it.
 package renewal
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
-// Group begins a session or a connection in the place of one that was lost: one at a
+// Group replaces a lost session or connection: one at a
 // time, for all who wait for it.
 type Group struct {
 	life *lifecycle.Lifecycle

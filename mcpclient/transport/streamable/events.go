@@ -44,7 +44,7 @@ var errLost = errors.New("the answer to the request did not come")
 // errEnded marks a connection of the standalone stream that ended: there is a next one.
 var errEnded = errors.New("the event stream ended")
 
-var errNoStream = errors.New("the response is no event stream")
+var errNoStream = errors.New("the response is not an event stream")
 
 // exchange reads the response to a request until deliver is satisfied, and has x
 // leave what is left of it. A stream that ends before that, but after an event
@@ -164,7 +164,7 @@ func answers(data []byte) bool {
 }
 
 // ended looks at how long the last connection lasted: one that a proxy cut, or
-// a server that has its clients poll, is no failure, also when it was silent.
+// a server that has its clients poll, is not a failure, also when it was silent.
 func (s *eventStream) ended() {
 	if time.Since(s.since) >= livedTime {
 		s.failed = 0

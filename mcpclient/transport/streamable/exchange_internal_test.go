@@ -20,7 +20,7 @@ func TestExchangeIsItsContext(t *testing.T) {
 	leave()
 	<-x.Done()
 	if late := e.begin(caller, false, false); late.Err() == nil {
-		t.Error("an exchange of a caller who has left goes on")
+		t.Error("an exchange of a caller who has left continues")
 	}
 }
 
@@ -39,7 +39,7 @@ func TestLateExchanges(t *testing.T) {
 	}
 	e.close()
 	if tells := late(e, false); tells == nil {
-		t.Error("after the end: got an exchange that goes on")
+		t.Error("after the end: got an exchange that continues")
 	}
 	if n := len(e.open); n != 0 {
 		t.Errorf("got %d exchanges, want none", n)
@@ -63,7 +63,7 @@ func TestExchangesEndInAnyOrder(t *testing.T) {
 		e.endCalls()
 		for i, x := range all {
 			if x.Err() == nil {
-				t.Errorf("exchange %d goes on, after the end of %d", i, first)
+				t.Errorf("exchange %d continues, after the end of %d", i, first)
 			}
 			x.end()
 		}
@@ -98,7 +98,7 @@ func TestDrainOutlivesCalls(t *testing.T) {
 		start := time.Now()
 		e.close()
 		if x.Err() != nil {
-			t.Errorf("got %v, want a drain that goes on", x.Err())
+			t.Errorf("got %v, want a drain that continues", x.Err())
 		}
 		if late.startDrain(&stuck{late}) {
 			t.Error("a drain began after the end")

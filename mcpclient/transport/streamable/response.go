@@ -37,7 +37,7 @@ func (c *conn) single(resp *http.Response, m *message, deliver func([]byte) bool
 	return nil
 }
 
-// misfit is the error of a response that is no message by its type.
+// misfit is the error of a response whose content type is not that of a message.
 func (c *conn) misfit(resp *http.Response) error {
 	body := readFailed(resp.Body, maxFailed)
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -51,7 +51,7 @@ func (c *conn) bodiless(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.shown(), resp.StatusCode)
 }
 
-// beginning is what an error shows of a body that is no message.
+// beginning is what an error shows of a body that is not a message.
 func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
 
 // refused handles a failure status. A JSON-RPC error in the body is the

@@ -199,7 +199,7 @@ func (c *sseConn) Close() error {
 // Fallback implements [transport.Fallback]. It is for a server that refuses initialize
 // as one of 2024-11-05 does: "If it fails with [...] 400 Bad Request, 404 Not
 // Found or 405 Method Not Allowed: Issue a GET request to the server URL". Only an
-// error of the modern era in the body says that it is none.
+// error of the modern era in the body says that it is not.
 func (t *HTTP) Fallback(err error) (_ transport.Transport, name string) {
 	status, ok := errors.AsType[*HTTPError](err)
 	if !ok || !status.older() {

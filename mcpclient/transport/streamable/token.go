@@ -68,12 +68,12 @@ type Bearer struct {
 	refusing chan struct{} // closed when the call of Refused returns; nil for none
 }
 
-// Set changes the token to one of another user; "" is none. The next request over a
+// Set changes the token to one of another user; "" means none. The next request over a
 // legacy session begins a new one. A string that cannot be a token is refused, and
 // the token stays as it is.
 func (b *Bearer) Set(token string) error { return b.change(token, 1) }
 
-// Renew changes the token to another one of the same user: sessions go on with it. A
+// Renew changes the token to another one of the same user: sessions continue with it. A
 // string that cannot be a token is refused, and the token stays as it is.
 func (b *Bearer) Renew(token string) error { return b.change(token, 0) }
 

@@ -28,7 +28,7 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 		return nil, err
 	}
 	// A process that has exited already cannot join a job: its end is reported
-	// by Wait, so this is no reason to fail.
+	// by Wait, so this is not a failure.
 	job, _ := newJob(cmd.Process.Pid)
 	return &group{process: cmd.Process, job: job}, nil
 }
