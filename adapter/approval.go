@@ -230,7 +230,7 @@ func (t *Toolset) Forget(ctx context.Context, server string) error {
 }
 
 // asks returns whom to ask about calls of the tool, nil if they need no approval. The
-// caller of the context may put itself in the place of the host's function.
+// caller of the context may put itself in place of the host's function.
 func (t *Tool) asks(ctx context.Context) ApproveFunc {
 	ask := t.policy.approve
 	if around := callerFrom(ctx).Approve; around != nil {

@@ -60,7 +60,7 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	return t.withoutKey(shown), nil
 }
 
-// maxFilled bounds arguments with values in the place of references, in bytes.
+// maxFilled bounds arguments with values instead of references, in bytes.
 const maxFilled = 40 << 20
 
 // checked completes a check of arguments.
@@ -85,7 +85,7 @@ func (t *Tool) argumentError(err error) error {
 	return e
 }
 
-// Filler puts values in the place of references in arguments: sent fits the tool's schema and goes to it, and shown is what
+// Filler puts values in place of references in arguments: sent fits the tool's schema and goes to it, and shown is what
 // interceptors, whoever approves the call, and records see instead. It gets arguments of the model, and shown of an earlier time.
 type Filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
 

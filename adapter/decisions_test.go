@@ -292,7 +292,7 @@ func TestFileDecisionsBehindLinks(t *testing.T) {
 		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
 	}
 	if allowed, found := recalls(t, kept, key); allowed || !found {
-		t.Errorf("got %t, %t, want the later decision in the place of the link", allowed, found)
+		t.Errorf("got %t, %t, want the later decision instead of the link", allowed, found)
 	}
 }
 
@@ -343,7 +343,7 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 }
 
 // A decision under a fingerprint that has no visibility holds for a tool that all may call. For another tool
-// the person is asked again, and the calls go on.
+// the person is asked again, and the calls continue.
 func TestDecisionsByOlderFingerprints(t *testing.T) {
 	dir := t.TempDir()
 	asked := map[string]int{}

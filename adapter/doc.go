@@ -34,7 +34,7 @@
 // # Calls that outlive their process
 //
 // [Catalog.Find], [Tool.Prepare] and [Tool.Restore] take what was kept of a call,
-// [Prepared.Continue] and [Prepared.Resume] go on with one that waits for input or has
+// [Prepared.Continue] and [Prepared.Resume] continue with one that waits for input or has
 // become a task. [Result.Unsent] and [Result.Interrupted] tell what is known of a call
 // that failed, [Prepared.WithKey] makes one recognizable that is made again.
 //

@@ -120,6 +120,6 @@ func TestLoadIsBounded(t *testing.T) {
 func TestTextThatIsNone(t *testing.T) {
 	got := Documents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
 	if got[0].PageContent != "" || got[0].Metadata["data"] == nil || got[1].Metadata["data"] == nil {
-		t.Errorf("got %v, want bytes that are no text kept as they are", got)
+		t.Errorf("got %v, want bytes that are not text kept as they are", got)
 	}
 }

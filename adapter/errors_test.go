@@ -22,7 +22,7 @@ func TestErrorTexts(t *testing.T) {
 	ts := open(t, &Options{Errors: ErrorAsError}, Server{Name: "a", Transport: p.transport(t)})
 	_, unnamed := ts.Prompt(ctx, "a", "p")
 	nobody := Server{Name: "b", Transport: transportFunc(unreachable)}
-	const goesOn = " (Options.Start: StartAvailable goes on without servers that fail)"
+	const goesOn = " (Options.Start: StartAvailable continues without servers that fail)"
 	for _, tt := range []struct {
 		got  error
 		want string

@@ -39,7 +39,7 @@ func matchesAny(patterns []string, name string) bool {
 // product of their lengths.
 func matches(pattern, name []rune) bool {
 	p, n := 0, 0
-	star, resume := -1, 0 // the last *, and where the name goes on after it
+	star, resume := -1, 0 // the last *, and where the name continues after it
 	for n < len(name) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':

@@ -21,7 +21,7 @@ type field struct {
 	kind  reflect.Kind
 }
 
-// newFlat is how a type is read, nil if it is no flat struct.
+// newFlat is how a type is read, nil if it is not a flat struct.
 func newFlat(t reflect.Type) flat {
 	if t.Kind() != reflect.Struct || readsItself(t) {
 		return nil

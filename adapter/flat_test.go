@@ -51,7 +51,7 @@ func FuzzFlat(f *testing.F) {
 	})
 }
 
-// Objects with all kinds of fields are read in one pass, and so is none of a type that encoding/json
+// Objects with all kinds of fields are read in one pass, but not those of a type that encoding/json
 // reads in its own way.
 func TestFlat(t *testing.T) {
 	reads := newFlat(reflect.TypeFor[flatInput]())

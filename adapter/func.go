@@ -189,7 +189,7 @@ func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
 }
 
 // Catalog returns the function for a provider, always the same value. It panics if there
-// is no such profile.
+// is an unknown profile.
 func (f *FuncTool) Catalog(p Profile) *Catalog {
 	build, ok := f.catalogs[cmp.Or(p, Plain)]
 	if !ok {

@@ -124,7 +124,7 @@ func TestFuncOptions(t *testing.T) {
 	}
 }
 
-// The end of the context, and a limit of time, are no failures of the function.
+// The end of the context, and a limit of time, are not failures of the function.
 func TestFuncThatIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() }

@@ -26,7 +26,7 @@ func curious() *peer {
 	})
 }
 
-// A call that needs input is told as such, and goes on in another process.
+// A call that needs input is told as such, and continues in another process.
 func TestInputRequired(t *testing.T) {
 	questions := 0
 	opts := &Options{

@@ -130,7 +130,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 	return res, nil
 }
 
-// ask has the server run the tool, or go on with it.
+// ask has the server run the tool, or continue with it.
 func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	var arguments json.RawMessage
 	if s.task == "" && s.round == nil {

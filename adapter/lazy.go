@@ -162,13 +162,13 @@ func (t *Toolset) dozeLocked(s *server) {
 		}
 		t.start(func() {
 			if err := t.listing(t.life, s, func() (*Event, error) { return nil, t.lay(s) }); err != nil {
-				t.opts.Logger.Debug("a server goes on without calls", "server", s.label, "error", err)
+				t.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
 			}
 		})
 	})
 }
 
-// lay puts a server without a connection in the place of one that no call uses.
+// lay replaces a server that no call uses by one without a connection.
 func (t *Toolset) lay(s *server) error {
 	var defs []*mcp.Tool
 	t.mu.Lock()

@@ -164,7 +164,7 @@ func TestLazyServerOfUsers(t *testing.T) {
 
 type lazyUser struct{}
 
-// TestListsThatCannotBeUsed connects at once if the list is damaged, and goes on if it cannot be kept.
+// TestListsThatCannotBeUsed connects at once if the list is damaged, and continues if it cannot be kept.
 func TestListsThatCannotBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

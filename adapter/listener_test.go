@@ -27,7 +27,7 @@ func (e *events) hear(event Event) {
 }
 
 // take returns what was told since it was last called. It must be called inside
-// a bubble, and waits until nothing goes on there.
+// a bubble, and waits until nothing continues there.
 func (e *events) take() []Event {
 	synctest.Wait()
 	e.mu.Lock()

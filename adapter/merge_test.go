@@ -75,7 +75,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	staleFor(t, err, &StaleToolError{Tool: "read", Server: "s", Reason: ToolAmbiguous})
 }
 
-// What a run keeps of a call is enough to go on with it in another process.
+// What a run keeps of a call is enough to continue with it in another process.
 func TestFind(t *testing.T) {
 	const edited = `{"city":"Oslo"}`
 	asked := 0

@@ -11,7 +11,7 @@ import (
 // failTogether is how long the other servers have to fail as well, once one did.
 const failTogether = 2 * time.Second
 
-// errOthersFailed is why a start ends that would have gone on.
+// errOthersFailed cancels the start of the other servers when one has failed.
 var errOthersFailed = errors.New("another server failed")
 
 // Open connects to all servers at the same time, lists their tools and makes one
@@ -21,7 +21,7 @@ var errOthersFailed = errors.New("another server failed")
 // them.
 //
 // When a server fails, so does Open, unless [Options.Start] is [StartAvailable],
-// which goes on without it. The error names every server that fails within two
+// which continues without it. The error names every server that fails within two
 // seconds of the first; Open does not wait for later ones. When Open fails, what it
 // had opened is closed again.
 func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err error) {
@@ -109,7 +109,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	return fmt.Errorf("%w (Options.Start: StartAvailable goes on without servers that fail)", err)
+	return fmt.Errorf("%w (Options.Start: StartAvailable continues without servers that fail)", err)
 }
 
 // Add opens another server. It comes last. Names of other tools may change if

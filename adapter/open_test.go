@@ -107,7 +107,7 @@ func after(d time.Duration, failure error) transportFunc {
 	}
 }
 
-const howToGoOn = " (Options.Start: StartAvailable goes on without servers that fail)"
+const howToGoOn = " (Options.Start: StartAvailable continues without servers that fail)"
 
 func TestOpenFailureEndsTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

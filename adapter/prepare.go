@@ -30,7 +30,7 @@ type Prepared struct {
 // It accepts a JSON object, one inside a string or a code fence, one in the
 // __arg1 parameter of langchaingo's agents or in the one property that the
 // catalog's [Profile] asks for, and one that is followed by the lines that ReAct
-// models go on with. For a tool with a single parameter, or a single required
+// models continue with. For a tool with a single parameter, or a single required
 // one, its bare value will do. Nothing at all means no arguments.
 //
 // Arguments that do not fit the tool's schema are repaired where the schema says
@@ -98,7 +98,7 @@ func (p *Prepared) Sends(arguments string) bool { return string(p.arguments) == 
 
 // WithArguments is the same call with arguments of the host. They are sent as
 // they are: a JSON object that fits the tool's schema. The error is an
-// [*ArgumentError]. The call must be approved anew.
+// [*ArgumentError]. The call must be approved again.
 func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	checked, err := p.tool.check(arguments)
 	if err != nil {
@@ -166,14 +166,14 @@ func (p *Prepared) question(ctx context.Context) *question {
 // era that has tasks, and of tools that say that they must be called as one.
 //
 // With [mcpclient.WithManualInput] among the options a call that needs input ends with
-// [Result.InputRequired], and goes on by [Prepared.Continue].
+// [Result.InputRequired], and continues by [Prepared.Continue].
 //
 // It returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
 	return p.tool.calls.run(ctx, p.sending(), opts)
 }
 
-// Continue goes on with a call that ran [mcpclient.WithManualInput] and needed input:
+// Continue takes up a call that ran [mcpclient.WithManualInput] and needed input:
 // round is [Result.InputRequired], also of another process, and answers are as for
 // [mcpclient.Continue]. The round must be of this tool and these arguments, or nothing
 // is sent: prepare the same call again, [Prepared.WithArguments] if whoever approved it
@@ -205,7 +205,7 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 	return mcpclient.AnswerInput(&callContext{ctx, s}, t.client, round, key)
 }
 
-// Resume goes on with a call that has become a task, here or in another process: id is
+// Resume continues with a call that has become a task, here or in another process: id is
 // that of the state that [mcpclient.WithTaskStarted] told. Nothing is sent again and
 // approval is not asked for; the result is that of the task. A Run whose context ended
 // with [mcpclient.ErrDetach] as its cause leaves its task to a later Resume, and so does

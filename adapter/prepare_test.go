@@ -85,7 +85,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			s.evil.tool("save", object, s.runs("evil/save"))
 			s.refresh(t)
 		}, []string{"vault/save " + secret}, nil},
-		"the tool is listed anew": {func(t *testing.T, s *pair) {
+		"the tool is listed again": {func(t *testing.T, s *pair) {
 			s.vault.RemoveTools("save")
 			s.refresh(t)
 			s.vault.tool("save", object, s.runs("vault/save"))
@@ -286,7 +286,7 @@ func TestApprovedIsSent(t *testing.T) {
 	}
 }
 
-// What an interceptor puts in the place of the arguments is approved and sent in
+// What an interceptor puts in place of the arguments is approved and sent in
 // one form: a name that is there twice does not mean two things.
 func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 	asked, sent := "", ""

@@ -44,7 +44,7 @@ func TestMergedRoots(t *testing.T) {
 			[]Profile{Gemini}, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
 		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`,
 			[]Profile{Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
-		{"a fraction that is no integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`,
+		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`,
 			[]Profile{Gemini}, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
 	} {
 		for _, p := range tt.profiles {

@@ -173,7 +173,7 @@ func (v promptValue) String() string {
 	return text
 }
 
-// Prompts lists the prompts of all servers. Each range asks the servers anew;
+// Prompts lists the prompts of all servers. Each range asks the servers again;
 // the error of one does not end the list.
 func (t *Toolset) Prompts(ctx context.Context) iter.Seq2[*PromptTemplate, error] {
 	return func(yield func(*PromptTemplate, error) bool) {

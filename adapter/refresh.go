@@ -169,7 +169,7 @@ func (t *Toolset) failed(s *server) bool {
 	return failed || s.lost()
 }
 
-// update lists the tools of a server and puts them in the place of what it had.
+// update lists the tools of a server and replaces the earlier list.
 func (t *Toolset) update(ctx context.Context, s *server) (*Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
@@ -196,7 +196,7 @@ func (t *Toolset) update(ctx context.Context, s *server) (*Event, error) {
 	return &e, nil
 }
 
-// reconnect puts a new connection in the place of a server.
+// reconnect gives a server a new connection.
 func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 	s := t.newServer(old.recipe, old.policy)
 	t.mu.Lock()

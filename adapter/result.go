@@ -41,7 +41,7 @@ type Result struct {
 	// when the server gave none.
 	Raw *mcp.CallToolResult
 
-	// InputRequired is what the server asks before it goes on with a call that was
+	// InputRequired is what the server asks before it continues with a call that was
 	// made [mcpclient.WithManualInput], nil otherwise: see [Prepared.Continue]. Text
 	// then says no more than that, Err is the same, and nothing is fatal.
 	InputRequired *mcp.InputRequired

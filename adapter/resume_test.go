@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A call that has become a task goes on in another process: interceptors go around it,
+// A call that has become a task continues in another process: interceptors go around it,
 // and approval is not asked for again.
 func TestResume(t *testing.T) {
 	for revision, p := range eras() {

@@ -98,7 +98,7 @@ func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResu
 	end := boundary(text, min(len(text), offset+p.tool.policy.maxResult-notice))
 	more := "the result ends here"
 	if end < len(text) {
-		more = fmt.Sprintf("go on with offset %d", end)
+		more = fmt.Sprintf("continue with offset %d", end)
 	}
 	head := fmt.Sprintf("[bytes %d to %d of %d; %s]\n", offset, end, len(text), more)
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: head + text[offset:end]}}}, nil

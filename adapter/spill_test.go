@@ -39,7 +39,7 @@ func TestSpill(t *testing.T) {
 		notice, text, _ := strings.Cut(page.Text, "\n")
 		got += text
 		var from, to, size, next int
-		if n, _ := fmt.Sscanf(notice, "[bytes %d to %d of %d; go on with offset %d]", &from, &to, &size, &next); n < 4 {
+		if n, _ := fmt.Sscanf(notice, "[bytes %d to %d of %d; continue with offset %d]", &from, &to, &size, &next); n < 4 {
 			if !strings.HasSuffix(notice, "; the result ends here]") {
 				t.Fatalf("got the notice %q, want the end", notice)
 			}

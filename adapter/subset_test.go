@@ -239,7 +239,7 @@ func checkGemini(root map[string]any, keywords []string) error {
 		}
 		for _, name := range stringList(s["required"]) {
 			if properties[name] == nil {
-				return fmt.Errorf("%s: requires %s, which is no property", at, name)
+				return fmt.Errorf("%s: requires %s, which is not a property", at, name)
 			}
 		}
 		for _, v := range list(s["enum"]) {

@@ -197,7 +197,7 @@ func (t *Tool) Description() string {
 // [Catalog.Prepare] says, and the text for the model is returned.
 //
 // A tool that fails and arguments that do not fit are text, too. An error means
-// that going on makes no sense: see [Result.Fatal].
+// that continuing makes no sense: see [Result.Fatal].
 func (t *Tool) Call(ctx context.Context, input string) (string, error) {
 	return t.calls.text(ctx, t, input)
 }

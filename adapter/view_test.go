@@ -265,7 +265,7 @@ func TestViewSession(t *testing.T) {
 	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
 		asked++
 		if a.Definition.Name == "plain" {
-			return Deny("a reason that is none of the view's business"), nil
+			return Deny("a reason that the view is not told"), nil
 		}
 		return Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})

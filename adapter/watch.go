@@ -113,7 +113,7 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-f.rest:
 			f.rest = nil
 		}
-		if offered == nil && ctx.Err() == nil { // what ended with ctx is no event
+		if offered == nil && ctx.Err() == nil { // an end of ctx is not an event
 			f.work(ctx)
 		}
 	}
