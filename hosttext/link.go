@@ -39,7 +39,7 @@ func ReadLink(raw string) (*Link, error) {
 	case err != nil:
 		return nil, errors.New("the address cannot be read") // err contains the address
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("the address is none of the web: it begins neither with https nor with http")
+		return nil, errors.New("not a web address: want http or https")
 	case u.Hostname() == "":
 		return nil, errors.New("the address names no host")
 	case len(u.Host) > maxHost:

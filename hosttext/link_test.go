@@ -56,9 +56,9 @@ func TestReadLink(t *testing.T) {
 
 func TestWrongLink(t *testing.T) {
 	for raw, want := range map[string]string{
-		"":                                    "begins neither with https nor with http",
-		"javascript:alert(1)":                 "begins neither with https nor with http",
-		"file:///etc/passwd":                  "begins neither with https nor with http",
+		"":                                    "not a web address: want http or https",
+		"javascript:alert(1)":                 "not a web address: want http or https",
+		"file:///etc/passwd":                  "not a web address: want http or https",
 		"https:example.com":                   "names no host",
 		"https://:80/":                        "names no host",
 		"https://a\x1b[2J/":                   "cannot be read",

@@ -107,7 +107,7 @@ func checkTools(p *mcp.CreateMessageParams) error {
 		}
 		return nil
 	}
-	return fmt.Errorf(`toolChoice: mode %q is none of "auto", "required", "none"`, excerpt.Cut(p.ToolChoice.Mode))
+	return fmt.Errorf(`toolChoice: mode %q is not one of "auto", "required", "none"`, excerpt.Cut(p.ToolChoice.Mode))
 }
 
 func isObject(raw json.RawMessage) bool {

@@ -68,7 +68,7 @@ func (n *needs) media(blocks []mcp.Content) {
 		case *mcp.AudioContent:
 			n.audio += len(c.Data)
 			n.text -= len(c.Data)
-		case *mcp.ToolUseContent: // the host's extra data is no text
+		case *mcp.ToolUseContent: // the host's extra data is not text
 			n.text -= len(c.Meta)
 		case *mcp.ToolResultContent:
 			n.media(c.Content)

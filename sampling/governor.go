@@ -73,7 +73,7 @@ type Limits struct {
 }
 
 // Budget bounds a part of the requests, with the meaning of the same fields in
-// [Limits]. Zero is no limit, except in [Limits.Server].
+// [Limits]. Zero means no limit, except in [Limits.Server].
 type Budget struct {
 	Requests   int
 	PerMinute  int

@@ -181,7 +181,7 @@ func checkPolicies(o *Options) error {
 		}
 		for _, m := range []Mode{p.During, p.Outside, p.Reply} {
 			if m < Ask || m > Deny {
-				return fmt.Errorf("%s has the mode %d, which is none", name, m)
+				return fmt.Errorf("%s has the unknown mode %d", name, m)
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		{"no id", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("", "f", "{}")} }, "its id"},
 		{"an id twice", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "{}"), use("b", "f", "{}")} }, "its id"},
 		{"an id of the request", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("a", "f", "{}")} }, "its id"},
-		{"an input that is no object", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "[]")} }, "not a JSON object"},
+		{"an input that is not an object", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "[]")} }, "not a JSON object"},
 		{"no input", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "")} }, "not a JSON object"},
 		{"stopped to use no tool", func(r *mcp.CreateMessageResult) { r.StopReason = "toolUse" }, "no tool is used"},
 	}

@@ -232,6 +232,6 @@ func TestNewErrors(t *testing.T) {
 		}
 	}
 	if _, err := New(cfg, "m", &Options{Limits: Limits{Share: math.NaN()}}); err == nil {
-		t.Error("a share that is no number: got no error")
+		t.Error("a share that is not a number: got no error")
 	}
 }

@@ -33,7 +33,7 @@ func TestLoopWaits(t *testing.T) {
 		"as the policy says": {func(*Failure) error { return nil }, []time.Duration{0, 1, 3, 7, 11}},
 		"as it is told":      {func(f *Failure) error { f.Wait = time.Minute; return nil }, []time.Duration{0, 60, 120, 180, 240}},
 		"not at all":         {func(f *Failure) error { f.Wait = -1; return nil }, []time.Duration{0, 0, 0, 0, 0}},
-		"counting anew":      {func(f *Failure) error { f.Count %= 2; return nil }, []time.Duration{0, 1, 3, 4, 6}},
+		"counting again":     {func(f *Failure) error { f.Count %= 2; return nil }, []time.Duration{0, 1, 3, 4, 6}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

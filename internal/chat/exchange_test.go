@@ -78,7 +78,7 @@ func forgetful(t *testing.T, body string, closing func(net.Conn)) (url string) {
 	return "http://" + listener.Addr().String() + "/v1"
 }
 
-// A connection that the host has closed in the meantime is no failure: the request is sent again,
+// A connection that the host has closed in the meantime is not a failure: the request is sent again,
 // and Retrying is not called.
 func TestClosedConnections(t *testing.T) {
 	for name, closing := range map[string]func(net.Conn){

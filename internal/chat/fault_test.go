@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 		{"HTML without a title", failing(502, "Content-Type: text/html", "<p>"), Error{Status: 502, Message: "a page of HTML"}},
 		{"text", failing(500, "", "Internal\n  Server Error"), Error{Status: 500, Message: "Internal Server Error"}},
 		{"nothing", failing(503, "", ""), Error{Status: 503, Message: "service unavailable"}},
-		{"JSON that is no object", failing(500, "", `"oops"`), Error{Status: 500, Message: `"oops"`}},
+		{"JSON that is not an object", failing(500, "", `"oops"`), Error{Status: 500, Message: `"oops"`}},
 		{"redirect without a target", failing(304, "", ""), Error{Status: 304, Message: "not modified"}},
 		{"wait", failing(429, "Retry-After: 7", `{"error":{"message":"slow","code":"rate_limit_exceeded"}}`),
 			Error{Status: 429, Code: "rate_limit_exceeded", Message: "slow", RetryAfter: 7 * time.Second}},

@@ -94,7 +94,7 @@ func (e *messageEncoder) encode(m *Message) error {
 		}
 		e.add(answer)
 	default:
-		return fmt.Errorf("role %q is none of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
+		return fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func newRedactor(req *http.Request) *redactor {
 	return r
 }
 
-// add marks a text as secret. A text under 6 bytes is no secret and would be
+// add marks a text as secret. A text under 6 bytes is not secret and would be
 // found in ordinary words.
 func (r *redactor) add(secret string) {
 	if len(secret) >= 6 {

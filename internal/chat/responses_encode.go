@@ -32,7 +32,7 @@ type (
 		Tools        []responsesTool   `json:"tools,omitempty"`
 		ToolChoice   any               `json:"tool_choice,omitempty"`
 		Parallel     *bool             `json:"parallel_tool_calls,omitempty"`
-		Store        bool              `json:"store"` // the conversation is the caller's, who may go on with it at any time
+		Store        bool              `json:"store"` // the conversation is the caller's, who may continue with it at any time
 		Include      []string          `json:"include,omitempty"`
 		Reasoning    *responsesEffort  `json:"reasoning,omitempty"`
 		Text         *responsesText    `json:"text,omitempty"`
@@ -236,7 +236,7 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 		}
 		return []any{result}, nil
 	}
-	return nil, fmt.Errorf("role %q is none of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
+	return nil, fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 }
 
 // responsesAssistant writes what the model said: in the order in which it came, if that is known.

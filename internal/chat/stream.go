@@ -133,7 +133,7 @@ func (a *assembler) event(ev sse.Event) error {
 	}
 	w, err := decode(a.x.context(), data).reply()
 	if err != nil {
-		return a.x.wrong(CodeMalformed, "an event of the stream is no chunk of a chat completion: "+err.Error())
+		return a.x.wrong(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
 	}
 	if hasError(w.error) {
 		return a.x.reported(200, data)

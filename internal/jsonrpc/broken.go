@@ -75,7 +75,7 @@ const blanks = " \t\r\n"
 
 // Split finds the messages in text that is not one message: at most max, one
 // behind the other, or among words. noisy reports whether there are words. rest
-// is text that begins like a message and is none. Text that is one JSON value
+// is text that begins like a message but is not one. Text that is one JSON value
 // is rest.
 func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy bool) {
 	s := scanner{data: text}

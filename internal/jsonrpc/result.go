@@ -16,7 +16,7 @@ func DecodeResult(raw json.RawMessage, result any) error {
 	case json.Unmarshaler: // which needs no other look at what is valid
 		return result.UnmarshalJSON(raw)
 	}
-	if err := LimitArrays(raw, MaxElements, "structuredContent"); err != nil { // which also refuses what is no object
+	if err := LimitArrays(raw, MaxElements, "structuredContent"); err != nil { // which also refuses what is not an object
 		return err
 	}
 	return json.Unmarshal(raw, result)

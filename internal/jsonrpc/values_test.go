@@ -67,7 +67,7 @@ func TestString(t *testing.T) {
 	}
 	for _, raw := range []string{``, `"`, `5`, `null`, `{}`, `"\"`, `"\q"`, `"\u12"`, `"\u12g4"`} {
 		if got, ok := String([]byte(raw)); ok {
-			t.Errorf("%s: got %q, want that it is no string", raw, got)
+			t.Errorf("%s: got %q, want that it is not a string", raw, got)
 		}
 	}
 }

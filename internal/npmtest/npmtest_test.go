@@ -67,7 +67,7 @@ func TestInstall(t *testing.T) {
 		t.Fatalf("got %+v, %v, want %+v", second, err, first)
 	}
 	if after, err := os.Stat(second.dir); err != nil || !os.SameFile(before, after) {
-		t.Errorf("the set was installed anew: %v", err)
+		t.Errorf("the set was installed again: %v", err)
 	}
 	changed := greeter(">=18")
 	changed["program.mjs"] = &fstest.MapFile{Data: []byte("")}

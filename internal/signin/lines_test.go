@@ -27,7 +27,7 @@ func TestShowLink(t *testing.T) {
 	}
 	l := &Lines{Out: io.Discard, Open: func(context.Context, string) error { t.Error("opened"); return nil }}
 	if err := l.offerToOpen(t.Context(), "file:///etc/passwd"); err == nil {
-		t.Error("got no error for what is no web page")
+		t.Error("got no error for what is not a web page")
 	}
 }
 

@@ -48,7 +48,7 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// The end of the turn ends the question, though the request goes on for a while.
+// The end of the turn ends the question, though the request continues for a while.
 func TestEndOfAsking(t *testing.T) {
 	stop := errors.New("the turn was ended")
 	asked, end := context.WithCancelCause(t.Context())
@@ -70,7 +70,7 @@ func TestEndOfAsking(t *testing.T) {
 	<-ended
 }
 
-// A person who does not want to sign in, and a page that is none, end the sign-in.
+// A person who does not want to sign in, and a page that is not one, end the sign-in.
 func TestNoVisit(t *testing.T) {
 	p := &Page{Visit: func(context.Context, *Visit) (string, error) { return "", ErrDeclined }}
 	for page, want := range map[string]bool{address: true, "javascript:x?state=s": false} {

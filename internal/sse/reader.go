@@ -35,7 +35,7 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 // The errors are:
 //   - io.EOF, when the stream ended between two events;
 //   - io.ErrUnexpectedEOF, when it ended within an event, which is lost;
-//   - a [*TooLargeError], after which Next goes on with the event after;
+//   - a [*TooLargeError], after which Next continues with the next event;
 //   - the error of the stream.
 //
 // With an error the event has no data. It has the fields that came before the

@@ -92,7 +92,7 @@ var streams = []struct {
 	{"retry over the bound", "retry: 3600001\n\nretry: 99999999999999999999999\n\n", []outcome{
 		{Event: Event{Type: "message", Retry: time.Hour, HasRetry: true}},
 		{Event: Event{Type: "message", Retry: time.Hour, HasRetry: true}}, eof}},
-	{"retry that is no number", "retry: 1s\nretry: -1\nretry: +1\nretry:\nretry:  1\nretry: 1.5\nretry: ١\n\n", []outcome{eof}},
+	{"retry that is not a number", "retry: 1s\nretry: -1\nretry: +1\nretry:\nretry:  1\nretry: 1.5\nretry: ١\n\n", []outcome{eof}},
 	{"breaks off in a line", "data: x\n\ndata: y", []outcome{message("x"), broken}},
 	{"breaks off before the blank line", "data: x\n\nid: 4\ndata: y\n", []outcome{message("x"), broken}},
 	{"breaks off after retry", "retry: 10\n", []outcome{

@@ -6,7 +6,7 @@ import (
 	"runtime/pprof"
 )
 
-// Profile begins a profile of CPU time and one of allocations, into files; "" is none. stop
+// Profile begins a profile of CPU time and one of allocations, into files; "" for none. stop
 // writes them.
 func Profile(cpu, memory string) (stop func() error, err error) {
 	var f *os.File

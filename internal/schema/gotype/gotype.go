@@ -176,7 +176,7 @@ func (w *writer) list(t reflect.Type) (json.RawMessage, error) {
 func (w *writer) mapping(t reflect.Type) (json.RawMessage, error) {
 	_, _, isInteger := integers(t.Key())
 	if t.Key().Kind() != reflect.String && !isInteger && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
-		return nil, fmt.Errorf("%v has keys that are no strings", t)
+		return nil, fmt.Errorf("%v has keys that are not strings", t)
 	}
 	values, err := w.schema(t.Elem())
 	if err != nil {

@@ -103,7 +103,7 @@ func TestTypesWithoutSchema(t *testing.T) {
 		want  string
 	}{
 		{struct{ F func() }{}, "schema of struct { F func() }: field F: func() has no JSON"},
-		{map[bool]int{}, "schema of map[bool]int: map[bool]int has keys that are no strings"},
+		{map[bool]int{}, "schema of map[bool]int: map[bool]int has keys that are not strings"},
 		{struct{ C []chan int }{}, "schema of struct { C []chan int }: field C: chan int has no JSON"},
 		{struct {
 			N int `enum:"1,2"`

@@ -130,7 +130,7 @@ func isEntries(form any) bool {
 	return len(properties) > 1 && properties[EntryName] != nil
 }
 
-// onlyTexts leaves out of enumerated values all that are no texts, because beside texts
+// onlyTexts leaves out of enumerated values all that are not texts, because beside texts
 // they would be taken for such.
 func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
 	values := tree.Constants(s)
@@ -138,7 +138,7 @@ func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
 	if len(left) == len(values) {
 		return s
 	}
-	f.Note(at, said(s, "enum"), change.Narrower, "values that are no texts are not offered beside texts")
+	f.Note(at, said(s, "enum"), change.Narrower, "values that are not strings are not offered beside strings")
 	s = tree.Without(s, "const")
 	s["enum"] = left
 	return s

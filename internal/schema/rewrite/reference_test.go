@@ -40,7 +40,7 @@ func TestPathsArePointers(t *testing.T) {
 	}
 }
 
-// The work of merging a root is no product of its parts: what costs too much is
+// The work of merging a root is not the product of its parts: what costs too much is
 // wrapped.
 func TestMergingIsBounded(t *testing.T) {
 	quoted := func(prefix string, n int) string {

@@ -29,7 +29,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 		length += len(tree.Text(v))
 		kind := tree.TypeOf(v)
 		if kind == "array" || kind == "object" {
-			return s.fail(at, "enum", "it has values that are no scalars")
+			return s.fail(at, "enum", "it has values that are not scalars")
 		}
 		kinds = merge.Union(kinds, []any{kind})
 	}

@@ -89,7 +89,7 @@ func (p Place) Join(at string) string {
 }
 
 // Each visits the subschemas that a schema holds itself, names in order. It
-// also visits a value of another kind in the place of a subschema.
+// also visits a value of another kind where a subschema belongs.
 func Each(s map[string]any) iter.Seq2[Place, any] {
 	return func(yield func(Place, any) bool) {
 		for _, a := range applicators {
