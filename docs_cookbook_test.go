@@ -80,7 +80,7 @@ func durable(ctx context.Context, model agent.Model, tools []adapter.Source) err
 	return err
 }
 
-// Recover goes on with a run that another process has begun.
+// Recover continues with a run that another process has begun.
 func TestCookbookDurable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	store := must(filestore.Open("runs", nil))
