@@ -9,8 +9,8 @@ import (
 
 // The directories of marks, in a path.
 const (
-	DueShelf     = string(filepath.Separator) + dueShelf + string(filepath.Separator)
-	WaitingShelf = string(filepath.Separator) + waitingShelf + string(filepath.Separator)
+	DueShelf       = string(filepath.Separator) + dueShelf + string(filepath.Separator)
+	WaitingShelves = string(filepath.Separator) + waitingShelves + string(filepath.Separator)
 )
 
 // OS is the file system of the operating system.

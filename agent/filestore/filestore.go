@@ -117,7 +117,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
 	}
-	for _, dir := range []string{s.dir, s.path("locks"), s.path(dueShelf), s.path(waitingShelf)} {
+	for _, dir := range []string{s.dir, s.path("locks"), s.path(dueShelf), s.path(waitingShelves)} {
 		err := makeDirs(dir)
 		if err == nil {
 			err = private.CheckDir(dir)

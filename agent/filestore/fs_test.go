@@ -202,7 +202,7 @@ func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) *filestore.Stor
 func (d *disk) file(t testing.TB) (path string, n *inode) {
 	t.Helper()
 	for name, inode := range d.names {
-		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelf) {
+		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelves) {
 			continue
 		}
 		if n != nil {

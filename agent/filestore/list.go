@@ -107,11 +107,7 @@ func (l *listing) waiting(ctx context.Context) error {
 	if !l.q.Before.IsZero() {
 		upTo = min(upTo, nanos(l.q.Before))
 	}
-	tenant := tenantOf(l.q.Tenant)
-	return l.store.walk(waitingShelf, upTo, func(m mark) (bool, error) {
-		if !l.q.AllTenants && m.tenant != tenant {
-			return true, nil
-		}
+	return l.store.walk(waitingShelf(l.q), upTo, func(m mark) (bool, error) {
 		if n := len(l.heads); n > 0 && n >= l.q.Limit && l.q.Limit > 0 && m.at < nanos(l.heads[n-1].Updated) {
 			return false, nil
 		}

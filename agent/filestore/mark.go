@@ -24,24 +24,30 @@ import (
 // the run's lock: the end of a process may leave one too many, and never one too few. Lists read the heads of the runs
 // that they find. What a power cut has lost, or another version or a copy has not written, is made by [Store.remark].
 type mark struct {
-	shelf  string
-	at     int64  // nanoseconds since 1970
-	name   string // of the file of the run
-	tenant string // of its tenant, see tenantOf
+	shelf string
+	at    int64  // nanoseconds since 1970
+	name  string // of the file of the run
 }
 
 // The shelves on which marks lie.
 const (
-	dueShelf     = "due"     // runs that can be due, by when they wake up: 0 if they run or have an answer
-	waitingShelf = "waiting" // runs that wait, by their last change
+	dueShelf       = "due"     // runs that can be due, by when they wake up: 0 if they run or have an answer
+	waitingShelves = "waiting" // runs that wait, by their last change: a shelf for each tenant, and one for all
 )
 
-var shelves = []string{dueShelf, waitingShelf}
+// waitingShelf is the shelf of a query for runs that wait. Some tenants share one.
+func waitingShelf(q run.Query) string {
+	if q.AllTenants {
+		return filepath.Join(waitingShelves, "all")
+	}
+	sum := sha256.Sum256([]byte(q.Tenant))
+	return filepath.Join(waitingShelves, hex.EncodeToString(sum[:4]))
+}
 
 // marksOf returns the marks of a run with that head.
 func marksOf(h run.Head) (marks []mark) {
 	add := func(shelf string, at int64) {
-		marks = append(marks, mark{shelf, at, nameOf(h.Key), tenantOf(h.Key.Tenant)})
+		marks = append(marks, mark{shelf, at, nameOf(h.Key)})
 	}
 	switch {
 	case h.Status == run.Running, h.Status == run.Waiting && h.Answers > 0:
@@ -50,7 +56,8 @@ func marksOf(h run.Head) (marks []mark) {
 		add(dueShelf, nanos(h.Wake))
 	}
 	if h.Status == run.Waiting {
-		add(waitingShelf, nanos(h.Updated))
+		add(waitingShelf(run.Query{AllTenants: true}), nanos(h.Updated))
+		add(waitingShelf(run.Query{Tenant: h.Key.Tenant}), nanos(h.Updated))
 	}
 	return marks
 }
@@ -61,12 +68,6 @@ func nanos(t time.Time) int64 {
 		return math.MaxInt64
 	}
 	return max(0, t.UnixNano())
-}
-
-// tenantOf is a tenant in a mark. Some tenants have the same.
-func tenantOf(tenant string) string {
-	sum := sha256.Sum256([]byte(tenant))
-	return hex.EncodeToString(sum[:4])
 }
 
 // A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the marks.
@@ -87,15 +88,14 @@ func (m mark) dir() string {
 }
 
 func (m mark) file() string {
-	return fmt.Sprintf("%s.%016x.%s", strings.TrimSuffix(m.name, suffix), m.at, m.tenant)
+	return fmt.Sprintf("%s.%016x", strings.TrimSuffix(m.name, suffix), m.at)
 }
 
 // parseMark reads the name of a mark.
 func parseMark(shelf, file string) (mark, bool) {
-	hash, rest, _ := strings.Cut(file, ".")
-	time, tenant, _ := strings.Cut(rest, ".")
+	hash, time, _ := strings.Cut(file, ".")
 	at, err := strconv.ParseInt(time, 16, 64)
-	return mark{shelf, at, hash + suffix, tenant}, err == nil && isName(hash+suffix)
+	return mark{shelf, at, hash + suffix}, err == nil && isName(hash+suffix)
 }
 
 // put makes a mark.
@@ -243,7 +243,14 @@ func (s *Store) marked(ctx context.Context) error {
 // due.
 func (s *Store) remark(ctx context.Context) error {
 	have := map[string][]mark{}
-	for _, shelf := range shelves {
+	shelves, err := s.dirNames(waitingShelves)
+	if err != nil {
+		return err
+	}
+	for i, shelf := range shelves {
+		shelves[i] = filepath.Join(waitingShelves, shelf)
+	}
+	for _, shelf := range append(shelves, dueShelf) {
 		err := s.walk(shelf, math.MaxInt64, func(m mark) (bool, error) {
 			have[m.name] = append(have[m.name], m)
 			return true, nil
@@ -268,7 +275,7 @@ func (s *Store) remark(ctx context.Context) error {
 			continue
 		case err != nil:
 			if len(have[name]) == 0 {
-				err = s.put(mark{dueShelf, 0, name, tenantOf(h.Key.Tenant)})
+				err = s.put(mark{dueShelf, 0, name})
 			} else {
 				err = nil
 			}

@@ -43,7 +43,7 @@ func compareLists(t testing.TB, s run.Store, what string) {
 	now := time.Now()
 	for _, q := range []run.Query{
 		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.Running},
-		{AllTenants: true, Status: run.Waiting}, {Status: run.Waiting, Limit: 1}, {AllTenants: true, Status: run.Waiting, DueAt: now},
+		{AllTenants: true, Status: run.Waiting}, {Status: run.Waiting, Limit: 1}, {Tenant: key.Tenant, Status: run.Waiting}, {AllTenants: true, Status: run.Waiting, DueAt: now},
 	} {
 		var heads []run.Head
 		for _, h := range all {
@@ -67,7 +67,7 @@ func compareLists(t testing.TB, s run.Store, what string) {
 // marksOn are the marks of a disk.
 func (d *disk) marksOn() (marks []string) {
 	for name := range d.names {
-		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelf) {
+		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelves) {
 			marks = append(marks, name)
 		}
 	}
@@ -95,7 +95,7 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 		compareLists(t, third, what+", then compared")
 		left := len(d.marksOn())
 		want := len(listed(t, third, run.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
-			len(listed(t, third, run.Query{AllTenants: true, Status: run.Waiting}))
+			2*len(listed(t, third, run.Query{AllTenants: true, Status: run.Waiting}))
 		if left != want {
 			t.Errorf("%s: got the marks %q, want %d", what, d.marksOn(), want)
 		}
@@ -190,7 +190,7 @@ func TestMarkRefused(t *testing.T) {
 	if err := s.Delete(ctx, key); err != nil {
 		t.Fatal(err)
 	}
-	for _, shelf := range []string{filestore.DueShelf, filestore.WaitingShelf} {
+	for _, shelf := range []string{filestore.DueShelf, filestore.WaitingShelves} {
 		err := filepath.WalkDir(filepath.Join(dir, shelf), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
 				t.Errorf("%s is left", path)
