@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -134,6 +135,52 @@ func appendConflict(t *trial) {
 	next := none.next(said("1"))
 	t.wants("to no run", t.store.Append(t.Context(), run.Lease{Key: none.key(), Epoch: lease.Epoch}, none.head(), next), run.ErrConflict)
 	t.hasNone(none.key())
+}
+
+// appendLost has a holder lose the reply of an append, with answers: it repeats it, and finds its records in the run. One that was
+// refused, as its lease was lost, finds those of another.
+func appendLost(t *trial) {
+	d := begin(one, opened("a", "b")...)
+	lease := t.create(d, held)
+	before := must(run.Fold(d.records))
+	answers := []run.Answer{yes("a")}
+	records := d.next(said("mine"))
+	for i, want := range []error{nil, run.ErrConflict, run.ErrConflict} {
+		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.head(), records, answers...), want)
+		t.has(d, answers...)
+	}
+	t.append(lease, d, said("next"))
+	t.has(d, answers...)
+
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	late := &draft{state: before, records: slices.Clone(d.records[:len(d.records)-2])}
+	other := t.acquire(one, held)
+	records = late.next(said("too late"))
+	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.head(), records), run.ErrConflict)
+	t.append(other, d, said("of the other"))
+	t.has(d, answers...)
+}
+
+// appendTakeovers has processes end one after another that have taken the run up: lists say how many. Progress begins anew.
+func appendTakeovers(t *trial) {
+	d := begin(one, opened("a")...)
+	t.create(d, expired)
+	for n := range 12 {
+		lease := t.acquire(one, expired)
+		if n > 0 {
+			t.append(lease, d, &run.Noted{Taken: true})
+		}
+		for _, h := range t.heads(run.Query{AllTenants: true, DueAt: time.Now()}) {
+			if h.Takeovers != n {
+				t.Errorf("got %d takeovers, want %d", h.Takeovers, n)
+			}
+		}
+	}
+	t.append(t.acquire(one, held), d, &run.Answered{Answer: yes("a")})
+	t.has(d)
+	if got := t.load(one).Head.Takeovers; got != 0 {
+		t.Errorf("got %d takeovers after progress, want none", got)
+	}
 }
 
 func appendExpired(t *trial) {

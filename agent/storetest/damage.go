@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 		tr := &trial{T: t, store: store}
 		d := begin(bad, opened("a")...)
 		lease := tr.create(d, expired)
+		tr.bad = lease
 		for n := range 9 {
 			tr.create(begin(run.Key{Tenant: "good", ID: fmt.Sprint(n)}, opened("a")...), expired)
 		}
@@ -71,6 +73,41 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 			lease := t.acquire(good, held)
 			t.wants("renew", t.store.Renew(t.Context(), lease, held), nil)
 			t.wants("release", t.store.Release(t.Context(), lease), nil)
+		}},
+		{"append", func(t *trial) {
+			before, err := t.store.Acquire(t.Context(), bad, run.Holder{TTL: held})
+			d := begin(bad, opened("a")...)
+			d.next(said("the last"))
+			if err != nil { // the holder that has it goes on
+				before = t.bad
+			}
+			records := d.next(said("more"))
+			if err := t.store.Append(t.Context(), before, d.head(), records); err == nil {
+				t.has(d) // the new head has healed it
+			}
+			other := begin(good, opened("a")...)
+			t.append(t.acquire(good, held), other, said("x"))
+			t.has(other)
+		}},
+		{"leases beside it", func(t *trial) {
+			lease := t.acquire(good, expired)
+			if all, ok := t.store.(run.BatchRenewer); ok {
+				lost, err := all.RenewAll(t.Context(), []run.Lease{t.bad, lease}, held)
+				if err != nil || slices.Contains(lost, lease) {
+					t.Errorf("got the lost leases %v, %v", lost, err)
+				}
+			}
+			_ = t.store.Renew(t.Context(), t.bad, held) // whatever it says
+			_ = t.store.Release(t.Context(), t.bad)
+			t.wants("renew", t.store.Renew(t.Context(), lease, held), nil)
+			t.wants("release", t.store.Release(t.Context(), lease), nil)
+		}},
+		{"create", func(t *trial) {
+			d := begin(bad)
+			_, err := t.store.Create(t.Context(), run.Holder{TTL: held}, d.head(), d.records)
+			t.wants("create what is there", err, run.ErrExists)
+			t.create(begin(run.Key{Tenant: "evil", ID: "next"}), held)
+			t.load(run.Key{Tenant: "evil", ID: "next"})
 		}},
 		{"delete", func(t *trial) {
 			t.wants("delete", t.store.Delete(t.Context(), bad), nil)

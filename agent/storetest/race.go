@@ -186,6 +186,9 @@ func (t *trial) readsWhole(ctx context.Context) {
 	}
 	want := run.HeadOf(s)
 	want.Answers = len(log.Answers)
+	if len(log.Head.Questions) == 0 { // a store that seals runs leaves them out
+		want.Questions = nil
+	}
 	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {
 		t.Errorf("got the head %s with records of %s", encode(got), encode(want))
 	}

@@ -36,6 +36,8 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"append", appendRecords},
 		{"append/all or nothing", appendWhole},
 		{"append/conflict", appendConflict},
+		{"append/lost reply", appendLost},
+		{"append/takeovers", appendTakeovers},
 		{"append/expired lease", appendExpired},
 		{"append/members of the store", appendOwnMembers},
 		{"append/answers", appendAnswers},
@@ -88,6 +90,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 type trial struct {
 	*testing.T
 	store run.Store
+	bad   run.Lease // of the damaged run, see Damage
 }
 
 // The time of holders. A store measures it by the clock: a lease of expired has expired
