@@ -14,6 +14,9 @@
 //   - doubled: there was more than one effect
 //   - silent: there was an effect, and the model was told that there was none
 //
+// With -fault the worker lives, and its store fails once: a disk is full for a second, or a server of Postgres is down for
+// five. Then no call may be in doubt.
+//
 // A call is in doubt if the model was told that it may or may not have run. The server
 // with keys has no such calls.
 package main

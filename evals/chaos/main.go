@@ -26,6 +26,7 @@ func main() {
 	flag.StringVar(&o.store, "store", "file", "`name` of the store: file, sqlite or postgres; or temporal, see evals/temporal for its flags")
 	flag.StringVar(&o.dsn, "dsn", "", "database of -store postgres, which must be empty; by default that of a server that is started for it")
 	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
+	flag.BoolVar(&o.fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five), instead of killing the worker")
 	worker := flag.String("worker", "", "be a worker on the servers at this `URL`")
 	flag.StringVar(&o.dir, "dir", "", "of the worker's store")
 	flag.Parse()
@@ -36,11 +37,11 @@ func main() {
 		}
 		return
 	}
+	if o.fault {
+		o.kills, o.slow = 0, max(o.slow, faultSlow)
+	}
 	if *worker != "" {
-		store, err := openStore(ctx, o.store, o.dir, o.dsn)
-		if err == nil {
-			err = work(ctx, store, *worker, o.runs)
-		}
+		err := o.work(ctx, *worker)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -66,16 +67,22 @@ type options struct {
 	runs, kills     int
 	store, dsn, dir string
 	slow            time.Duration
+	fault           bool
 }
 
+// faultSlow has runs last for longer than a fault.
+const faultSlow = time.Second
+
 // play kills workers until all runs are over, and judges the runs.
-func (o *options) play(ctx context.Context, out io.Writer) (*verdict, error) {
+func (o *options) play(ctx context.Context, out io.Writer) (v *verdict, err error) {
+	var database *pgtest.Server
 	if o.store == "postgres" && o.dsn == "" {
 		server, err := pgtest.Start()
 		if err != nil {
 			return nil, err
 		}
 		defer server.Stop()
+		database = server
 		o.dsn = server.DSN("postgres")
 	}
 	dir, err := os.MkdirTemp("", "chaos")
@@ -91,6 +98,15 @@ func (o *options) play(ctx context.Context, out io.Writer) (*verdict, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.fault && database != nil {
+		failed := make(chan error, 1)
+		ctx, stop := context.WithCancel(ctx)
+		go func() { failed <- restart(ctx, database, store, o.runs) }()
+		defer func() {
+			stop()
+			err = errors.Join(err, <-failed)
+		}()
+	}
 	kills := 0
 	for {
 		killed, err := o.worker(ctx, server.URL, kills < o.kills)
@@ -105,12 +121,36 @@ func (o *options) play(ctx context.Context, out io.Writer) (*verdict, error) {
 			break
 		}
 	}
-	v, err := judge(ctx, store, w, o.runs)
+	v, err = judge(ctx, store, w, o.runs)
 	if err == nil {
-		fmt.Fprintf(out, "store %s: %d runs, %d kills\n", o.store, o.runs, kills)
+		if v.alive = o.fault; o.fault {
+			fmt.Fprintf(out, "store %s, which failed once: ", o.store)
+		} else {
+			fmt.Fprintf(out, "store %s: ", o.store)
+		}
+		fmt.Fprintf(out, "%d runs, %d kills\n", o.runs, kills)
 		v.print(out)
 	}
 	return v, err
+}
+
+// work is the work of a worker.
+func (o *options) work(ctx context.Context, url string) error {
+	if !o.fault || o.store == "postgres" {
+		store, err := openStore(ctx, o.store, o.dir, o.dsn)
+		if err != nil {
+			return err
+		}
+		return work(ctx, store, url, o.runs, o.fault)
+	}
+	store, fill, err := openFailing(ctx, o.store, o.dir)
+	if err != nil {
+		return err
+	}
+	filled := make(chan error, 1)
+	go func() { filled <- fillOnce(ctx, store, o.runs, fill) }()
+	err = work(ctx, store, url, o.runs, true)
+	return errors.Join(err, <-filled)
 }
 
 // worker runs a worker until it is killed, or its runs are over.
@@ -119,7 +159,7 @@ func (o *options) worker(ctx context.Context, url string, kill bool) (killed boo
 	if err != nil {
 		return false, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-worker", url, "-dir", o.dir, "-store", o.store, "-dsn", o.dsn, "-runs", fmt.Sprint(o.runs))
+	cmd := exec.CommandContext(ctx, self, "-worker", url, "-dir", o.dir, "-store", o.store, "-dsn", o.dsn, "-runs", fmt.Sprint(o.runs), fmt.Sprintf("-fault=%v", o.fault))
 	cmd.Env = append(os.Environ(), asWorker+"=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -94,8 +94,12 @@ func openStore(ctx context.Context, name, dir, dsn string) (run.Store, error) {
 	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", name)
 }
 
-// work drives the first n runs until all are over, or the process is killed.
-func work(ctx context.Context, store run.Store, url string, n int) error {
+// work drives the first n runs until all are over, or the process is killed. Leases outlive a fault of the store.
+func work(ctx context.Context, store run.Store, url string, n int, fault bool) error {
+	ttl := 300 * time.Millisecond
+	if fault {
+		ttl = time.Minute
+	}
 	var agents []*agent.Agent
 	byKind := map[string]*agent.Agent{}
 	for _, kind := range kinds {
@@ -108,7 +112,7 @@ func work(ctx context.Context, store run.Store, url string, n int) error {
 			return err
 		}
 		a, err := agent.New(script{}, &agent.Options{
-			Name: kind, Tools: []adapter.Source{tools}, Store: store, LeaseTTL: 300 * time.Millisecond,
+			Name: kind, Tools: []adapter.Source{tools}, Store: store, LeaseTTL: ttl,
 			Limits: run.Limits{Failures: -1, Calls: -1}, ParallelWrites: true, // as many calls under way as there may be
 		})
 		if err != nil {

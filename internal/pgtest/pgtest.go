@@ -18,17 +18,21 @@ var ErrNone = errors.New("no Postgres server on this machine")
 // Server is a Postgres server with a database of its own, on a Unix socket.
 type Server struct {
 	folder string // with its socket
-	in     io.Closer
-	out    io.Reader
+	in     io.WriteCloser
+	out    *bufio.Reader
 	cmd    *exec.Cmd
 }
 
 // script makes a cluster in its folder, runs a server there until the end of its input, as
-// also comes when the process is killed, and removes the cluster.
+// also comes when the process is killed, and removes the cluster. A line of its input has a time in seconds, for which the
+// server is down.
 const script = `
 initdb -D "$1/data" -U test -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$1/log" 2>&1 &&
-pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 && echo ready
-cat >/dev/null
+begin() { pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 && echo ready; }
+begin "$1"
+while read down; do
+	pg_ctl -D "$1/data" -m fast stop >>"$1/log" 2>&1; sleep "$down"; begin "$1"
+done
 pg_ctl -D "$1/data" -m immediate stop >/dev/null 2>&1
 rm -rf "$1/data"
 `
@@ -56,18 +60,36 @@ func Start() (_ *Server, err error) {
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if s.out, err = s.cmd.StdoutPipe(); err != nil {
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
 		return nil, err
 	}
+	s.out = bufio.NewReader(out)
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	if line, _ := bufio.NewReader(s.out).ReadString('\n'); line != "ready\n" {
-		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+	if err := s.ready(); err != nil {
 		s.Stop()
-		return nil, fmt.Errorf("start Postgres: %s", log)
+		return nil, err
 	}
 	return s, nil
+}
+
+// ready waits until the server accepts connections.
+func (s *Server) ready() error {
+	if line, _ := s.out.ReadString('\n'); line != "ready\n" {
+		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+		return fmt.Errorf("start Postgres: %s", log)
+	}
+	return nil
+}
+
+// Restart stops the server and starts it again after some seconds.
+func (s *Server) Restart(down int) error {
+	if _, err := fmt.Fprintln(s.in, down); err != nil {
+		return err
+	}
+	return s.ready()
 }
 
 // DSN names a database of the server. It has one, postgres.
