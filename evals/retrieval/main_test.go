@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestMeasure(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	tools := file("tools.json", `[{"tools":{"mail":{"tools":[
+		{"name":"send_letter","description":"Sends a letter.","inputSchema":{"type":"object"}},
+		{"name":"read_mail","description":"Reads mail.","inputSchema":{"type":"object"}}]}}}]`)
+	tasks := file("tasks.json", `[
+		{"Annotator Metadata":{"Steps":"1. send a letter\n2. read the mail\n3. dance","Tools":"1. send_letter\n2. read_mail\n3. dance"}},
+		{"Annotator Metadata":{"Steps":"1) letter","Tools":"1) read_mail"}},
+		{"Annotator Metadata":{"Steps":"1. letter","Tools":"1. read_mail\n2. send_letter"}}]`)
+	var out bytes.Buffer
+	if err := measure(tools, tasks, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "2 tools\nodd tasks, 2 steps: @1 1.000, @3 1.000, @5 1.000, @10 1.000, MRR@10 1.000\n" +
+		"even tasks, 1 steps: @1 0.000, @3 0.000, @5 0.000, @10 0.000, MRR@10 0.000\n"
+	if out.String() != want {
+		t.Errorf("got %s, want %s", out.String(), want)
+	}
+	if err := measure(tools, filepath.Join(dir, "none"), &out); err == nil {
+		t.Error("got no error for a file that is not there")
+	}
+}
