@@ -16,7 +16,17 @@ import (
 // hardPhrase matches phrases that readers have to read twice. The rule is in docs/conventions.md.
 var hardPhrase = regexp.MustCompile(`(?i)\b(that which|of which|of whom|hand(s|ed|ing)? on|hears? of|(is|are) as of)\b`)
 
-// The folders that keep the rule.
+// bentPhrase matches phrases for which idiomatic English has another: "is not a", "again", "instead of", "continues".
+var bentPhrase = regexp.MustCompile(`(?i)\b(anew|in the place of|(goes?|went|gone|going) on|for ever|could not be begun|` +
+	`(it|this|that|what|which|who) (is|are) (none|no [a-z]+))\b`)
+
+// idiom matches what bentPhrase finds and idiomatic English has.
+var idiom = regexp.MustCompile(`(?i) no (longer|more|less|use|need|reason|such)\b`)
+
+// The folders that keep the rule of bentPhrase, too.
+var idiomaticFolders = []string{"docs", "hosttext", "sampling", "internal", "mcpclient", "adapter"}
+
+// The folders that keep the rule of hardPhrase.
 var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "mcpclient",
 	"agent/compact", "adapter", "agent", "agent/run", "agent/filestore", "agent/sqlstore", "agent/storetest"}
 
@@ -33,6 +43,9 @@ func TestPlainWords(t *testing.T) {
 		if !d.IsDir() && keepsPlainWords(path) {
 			for _, text := range prose(t, path) {
 				text = withoutQuotes(text)
+				if found := bent(path, text); found != "" {
+					t.Errorf("%s: %q in %q", path, found, text)
+				}
 				if at := hardPhrase.FindStringIndex(text); at != nil {
 					t.Errorf("%s: %q in %q", path, text[at[0]:at[1]], text[max(0, at[0]-60):min(len(text), at[1]+60)])
 				}
@@ -48,6 +61,19 @@ func TestPlainWords(t *testing.T) {
 func keepsPlainWords(path string) bool {
 	in := func(folder string) bool { return within(path, folder) }
 	return !strings.Contains(path, "/") || slices.ContainsFunc(plainFolders, in)
+}
+
+// bent finds a bent phrase in a text of a folder that has none, "" for none.
+func bent(path, text string) string {
+	if !slices.ContainsFunc(idiomaticFolders, func(folder string) bool { return within(path, folder) }) {
+		return ""
+	}
+	for _, found := range bentPhrase.FindAllString(text, -1) {
+		if !idiom.MatchString(found) {
+			return found
+		}
+	}
+	return ""
 }
 
 // prose lists the texts of a file, each on one line: paragraphs of a document, comments, and strings outside of tests.

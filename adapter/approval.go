@@ -101,8 +101,8 @@ func AllowWith(arguments json.RawMessage) Decision {
 	return Decision{Allow: true, Arguments: arguments}
 }
 
-// Deny is the [Decision] not to run the call. The model is told the reason and goes
-// on.
+// Deny is the [Decision] not to run the call. The model is told the reason and
+// continues.
 func Deny(reason string) Decision { return Decision{Reason: reason} }
 
 // ApproveFunc decides on a call before it is sent. A toolset asks about one call of a

@@ -95,7 +95,7 @@ type Options struct {
 	// all reads are sent.
 	ApproveRead func(ctx context.Context, server, uri string) error
 
-	// Intercept goes around every call that is sent, the first one outermost. Default: nothing does.
+	// Intercept wraps every call that is sent, the first one outermost. Default: none.
 	Intercept []Interceptor
 
 	// Pin holds every tool to its first definition: one that is different when

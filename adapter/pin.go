@@ -64,7 +64,7 @@ func annotations(a *mcp.ToolAnnotations) []byte {
 	return b
 }
 
-// canonical writes JSON with sorted keys and without spaces; what is no JSON
+// canonical writes JSON with sorted keys and without spaces. Text that is not JSON
 // stays as it is. Numbers keep their digits.
 func canonical(raw json.RawMessage) []byte {
 	dec := json.NewDecoder(bytes.NewReader(raw))

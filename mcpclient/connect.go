@@ -229,8 +229,8 @@ func (c *Client) begin(ctx context.Context) error {
 	return err
 }
 
-// observes reports whether the host wants to know what the server says that is no
-// answer.
+// observes reports whether the host wants to know messages of the server other than
+// responses.
 func (c *Client) observes() bool {
 	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
 }

@@ -147,8 +147,8 @@ func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
 	return whole.Duration, whole.set
 }
 
-// PauseIdleTimeout has the silence of the call that ctx is of not count until resume
-// is called: for a [Middleware] or an [http.RoundTripper] in which a person is asked.
+// PauseIdleTimeout stops the idle timer of the call of ctx until resume
+// is called. It is for a [Middleware] or an [http.RoundTripper] in which a person is asked.
 // Handlers and HTTP.Token need not call it.
 func PauseIdleTimeout(ctx context.Context) (resume func()) { return idle.From(ctx).Hold() }
 

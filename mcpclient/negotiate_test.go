@@ -321,8 +321,8 @@ func slowModernServer(t *testing.T, initialized string) {
 	}
 }
 
-// Who gave the URL of something else is told so, whatever that answers. What is no
-// message of the protocol later on says nothing about the URL.
+// Who gave the URL of something else is told so, whatever that answers. A later
+// message outside the protocol says nothing about the URL.
 func TestNotAnMCPServer(t *testing.T) {
 	const hint = "is this the URL of an MCP server?"
 	for name, answer := range map[string]func(http.ResponseWriter, message){

@@ -123,8 +123,8 @@ func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) 
 	}
 }
 
-// givenUp reads a notice that the server gave up a request; a reason that is no
-// text counts as none. "Invalid cancellation notifications SHOULD be ignored."
+// givenUp reads a notice that the server gave up a request; a reason that is not a
+// string is ignored. "Invalid cancellation notifications SHOULD be ignored."
 func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason string) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`

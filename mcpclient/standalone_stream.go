@@ -13,8 +13,8 @@ import (
 // streamGrace bounds the wait for the server to open its standalone stream.
 const streamGrace = 500 * time.Millisecond
 
-// standaloneStream is the stream on which a legacy server over HTTP says what is no
-// answer. It is opened once the host wants to know.
+// standaloneStream is the stream on which a legacy server over HTTP sends all but
+// responses. It is opened once the host wants them.
 type standaloneStream struct {
 	peer     *peer
 	life     *lifecycle.Lifecycle

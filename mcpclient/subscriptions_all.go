@@ -57,8 +57,8 @@ func (l *subscriptions) list() []*Subscription {
 	return slices.Clone(l.all)
 }
 
-// endOthers ends the subscriptions of another era for the reason err: those that are no
-// stream of their own, or are one.
+// endOthers ends the subscriptions of another era with err. streams says whether the
+// subscriptions of the present era have streams of their own.
 func (l *subscriptions) endOthers(streams bool, err error) {
 	for _, s := range l.list() {
 		if s.stream != streams {

@@ -41,8 +41,8 @@ type Tokens struct {
 	Reasoning  int64 // of Output
 }
 
-// Money is an amount in millionths of a currency's unit. Without a currency it is no
-// amount: the price is unknown.
+// Money is an amount in millionths of a currency's unit. Without a currency the
+// price is unknown.
 type Money struct {
 	Currency string `json:"currency"`
 	Micro    int64  `json:"micro"`

@@ -2,8 +2,8 @@ package apps
 
 import "errors"
 
-// Errors by which what a host does for a view says how it ended. [mcp.ErrRejected] is told as ErrDenied, and an
-// [*mcp.RPCError] as it is. Of other errors a view is told only that there was one, or that it took too long.
+// Errors that callbacks of a host return to tell the view why a request failed. [mcp.ErrRejected] counts as ErrDenied, and an
+// [*mcp.RPCError] is sent unchanged. Of other errors the view learns only that there was one, or that it took too long.
 var (
 	// ErrDenied says that a person, or a policy of the host, refused.
 	ErrDenied = errors.New("apps: denied by the user")

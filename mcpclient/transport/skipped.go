@@ -47,7 +47,7 @@ func (s *skippedLines) explain(err error) error {
 	return &SkippedError{err, s.count, s.latest}
 }
 
-// SkippedError is the error of a connection on which the server wrote lines that are no
+// SkippedError is the error of a connection on which the server wrote lines that are not
 // messages. A program that is not a server, or writes its log there, is often the reason.
 type SkippedError struct {
 	Err    error

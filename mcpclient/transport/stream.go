@@ -111,7 +111,7 @@ func (s *stream) OnSkip(skipped func(line string)) { s.lines.skipped.observe(ski
 // Acknowledged implements [Acknowledger].
 func (s *stream) Acknowledged() bool { return false }
 
-// Explain implements [Explainer] by the text of the server that is no
+// Explain implements [Explainer] by the text of the server that is not a
 // message.
 func (s *stream) Explain(err error) error {
 	if s.Err() != nil {

@@ -1,5 +1,5 @@
-// Package wrap makes the root of a schema one that providers take: it follows its
-// reference, or makes it the one property of another root.
+// Package wrap makes the root of a schema an object, as providers require: it resolves the
+// reference of the root, or wraps the schema in a property.
 package wrap
 
 import (

@@ -58,13 +58,13 @@ type Options struct {
 	// server's requests.
 	Sampling mcp.SamplingHandler
 
-	// OnModelContext hears what the view wants models to know in future turns;
+	// OnModelContext is called with what the view wants models to know in future turns;
 	// [Session.ModelContext] has the last of it. An error refuses it.
 	OnModelContext func(*ModelContext) error
 
-	// OnReady hears that the view has begun, OnSize its size in pixels (nil: not told),
-	// OnLog what it logs, OnCloseRequest that it asks to be closed, and OnToolsChanged that
-	// [Session.Tools] has others.
+	// OnReady is called when the view has begun, OnSize with its size in pixels (nil: unknown),
+	// OnLog with what it logs, OnCloseRequest when it asks to be closed, and OnToolsChanged when
+	// the list of [Session.Tools] has changed.
 	OnReady        func()
 	OnSize         func(width, height *float64)
 	OnLog          func(*mcp.LogMessage)
@@ -78,7 +78,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Grants are what the sandbox of a view allows.
+// Grants lists what the sandbox of a view allows.
 type Grants struct {
 	CSP         apps.CSP         `json:"csp"`
 	Permissions apps.Permissions `json:"permissions"`
