@@ -495,3 +495,23 @@ func TestFoundToolThatChanges(t *testing.T) {
 		t.Errorf("a tool that is gone gave %q", said)
 	}
 }
+
+// TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
+func TestOutputAmongManyTools(t *testing.T) {
+	for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+		var calls []string
+		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
+		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}, Limits: run.Limits{Turns: 1}})
+		type answer struct {
+			City string `json:"city"`
+		}
+		got, _, err := agent.As[answer](t.Context(), a, human("go"))
+		if err != nil || got.City != "Rome" {
+			t.Errorf("%s: got %+v, %v", by, got, err)
+		}
+		if first := offered(m.prompts()[0]); !slices.Contains(first, "final_answer") {
+			t.Errorf("%s: got the tools %v", by, first)
+		}
+		diff(t, string(by)+": tools at the limit", offered(m.prompts()[1]), []string{"final_answer"})
+	}
+}
