@@ -23,17 +23,17 @@ func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
 }
 
 // asks reports whether a person may be asked about one of the calls.
-func (w *work) asks(calls []*run.Call) bool {
+func (t *turn) asks(calls []*run.Call) bool {
 	return slices.ContainsFunc(calls, func(c *run.Call) bool {
-		j := w.tools.job(c)
-		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(w.scope.ctx)
+		j := t.tools.job(c)
+		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(t.scope.ctx)
 	})
 }
 
 // decide decides on proposed calls, one after the other, in their order.
-func (w *work) decide(calls []*run.Call) error {
+func (t *turn) decide(calls []*run.Call) error {
 	for _, c := range calls {
-		if err := w.admit(c); err != nil {
+		if err := t.admit(c); err != nil {
 			return err
 		}
 	}
@@ -41,25 +41,25 @@ func (w *work) decide(calls []*run.Call) error {
 }
 
 // admit decides whether a call runs.
-func (w *work) admit(c *run.Call) error {
-	j := w.tools.job(c)
-	if w.rec.stopped() != nil {
-		return w.sender.stop(j, nil)
+func (t *turn) admit(c *run.Call) error {
+	j := t.tools.job(c)
+	if t.rec.stopped() != nil {
+		return t.sender.stop(j, nil)
 	}
-	if limit := w.rec.state.Limits.Calls; c.Answer == nil && !w.answers(c) && limit >= 0 && w.rec.callsBefore(c) >= limit {
+	if limit := t.rec.state.Limits.Calls; c.Answer == nil && !t.engine.answers(c) && limit >= 0 && t.rec.callsBefore(c) >= limit {
 		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", limit)
-		return w.sender.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
+		return t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
 	}
 	if j.err != nil {
-		return w.sender.refuse(j, j.err)
+		return t.sender.refuse(j, j.err)
 	}
 	if c.Answer == nil {
-		err := hooks(w.agent.opts.Hooks).beforeTool(w.scope.ctx, w.rec, j)
+		err := hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
 		if denied, ok := refusal(j, err); ok {
-			return w.sender.outcome(j, denied, 0)
+			return t.sender.outcome(j, denied, 0)
 		}
 		if answer := stopOf(err); answer != nil {
-			return w.sender.stop(j, answer)
+			return t.sender.stop(j, answer)
 		}
 		if err != nil {
 			return err
@@ -68,25 +68,25 @@ func (w *work) admit(c *run.Call) error {
 	var call *adapter.Prepared
 	var err error
 	if c.Answer != nil {
-		call, err = j.call.Decide(w.scope.ctx, decisionOf(c.Answer))
+		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Answer))
 	} else {
-		call, err = j.call.Approve(w.scope.ctx)
+		call, err = j.call.Approve(t.scope.ctx)
 	}
 	switch {
 	case errors.Is(err, ErrAsk):
-		return w.desk.open(&run.Ask{
+		return t.desk.open(&run.Ask{
 			Kind: run.AskApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Shown(), Survives: true,
 		})
 	case err != nil:
-		return w.sender.refuse(j, err)
+		return t.sender.refuse(j, err)
 	}
 	decision, args := run.Decision{Allow: true}, call.Arguments()
 	if string(args) != j.about.Arguments {
 		decision.Arguments, j.about.Arguments = args, string(args)
 	}
 	j.call = call
-	return w.rec.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
+	return t.rec.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
 }
 
 // decisionOf is the answer to an approval as a decision of the adapter.

@@ -25,7 +25,7 @@ func kindOf(params *mcp.ElicitParams) run.AskKind {
 }
 
 // goOn goes on with a call if all its questions are answered.
-func (w *work) goOn(c *run.Call) (func() error, error) {
+func goOn(t *turn, c *run.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {
 		return nil, err
@@ -41,37 +41,37 @@ func (w *work) goOn(c *run.Call) (func() error, error) {
 		case review.Answer.Action == run.Allow:
 			sample = append(sample, key)
 		default:
-			return nil, w.sender.notAllowed(c, review.Answer)
+			return nil, t.sender.notAllowed(c, review.Answer)
 		}
 	}
 	switch {
-	case !w.sched.room():
+	case !t.sched.room():
 		return nil, nil
 	case len(sample) > 0:
-		return w.sample(c, round, sample)
+		return t.sample(c, round, sample)
 	case waits:
 		return nil, nil
 	}
-	return w.again(c)
+	return t.again(c)
 }
 
 // again sends a call: for the first time, or with the answers to its round.
-func (w *work) again(c *run.Call) (func() error, error) {
-	j := w.tools.job(c)
+func (t *turn) again(c *run.Call) (func() error, error) {
+	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, w.sender.refuse(j, j.err)
+		return nil, t.sender.refuse(j, j.err)
 	}
 	if c.Task != nil {
-		return w.await(c)
+		return await(t, c)
 	}
 	if len(c.Round) == 0 {
-		return w.intend(c, j, (*job).run)
+		return t.intend(c, j, (*job).run)
 	}
 	round, answers, err := roundOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return w.intend(c, j, func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
+	return t.intend(c, j, func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
 		return j.call.Continue(ctx, round, answers, opts...)
 	})
 }

@@ -42,15 +42,15 @@ func (d *dialog) proposed(asked []run.Part) []run.Call {
 }
 
 // send sends a call that is ready.
-func (w *work) send(c *run.Call) (func() error, error) {
-	if !w.sched.room() {
+func send(t *turn, c *run.Call) (func() error, error) {
+	if !t.sched.room() {
 		return nil, nil
 	}
-	j := w.tools.job(c)
+	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, w.sender.refuse(j, j.err)
+		return nil, t.sender.refuse(j, j.err)
 	}
-	return w.intend(c, j, (*job).run)
+	return t.intend(c, j, (*job).run)
 }
 
 // run sends the call.
@@ -62,18 +62,18 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
 // intend records that a call is about to be sent, and returns what sends it.
-func (w *work) intend(c *run.Call, j *job, send sendFunc) (func() error, error) {
-	if w.holds(c, j) {
+func (t *turn) intend(c *run.Call, j *job, send sendFunc) (func() error, error) {
+	if t.holds(c, j) {
 		return nil, nil
 	}
-	start := w.rec.of(func() Event { return &ToolStart{Call: w.tools.about(j)} })
-	if err := w.rec.record(start, &run.Intent{Call: c.ID}); err != nil {
+	start := t.rec.of(func() Event { return &ToolStart{Call: t.tools.about(j)} })
+	if err := t.rec.record(start, &run.Intent{Call: c.ID}); err != nil {
 		return nil, err
 	}
-	if w.ordered(j) {
-		w.sched.enter(c.Server, c.ID)
+	if t.ordered(j) {
+		t.sched.enter(c.Server, c.ID)
 	}
-	return func() error { return w.sender.perform(c, j, send) }, nil
+	return func() error { return t.sender.perform(c, j, send) }, nil
 }
 
 // sender sends the calls of a turn, and records what becomes of them.
@@ -243,3 +243,23 @@ func (s *sender) refused(j *job, err error) *adapter.Result {
 	result.Call = j.asked
 	return result
 }
+
+// stop records that a hook has ended the run in the place of a call.
+func (s *sender) stop(j *job, answer *string) error {
+	result := j.errorResult(notMade, nil)
+	part := s.tools.part(j, result)
+	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &run.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+}
+
+// isParked reports whether a call was parked while it was under way. It may even be over: a
+// question of it could not be answered.
+func (s *sender) isParked(call string) (ok bool) {
+	s.rec.read(func(s *run.State) {
+		at := s.Call(call).At
+		ok = at == run.Parked || at == run.Done
+	})
+	return ok
+}
+
+// notMade is what the history has of a call that was not sent when a hook ended the run.
+const notMade = "The call was not made: the run was stopped."

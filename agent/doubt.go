@@ -34,23 +34,23 @@ const unknown = "It is unknown whether the call ran: the work on it ended before
 
 // doubt resolves a call that was sent and has no outcome: it was under way when its
 // process ended, or its connection did. It is sent again only if that does no harm.
-func (w *work) doubt(c *run.Call) (func() error, error) {
-	j := w.tools.job(c)
+func doubt(t *turn, c *run.Call) (func() error, error) {
+	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
-		if !w.sched.room() {
+		if !t.sched.room() {
 			return nil, nil
 		}
-		return w.again(c)
+		return t.again(c)
 	}
-	switch w.agent.opts.Doubt {
+	switch t.agent.opts.Doubt {
 	case AskAboutDoubt:
-		return nil, w.desk.open(&run.Ask{
+		return nil, t.desk.open(&run.Ask{
 			Kind: run.AskDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	case FailOnDoubt:
 		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
 	}
-	return nil, w.sender.outcome(j, inDoubt(j, unknown), 0)
+	return nil, t.sender.outcome(j, inDoubt(j, unknown), 0)
 }
 
 // repeatable reports whether sending the call again does it at most once, or no harm.
@@ -60,25 +60,25 @@ func (j *job) repeatable() bool {
 }
 
 // resolve goes by what a person says of a call in doubt.
-func (w *work) resolve(c *run.Call) (func() error, error) {
+func resolve(t *turn, c *run.Call) (func() error, error) {
 	if c.Answer == nil {
 		return nil, nil
 	}
-	j := w.tools.job(c)
+	j := t.tools.job(c)
 	switch c.Answer.Action {
 	case run.NotRun:
-		if !w.sched.room() {
+		if !t.sched.room() {
 			return nil, nil
 		}
-		return w.again(c)
+		return t.again(c)
 	case run.Known:
-		return nil, w.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
+		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."
 	if c.Answer.By == "" && c.Answer.Reason == unanswered {
 		text = unknown
 	}
-	return nil, w.sender.outcome(j, inDoubt(j, text), 0)
+	return nil, t.sender.outcome(j, inDoubt(j, text), 0)
 }
 
 func inDoubt(j *job, text string) *adapter.Result {

@@ -343,6 +343,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	}
 	rec := &recorder{ledger: newLedger(ctx, l.state, l.journal, out), state: l.state}
 	e := newEngine(ctx, d.agent.recipe, &desk{rec: rec, agent: d.agent.recipe}, newWorkers())
+	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()

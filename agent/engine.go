@@ -17,7 +17,8 @@ type engine struct {
 	rec     *recorder
 	desk    *desk
 	workers *workers
-	parent  *engine // of the run that a sub-agent works for, nil at the root
+	parent  *engine             // of the run that a sub-agent works for, nil at the root
+	drive   func(*engine) error // moves the run of a sub-agent on
 
 	catalog *adapter.Catalog // what the model was offered; nil: in another process
 	visits  visits           // of handlers

@@ -61,24 +61,14 @@ func parkedKey(p *mcp.ElicitParams) string {
 	return "parked_" + hex.EncodeToString(sum[:])
 }
 
-// isParked reports whether a call was parked while it was under way. It may even be over: a
-// question of it could not be answered.
-func (s *sender) isParked(call string) (ok bool) {
-	s.rec.read(func(s *run.State) {
-		at := s.Call(call).At
-		ok = at == run.Parked || at == run.Done
-	})
-	return ok
-}
-
 // unpark makes a parked call again if its questions are answered.
-func (w *work) unpark(c *run.Call) (func() error, error) {
+func unpark(t *turn, c *run.Call) (func() error, error) {
 	waits := false
-	w.rec.read(func(s *run.State) {
+	t.rec.read(func(s *run.State) {
 		waits = slices.ContainsFunc(s.Asks, func(q *run.Ask) bool { return q.Call == c.ID })
 	})
-	if waits || !w.sched.room() {
+	if waits || !t.sched.room() {
 		return nil, nil
 	}
-	return w.again(c)
+	return t.again(c)
 }

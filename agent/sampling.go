@@ -97,23 +97,23 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ask 
 
 // sample makes the completions that a person has allowed. Each is recorded before the
 // round goes on, so that the model is not asked again for it.
-func (w *work) sample(c *run.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
-	j := w.tools.job(c)
+func (t *turn) sample(c *run.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
+	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, w.sender.refuse(j, j.err)
+		return nil, t.sender.refuse(j, j.err)
 	}
 	return func() error {
 		for _, key := range keys {
 			review := c.Reviews[key]
-			value, err := w.sender.completion(j, round, key, &review)
+			value, err := t.sender.completion(j, round, key, &review)
 			if err != nil || value == nil {
 				return err
 			}
-			if err := w.rec.record(nil, &run.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
+			if err := t.rec.record(nil, &run.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
 				return err
 			}
 		}
-		return w.rec.commit()
+		return t.rec.commit()
 	}, nil
 }
 

@@ -29,21 +29,21 @@ func (s *sender) askSignIn(c *run.Call, needed *mcp.SignInError) error {
 }
 
 // signedIn goes by what a person says of a sign-in.
-func (w *work) signedIn(c *run.Call) (func() error, error) {
+func signedIn(t *turn, c *run.Call) (func() error, error) {
 	switch {
 	case c.Answer == nil:
 		return nil, nil
 	case c.Answer.Action != run.Accept:
-		j := w.tools.job(c)
+		j := t.tools.job(c)
 		text := "Error: the user did not sign in at the tool's server. Nothing was done."
 		if c.Task != nil || len(c.Round) > 0 {
 			text = "Error: the user did not sign in at the tool's server. The call was given up."
 		}
-		return nil, w.sender.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
-	case !w.sched.room():
+		return nil, t.sender.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
+	case !t.sched.room():
 		return nil, nil
 	}
-	return w.again(c)
+	return t.again(c)
 }
 
 // signIns are the sign-ins that a person at hand is being asked for: each once at a time in a run and its sub-agents.

@@ -33,27 +33,17 @@ func stopOf(err error) *string {
 	return nil
 }
 
-// notMade is what the history has of a call that was not sent when a hook ended the run.
-const notMade = "The call was not made: the run was stopped."
-
-// stop records that a hook has ended the run in the place of a call.
-func (s *sender) stop(j *job, answer *string) error {
-	result := j.errorResult(notMade, nil)
-	part := s.tools.part(j, result)
-	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &run.Outcome{Call: j.about.ID, Result: part, Stop: answer})
-}
-
 // skip ends the calls that no server has taken when a hook ended the run, and closes the
 // questions about them.
-func (w *work) skip() error {
-	if w.rec.stopped() == nil {
+func (t *turn) skip() error {
+	if t.rec.stopped() == nil {
 		return nil
 	}
 	unsent := func(c *run.Call) bool {
 		return c.At == run.Ready || c.At == run.Asked || c.At == run.SignIn && c.Task == nil && len(c.Round) == 0
 	}
-	for _, c := range w.rec.pending(unsent) {
-		if err := w.sender.stop(w.tools.job(c), nil); err != nil {
+	for _, c := range t.rec.pending(unsent) {
+		if err := t.sender.stop(t.tools.job(c), nil); err != nil {
 			return err
 		}
 	}

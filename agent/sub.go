@@ -92,21 +92,21 @@ func (s *SubAgent) under(parent *recipe) *recipe {
 
 // delegate has a sub-agent work on a call, or go on with it. One that waits for a person
 // is left alone.
-func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
+func delegate(t *turn, c *run.Call, sub *SubAgent) (func() error, error) {
 	var status run.Status
-	w.rec.read(func(s *run.State) {
+	t.rec.read(func(s *run.State) {
 		if child := s.Call(c.ID).Child; child != nil {
 			status = child.Status
 		}
 	})
-	if status == run.Waiting || !w.sched.room() {
+	if status == run.Waiting || !t.sched.room() {
 		return nil, nil
 	}
-	ctx := w.scope.ctx
+	ctx := t.scope.ctx
 	if adapter.ViewFrom(ctx) != "" { // the calls below are of a model
 		ctx = adapter.WithView(ctx, "")
 	}
-	e := w.child(ctx, c.ID, sub)
+	e := t.engine.child(ctx, c.ID, sub)
 	if status == "" {
 		if err := e.begin(c, sub); err != nil {
 			return nil, err
@@ -115,14 +115,14 @@ func (w *work) delegate(c *run.Call, sub *SubAgent) (func() error, error) {
 	if err := e.shape(nil); err != nil {
 		return nil, err
 	}
-	return func() error { return w.supervise(c, e) }, nil
+	return func() error { return t.supervise(c, e) }, nil
 }
 
 // child is the engine of the sub-agent that works on a call.
 func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
 	d := e.desk.below(call, sub)
 	child := newEngine(ctx, d.agent, d, e.workers)
-	child.parent = e
+	child.parent, child.drive = e, e.drive
 	return child
 }
 
@@ -151,32 +151,32 @@ func (e *engine) begin(c *run.Call, sub *SubAgent) error {
 }
 
 // supervise drives the run of a sub-agent.
-func (w *work) supervise(c *run.Call, e *engine) error {
+func (t *turn) supervise(c *run.Call, e *engine) error {
 	defer e.visits.end()
-	j := w.tools.job(c)
-	return w.sender.execute(e.ctx, j, func(ctx context.Context) error {
+	j := t.tools.job(c)
+	return t.sender.execute(e.ctx, j, func(ctx context.Context) error {
 		e.ctx = ctx
-		return w.supervised(j, e, e.observe(newDriver(e).proceed))
+		return t.supervised(j, e, e.observe(func() error { return e.drive(e) }))
 	})
 }
 
 // supervised records what came of the run of a sub-agent.
-func (w *work) supervised(j *job, e *engine, err error) error {
+func (t *turn) supervised(j *job, e *engine, err error) error {
 	switch {
-	case w.rec.ended() != nil:
-		return w.rec.ended()
+	case t.rec.ended() != nil:
+		return t.rec.ended()
 	case e.ctx.Err() != nil:
 		return context.Cause(e.ctx)
-	case err != nil && w.rec.ledger.failed() != nil:
+	case err != nil && t.rec.ledger.failed() != nil:
 		return err
 	case err != nil || e.rec.state.Status == run.Failed:
 		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.rec.state.Error)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
-		return w.sender.outcome(j, j.errorResult(text, err), 0)
+		return t.sender.outcome(j, j.errorResult(text, err), 0)
 	case e.rec.state.Status == run.Waiting:
 		return nil
 	}
-	return w.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
+	return t.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
 }
 
 // root is the engine of the run itself.

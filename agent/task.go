@@ -24,13 +24,13 @@ func (s *sender) detached(c *run.Call, t mcp.TaskState) error {
 }
 
 // await goes on with a task: one that another process has begun, or that has its answers.
-func (w *work) await(c *run.Call) (func() error, error) {
-	if !w.sched.room() {
+func await(t *turn, c *run.Call) (func() error, error) {
+	if !t.sched.room() {
 		return nil, nil
 	}
-	j := w.tools.job(c)
+	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, w.sender.refuse(j, j.err)
+		return nil, t.sender.refuse(j, j.err)
 	}
 	round, answers, err := roundOf(c)
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *work) await(c *run.Call) (func() error, error) {
 	resume := func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
 		return j.call.ResumeWith(ctx, c.Task.ID, round, answers, opts...)
 	}
-	return func() error { return w.sender.perform(c, j, resume) }, nil
+	return func() error { return t.sender.perform(c, j, resume) }, nil
 }
 
 // callContext is the context of a call. If the run is kept, its end in this process

@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// turn takes the calls of a turn to their outcomes, or as far as they get without an
+// answer. What belongs to the goroutine of its scheduler is here: it decides what is next.
+type turn struct {
+	engine  *engine
+	rec     *recorder
+	agent   *recipe
+	desk    *desk
+	scope   *scope
+	sched   *scheduler
+	person  *person
+	servers *servers
+	tools   *tools
+	sender  *sender
+	scan    []*run.Call // for waiting
+}
+
+func newTurn(e *engine) *turn {
+	n, wait := len(e.rec.state.Calls), time.Duration(0)
+	if e.rec.ledger.journal != nil {
+		wait = linger
+	}
+	t := &turn{engine: e, rec: e.rec, agent: e.agent, desk: e.desk, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
+	t.person = &person{desk: e.desk, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
+	t.servers = &servers{
+		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
+		reviews: map[question]*mcp.ReviewLaterError{},
+	}
+	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
+	t.tools = &tools{rec: e.rec, agent: e.agent, results: kept, offered: e.offered, jobs: make(map[string]*job, n)}
+	t.sender = &sender{
+		engine: e, rec: e.rec, desk: e.desk, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
+		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
+	}
+	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
+	ctx = price.WithAccount(ctx, account{e})
+	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.asCaller(ctx))
+	return t
+}
+
+// workOn works on the calls of a turn. It ends the turn, or suspends the run.
+func workOn(e *engine) error {
+	t := newTurn(e)
+	defer t.scope.cancel(nil)
+	err := t.sched.run(t.start, e.rec.commit, t.scope.cancel)
+	if ended := e.ended(); ended != nil {
+		err = ended
+	}
+	if err != nil {
+		return e.failed(fmt.Errorf("turn %d: %w", e.rec.state.Turn, err))
+	}
+	if err := t.person.closeHeld(); err != nil {
+		return err
+	}
+	if e.rec.state.Limits.Active > 0 && t.sched.worked > 0 {
+		if err := e.rec.record(nil, &run.Charged{Spent: run.Spent{Active: t.sched.worked}}); err != nil {
+			return err
+		}
+	}
+	if len(run.Open(e.rec.state)) > 0 {
+		return e.desk.suspend()
+	}
+	output, stop := e.outputOf(), e.rec.stopped()
+	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
+		return e.failedAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Answer))
+	}
+	answer, taken := e.takenOver()
+	if err := e.rec.endTurn(); err != nil {
+		return err
+	}
+	switch {
+	case output != nil:
+		return e.finishWith(output)
+	case stop != nil:
+		return e.finishFor(*stop, StopHook)
+	case taken:
+		return e.finishFor(answer, StopAnswer)
+	}
+	return nil
+}
+
+// linger is how long the outcome of a call waits for others to share one write.
+const linger = 250 * time.Millisecond
+
+// deciding is the key of the goroutine that decides on proposed calls, one after the
+// other.
+const deciding = ""
+
+// start returns what can go on. The intents of all calls are durable before the first
+// one is sent, and questions before anyone is asked.
+func (t *turn) start() (launch []errand, err error) {
+	if err := t.scope.failed(); err != nil {
+		return nil, err
+	}
+	if err := t.startDeciding(); err != nil {
+		return nil, err
+	}
+	if err := t.skip(); err != nil {
+		return nil, err
+	}
+	for _, waiting := range t.waiting() {
+		c := t.present(waiting)
+		if c == nil {
+			continue
+		}
+		do, err := steps[c.At](t, c)
+		if err != nil {
+			return nil, err
+		}
+		if do != nil {
+			if launch == nil {
+				launch = make([]errand, 0, max(1, min(len(t.scan), t.sched.limit-t.sched.running)))
+			}
+			launch = append(launch, t.sched.call(c.ID, do))
+		}
+	}
+	launch = append(launch, t.person.questions()...)
+	if len(launch) == 0 {
+		return nil, nil
+	}
+	if err := t.rec.commit(); err != nil {
+		return nil, err
+	}
+	return launch, nil
+}
+
+// waits reports whether a step may move a call on.
+func (t *turn) waits(c *run.Call, room bool) bool {
+	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != run.Ready)
+}
+
+// waiting is the calls that a step may move on, good until the next call of waiting. A turn may have very many, and
+// each end of one looks at them again: they are not copied.
+func (t *turn) waiting() []*run.Call {
+	t.scan = t.scan[:0]
+	room := t.sched.room()
+	t.rec.read(func(s *run.State) {
+		for _, c := range s.Calls {
+			if t.waits(c, room) {
+				t.scan = append(t.scan, c)
+			}
+		}
+	})
+	return t.scan
+}
+
+// present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
+func (t *turn) present(c *run.Call) (copied *run.Call) {
+	room := t.sched.room() && !t.heldBack(c)
+	t.rec.read(func(*run.State) {
+		if t.waits(c, room) {
+			call := *c
+			copied = &call
+		}
+	})
+	return copied
+}
+
+// startDeciding decides on proposed calls: on a goroutine if a person may be asked, or if
+// calls are under way.
+func (t *turn) startDeciding() error {
+	if t.sched.busy[deciding] {
+		return nil
+	}
+	calls := t.rec.calls(isProposed)
+	if t.sched.settled = len(calls) == 0; t.sched.settled {
+		return nil
+	}
+	asks := t.asks(calls)
+	if asks || slices.ContainsFunc(t.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
+		if err := t.rec.commit(); err != nil { // what decides may take long, and the reply was paid for
+			return err
+		}
+	}
+	if t.sched.active == 0 && !asks { // nothing else changes the calls
+		t.sched.settled = true
+		return guarded("tool call", func() error { return t.decide(calls) })
+	}
+	calls = t.rec.pending(isProposed)
+	decide := func() error { return t.decide(calls) }
+	t.sched.aside(deciding, decide)
+	return nil
+}
+
+func isProposed(c *run.Call) bool { return c.At == run.Proposed }
