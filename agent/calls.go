@@ -26,21 +26,6 @@ type job struct {
 	failure error     // of the call, not of the tool
 }
 
-// proposed makes the calls of the turn from a reply.
-func (d *dialog) proposed(asked []run.Part) []run.Call {
-	calls, keys := make([]run.Call, len(asked)), d.rec.callKeys(asked)
-	for i := range asked {
-		p, c := &asked[i], &calls[i]
-		tool, name, arguments := d.meant(p.Name, p.Arguments)
-		*c = run.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: run.Proposed}
-		if tool != nil {
-			c.Server, c.Tool = tool.Server(), tool.Definition().Name
-			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
-		}
-	}
-	return calls
-}
-
 // send sends a call that is ready.
 func send(t *turn, c *run.Call) (func() error, error) {
 	if !t.sched.room() {

@@ -335,3 +335,51 @@ func directory(c *adapter.Catalog, by run.Discovery) string {
 func oneLine(text string, most int) string {
 	return excerpt.CutAt(strings.Join(strings.Fields(plainText(excerpt.CutAt(text, 4*most))), " "), most)
 }
+
+// proposed makes the calls of the turn from a reply.
+func (d *dialog) proposed(asked []run.Part) []run.Call {
+	calls, keys := make([]run.Call, len(asked)), d.rec.callKeys(asked)
+	for i := range asked {
+		p, c := &asked[i], &calls[i]
+		tool, name, arguments := d.meant(p.Name, p.Arguments)
+		*c = run.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: run.Proposed}
+		if tool != nil {
+			c.Server, c.Tool = tool.Server(), tool.Definition().Name
+			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
+		}
+	}
+	return calls
+}
+
+// meant is the tool that the model means by a name, and the arguments for it, which are of another call if it calls by call_tool.
+// Tools that it has not found are none.
+func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
+	s := d.rec.state
+	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
+		tool, _ := d.catalog.Lookup(name)
+		return tool, name, arguments
+	}
+	if s.Discovery != run.NoDiscovery && is(name, searchTool) {
+		return d.agent.finder.search.Tool(), searchTool, arguments
+	}
+	if s.Discovery == run.ToolsByCalling && is(name, callTool) {
+		if inner, given, err := calledBy(arguments); err == nil {
+			name, arguments = inner, given
+		}
+	}
+	for i := range s.Offered {
+		if t := &s.Offered[i]; is(name, t.Name) {
+			if reads(t) {
+				return d.agent.reader.source.Tool(), t.Name, arguments
+			}
+			if tool, err := present(d.catalog, t); err == nil {
+				return tool, t.Name, arguments
+			}
+		}
+	}
+	tool, ok := d.catalog.Lookup(name)
+	if !ok || s.Discovery != run.NoDiscovery && !isAnswer(tool) {
+		return nil, name, arguments
+	}
+	return tool, name, arguments
+}

@@ -82,39 +82,6 @@ func (f *finder) tool(c *run.Call) *adapter.Tool {
 	return nil
 }
 
-// meant is the tool that the model means by a name, and the arguments for it, which are of another call if it calls by call_tool.
-// Tools that it has not found are none.
-func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
-	s := d.rec.state
-	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
-		tool, _ := d.catalog.Lookup(name)
-		return tool, name, arguments
-	}
-	if s.Discovery != run.NoDiscovery && is(name, searchTool) {
-		return d.agent.finder.search.Tool(), searchTool, arguments
-	}
-	if s.Discovery == run.ToolsByCalling && is(name, callTool) {
-		if inner, given, err := calledBy(arguments); err == nil {
-			name, arguments = inner, given
-		}
-	}
-	for i := range s.Offered {
-		if t := &s.Offered[i]; is(name, t.Name) {
-			if reads(t) {
-				return d.agent.reader.source.Tool(), t.Name, arguments
-			}
-			if tool, err := present(d.catalog, t); err == nil {
-				return tool, t.Name, arguments
-			}
-		}
-	}
-	tool, ok := d.catalog.Lookup(name)
-	if !ok || s.Discovery != run.NoDiscovery && !isAnswer(tool) {
-		return nil, name, arguments
-	}
-	return tool, name, arguments
-}
-
 // is reports whether a model means a tool by a name, whatever the case and spaces around it.
 func is(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
 

@@ -67,8 +67,8 @@ func (r StopReason) limit() string {
 }
 
 // limit names the limit that the run has reached, or is [StopAnswer].
-func (d *dialog) limit() StopReason {
-	s := d.rec.state
+func (a *account) limit() StopReason {
+	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
 	switch l := s.Limits; {
 	case l.Calls >= 0 && spent.Calls > l.Calls:
@@ -80,13 +80,13 @@ func (d *dialog) limit() StopReason {
 	case l.Active > 0 && spent.Active >= l.Active:
 		return StopMaxActive
 	}
-	return d.limitAbove()
+	return a.limitAbove()
 }
 
 // limitAbove names a limit that the run has reached for which a sub-agent works.
-func (d *dialog) limitAbove() (stop StopReason) {
+func (a *account) limitAbove() (stop StopReason) {
 	stop = StopAnswer
-	for p := d.parent; p != nil && stop == StopAnswer; p = p.parent {
+	for p := a.parent; p != nil && stop == StopAnswer; p = p.parent {
 		p.rec.read(func(s *run.State) {
 			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
 				stop = StopMaxToolCalls

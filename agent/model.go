@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // ErrNoAnswer is the error of a run whose model gave neither text nor tool calls, or asked
@@ -57,10 +59,10 @@ func (d *dialog) turn() error {
 	if err := d.compact(); err != nil {
 		return d.failed(err)
 	}
-	reply, stop, err := d.ask(d.limit())
+	reply, stop, err := d.ask(d.account.limit())
 	if long, ok := errors.AsType[*overflow](err); ok {
 		if err = d.refit(long); err == nil {
-			reply, stop, err = d.ask(d.limit())
+			reply, stop, err = d.ask(d.account.limit())
 		}
 		if long, ok := errors.AsType[*overflow](err); ok {
 			err = long.stays()
@@ -274,7 +276,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	if d.agent.format != nil && len(r.calls) == 0 || d.agent.output != nil && r.stop != nil {
 		r.output, _ = d.written(r.text) // see complaint
 	}
-	r.repair = !final && r.stop == nil && d.repairs(r)
+	r.repair = !final && r.stop == nil && d.engine.repairs(r)
 	change := &run.Replied{
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
@@ -291,12 +293,12 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 	last := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
-		last = d.asksForOutput(tool)
+		last = d.engine.asksForOutput(tool)
 	case final:
 		last = reminder.Last
 	}
 	if d.agent.format != nil {
-		last = strings.TrimSpace(last + "\n" + d.complaint())
+		last = strings.TrimSpace(last + "\n" + d.engine.complaint())
 	}
 	if last != "" {
 		q.Messages = append(q.Messages, run.Text(run.User, last))
@@ -352,3 +354,18 @@ func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
 // has reports whether all of the text came in pieces. A model may not stream
 // although it was asked to, or not everything, such as a refusal.
 func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }
+
+// reply reads what a model has replied. A model that it does not name is the one asked for.
+func (d *dialog) reply(got *model.Reply) *reply {
+	m := got.Message
+	m.Role = run.Assistant
+	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)
+	m.At = time.Now().UTC().Truncate(time.Millisecond)
+	m.Parts = d.ids.name(m.Parts, d.rec.state.History)
+	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
+	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord)
+	r.usage.Turns = 1
+	r.usage.Cost = d.cost(m.Model, r.usage)
+	r.calls = callsOf(m.Parts)
+	return r
+}

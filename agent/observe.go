@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -115,37 +114,6 @@ func (e *engine) invocation() *Invocation {
 		v.Agent = e.rec.path[len(e.rec.path)-1]
 	}
 	return v
-}
-
-// infer does the work of a call of the model, observed. The observer gets the reply as the
-// hooks leave it.
-func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context) (*reply, error)) (r *reply, err error) {
-	o := d.agent.opts.Observe
-	if o == nil {
-		return work(d.ctx)
-	}
-	v := &Inference{
-		Turn: c.Turn, Model: d.agent.modelName(), Provider: cmp.Or(d.agent.info.Provider, "unknown"), Request: c.Request,
-	}
-	began := time.Now()
-	ctx, done := o.Infer(d.ctx, v)
-	err = errGoexit
-	defer func() {
-		if r != nil {
-			v.ID, v.Finish, v.Usage = r.id, r.finish, r.usage
-		}
-		if r != nil && err == nil {
-			message := r.message
-			message.Parts = slices.Clone(message.Parts)
-			v.Reply = &message
-		}
-		if !stream.began.IsZero() {
-			v.FirstChunk = stream.began.Sub(began)
-		}
-		done(err)
-	}()
-	r, err = work(ctx)
-	return r, err
 }
 
 // execute works on a tool call, observed. The work leaves its result in the job.

@@ -225,8 +225,8 @@ func (e *engine) answerTool() *adapter.Tool {
 
 // asksForOutput has the model give its answer by the tool, whose name is another one if a
 // tool of the host has the name final_answer.
-func (d *dialog) asksForOutput(tool *adapter.Tool) string {
-	h := d.rec.state.History
+func (e *engine) asksForOutput(tool *adapter.Tool) string {
+	h := e.rec.state.History
 	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.Assistant)
 }
 
@@ -254,12 +254,12 @@ func (e *engine) written(text string) (json.RawMessage, error) {
 }
 
 // complaint tells the model why its last text is not an answer, "" if it was none.
-func (d *dialog) complaint() string {
-	h := d.rec.state.History
-	if d.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.Assistant {
+func (e *engine) complaint() string {
+	h := e.rec.state.History
+	if e.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.Assistant {
 		return ""
 	}
-	if _, err := d.written(h[len(h)-1].Text()); err != nil {
+	if _, err := e.written(h[len(h)-1].Text()); err != nil {
 		return reminder.Misfit(err)
 	}
 	return ""
@@ -282,8 +282,8 @@ func (e *engine) outputOf() json.RawMessage {
 }
 
 // repairs reports whether a reply is to be asked for again.
-func (d *dialog) repairs(r *reply) bool {
-	return d.agent.output != nil && r.output == nil && len(r.calls) == 0 && d.rec.state.Repairs < maxRepairs
+func (e *engine) repairs(r *reply) bool {
+	return e.agent.output != nil && r.output == nil && len(r.calls) == 0 && e.rec.state.Repairs < maxRepairs
 }
 
 // finishWith ends the run with a structured answer.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,9 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // reply is a model's answer.
@@ -34,21 +31,6 @@ type reply struct {
 
 // maxWord bounds what is kept of names that the model's host gives, in bytes.
 const maxWord = 256
-
-// reply reads what a model has replied. A model that it does not name is the one asked for.
-func (d *dialog) reply(got *model.Reply) *reply {
-	m := got.Message
-	m.Role = run.Assistant
-	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)
-	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	m.Parts = d.ids.name(m.Parts, d.rec.state.History)
-	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
-	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord)
-	r.usage.Turns = 1
-	r.usage.Cost = d.cost(m.Model, r.usage)
-	r.calls = callsOf(m.Parts)
-	return r
-}
 
 // maxCount bounds a count of tokens, so that sums do not overflow.
 const maxCount = 1 << 40

@@ -1,0 +1,207 @@
+package mcpchain_test
+
+import (
+	"bufio"
+	"bytes"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The ceilings of a package: how many of its lines may be in declarations that all depend on each other, in percent,
+// and how many methods a type may have, in how many files. A method belongs to its type.
+const (
+	maxKnot        = 30
+	maxMethods     = 40
+	maxMethodFiles = 8
+)
+
+// shaped are the packages that keep the ceilings.
+var shaped = []string{"agent"}
+
+func TestShapeOfPackages(t *testing.T) {
+	for _, folder := range shaped {
+		p := readShape(t, folder)
+		for name, files := range p.methods {
+			n := 0
+			for _, k := range files {
+				n += k
+			}
+			if n > maxMethods || len(files) > maxMethodFiles {
+				t.Errorf("%s: type %s has %d methods in %d files, want at most %d in %d", folder, name, n, len(files), maxMethods, maxMethodFiles)
+			}
+		}
+		if names, percent := p.knot(); percent > maxKnot {
+			t.Errorf("%s: %d %% of the lines depend on each other, want at most %d: %v", folder, percent, maxKnot, names)
+		}
+	}
+}
+
+// shape is what the declarations of a package use of each other.
+type shape struct {
+	lines   map[string]int
+	uses    map[string]map[string]bool
+	methods map[string]map[string]int // by type and file
+}
+
+func readShape(t *testing.T, folder string) *shape {
+	t.Helper()
+	set, exports := token.NewFileSet(), exportsOf(t, folder)
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
+	pkg, err := conf.Check(folder, set, files, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &shape{map[string]int{}, map[string]map[string]bool{}, map[string]map[string]int{}}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			p.read(set, pkg, info, d)
+		}
+	}
+	return p
+}
+
+// exportsOf are the files with what the packages below a folder's export.
+func exportsOf(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		path, file, _ := strings.Cut(lines.Text(), " ")
+		all[path] = file
+	}
+	return all
+}
+
+func (p *shape) read(set *token.FileSet, pkg *types.Package, info *types.Info, d ast.Decl) {
+	if f, ok := d.(*ast.FuncDecl); ok {
+		name := f.Name.Name
+		if f.Recv != nil {
+			name = receiverOf(f.Recv.List[0].Type)
+			if p.methods[name] == nil {
+				p.methods[name] = map[string]int{}
+			}
+			p.methods[name][set.Position(f.Pos()).Filename]++
+		}
+		p.add(set, pkg, info, name, f)
+		return
+	}
+	for _, s := range d.(*ast.GenDecl).Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			p.add(set, pkg, info, s.Name.Name, s)
+		case *ast.ValueSpec:
+			for _, name := range s.Names {
+				p.add(set, pkg, info, name.Name, s)
+			}
+		}
+	}
+}
+
+func receiverOf(e ast.Expr) string {
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	if name, ok := e.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
+}
+
+// add adds a part of a declaration with what it uses.
+func (p *shape) add(set *token.FileSet, pkg *types.Package, info *types.Info, name string, n ast.Node) {
+	p.lines[name] += set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1
+	if p.uses[name] == nil {
+		p.uses[name] = map[string]bool{}
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if used := ownerOf(pkg, info.Uses[id]); used != "" {
+				p.uses[name][used] = true
+			}
+		}
+		return true
+	})
+}
+
+// ownerOf is the declaration of the package that an object belongs to, "" for others.
+func ownerOf(pkg *types.Package, o types.Object) string {
+	if o == nil || o.Pkg() != pkg {
+		return ""
+	}
+	if f, ok := o.(*types.Func); ok && f.Signature().Recv() != nil {
+		t := f.Signature().Recv().Type()
+		if pointer, ok := t.(*types.Pointer); ok {
+			t = pointer.Elem()
+		}
+		if named, ok := t.(*types.Named); ok {
+			return named.Obj().Name()
+		}
+		return ""
+	}
+	if o.Parent() == pkg.Scope() {
+		return o.Name()
+	}
+	return ""
+}
+
+// knot is the largest set of declarations that all depend on each other, with its share of the lines in percent.
+func (p *shape) knot() (names []string, percent int) {
+	reach := map[string]map[string]bool{}
+	for name := range p.uses {
+		reach[name] = map[string]bool{}
+		for todo := []string{name}; len(todo) > 0; {
+			at := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for next := range p.uses[at] {
+				if !reach[name][next] {
+					reach[name][next] = true
+					todo = append(todo, next)
+				}
+			}
+		}
+	}
+	total, most := 0, 0
+	for name, n := range p.lines {
+		total += n
+		lines, circle := 0, []string(nil)
+		for other := range reach[name] {
+			if other != name && reach[other][name] {
+				lines += p.lines[other]
+				circle = append(circle, other)
+			}
+		}
+		if len(circle) > 0 && lines+n > most {
+			most, names = lines+n, append(circle, name)
+		}
+	}
+	return names, 100 * most / max(total, 1)
+}
