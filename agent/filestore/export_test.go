@@ -29,3 +29,8 @@ func (s *Store) OfTenant(key run.Key, again bool) (int64, error) {
 
 // SetClock has leases go by another clock.
 func (s *Store) SetClock(now func() time.Time) { s.now = now }
+
+// OpenAt opens a store on a file system of a name.
+func OpenAt(network, dir string, opts *Options) (*Store, error) {
+	return open(dir, opts, func(string) string { return network })
+}

@@ -1,7 +1,7 @@
 // Package filestore keeps runs in files: one append-only file of lines of JSON for each run.
 //
 // Any number of processes of one machine may share a directory. Its file system has to be local, as
-// the processes exclude each other by file locks.
+// the processes exclude each other by file locks: on Linux, Open refuses NFS and SMB.
 //
 //	store, err := filestore.Open("runs", nil)
 //	…
@@ -68,6 +68,10 @@ type Options struct {
 	MaxLine int64 // bytes of a change that is written; default 64 MiB
 	MaxFile int64 // bytes of a file that is written or read; default 1 GiB
 
+	// Network has Open take a directory on a network file system. The host vouches that file locks exclude all processes
+	// there, and that a sync reaches the disk of the server.
+	Network bool
+
 	// FS is for tests: it counts syncs and loses writes. Nil is the file system of the
 	// operating system. Locks and the check of the directory do not use it.
 	FS FS
@@ -111,7 +115,9 @@ var (
 
 // Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot
 // be made, or that others can write to, see above.
-func Open(dir string, opts *Options) (*Store, error) {
+func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, networkOf) }
+
+func open(dir string, opts *Options, networkOf func(string) string) (*Store, error) {
 	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now, tenants: map[string]counted{}}
 	s.marking.turn = make(chan struct{}, 1)
 	for i := range s.locks {
@@ -125,6 +131,9 @@ func Open(dir string, opts *Options) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open store of runs: %w", err)
 		}
+	}
+	if name := networkOf(s.dir); name != "" && !s.opts.Network {
+		return nil, fmt.Errorf("open store of runs: %s is on a network file system (%s), whose locks may not exclude other processes: use a local one, or set Options.Network if they do", s.dir, name)
 	}
 	private.Sweep(s.dir)
 	return s, nil

@@ -65,7 +65,7 @@ func CheckBlob(key Key, name string, size, ofRun, ofTenant int64) error {
 	case ofRun+size > MaxRunBlobs+sealRoom:
 		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, MaxRunBlobs)
 	case ofTenant+size > MaxTenantBlobs:
-		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, MaxTenantBlobs)
+		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(MaxTenantBlobs))
 	default:
 		return nil
 	}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package filestore
+
+func networkOf(string) string { return "" }
