@@ -1,0 +1,143 @@
+package agent_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/pgtest"
+)
+
+// backups open a store, and return how to open a backup of it as it is then.
+var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
+	"files": func(t *testing.T) (run.Store, func() run.Store) {
+		opened := func(dir string) run.Store {
+			store, err := filestore.Open(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		}
+		dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copied")
+		return opened(dir), func() run.Store {
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(copied, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return opened(copied)
+		}
+	},
+	"SQLite": func(t *testing.T) (run.Store, func() run.Store) {
+		opened := func(file string) (run.Store, *sql.DB) { return openSQL(t, "sqlite", file, sqlstore.SQLite) }
+		store, db := opened(filepath.Join(t.TempDir(), "runs.db"))
+		return store, func() run.Store {
+			copied := filepath.Join(t.TempDir(), "copied.db")
+			if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", copied); err != nil {
+				t.Fatal(err)
+			}
+			store, _ := opened(copied)
+			return store
+		}
+	},
+	"Postgres": func(t *testing.T) (run.Store, func() run.Store) {
+		server, err := pgtest.Start()
+		if err != nil {
+			if os.Getenv("CI") == "" {
+				t.Skip(err)
+			}
+			t.Fatal(err)
+		}
+		t.Cleanup(server.Stop)
+		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.Postgres)
+		db.SetMaxOpenConns(1) // none is kept for renewals
+		return store, func() run.Store {
+			db.SetMaxIdleConns(0) // a database that is copied has no users
+			admin, err := sql.Open("pgx", server.DSN("template1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = admin.Close() }()
+			if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres"); err != nil {
+				t.Fatal(err)
+			}
+			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.Postgres)
+			return store
+		}
+	},
+}
+
+func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (run.Store, *sql.DB) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	store, err := sqlstore.New(t.Context(), db, dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, db
+}
+
+// TestRestoredBackupAtAServer continues a run, and then a backup of it, with a server that recognizes calls by their keys: no
+// effect is doubled.
+func TestRestoredBackupAtAServer(t *testing.T) {
+	for name, open := range backups {
+		t.Run(name, func(t *testing.T) {
+			store, backup := open(t)
+			var mu sync.Mutex
+			effects, again := map[string]int{}, 0
+			server := emptyServer()
+			server.addTool("write", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				key := fmt.Sprint(r.Params.Meta[adapter.KeyMeta])
+				if effects[key] > 0 {
+					again++
+				} else {
+					effects[key]++
+				}
+				return text("written"), nil
+			})
+			toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: server.connect(t), Idempotency: adapter.KeyInMeta(adapter.KeyMeta)})
+			twice := uses(toolCall("1", "write", `{}`), toolCall("2", "write", `{}`))
+			ctx, cancel := context.WithCancel(t.Context())
+			ends := func(ctx context.Context, _ prompt) (*model.Reply, error) {
+				cancel()
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			with := func(store run.Store, steps ...step) *agent.Agent {
+				return withTools(t, play(steps...), toolset, &agent.Options{Store: store})
+			}
+			if _, err := with(store, twice, ends).Run(ctx, human("go"), agent.In("one")); err == nil {
+				t.Fatal("got no error, want that of the context")
+			}
+			restored := backup()
+			for i, s := range []run.Store{store, restored} {
+				got, err := with(s, twice, says("done")).ResumeRun(t.Context(), run.Key{ID: "one"})
+				if err != nil || got.Status != run.Finished {
+					t.Fatalf("got %v, %v, want the run done", got, err)
+				}
+				if len(effects) != 4 || again != 2*i {
+					t.Errorf("got %d effects and %d calls again, want 4 and %d", len(effects), again, 2*i)
+				}
+			}
+		})
+	}
+}
