@@ -34,6 +34,8 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 		if err := e.shape(d.output); err != nil {
 			return err
 		}
+		e.tally = l.counted
+		defer func() { l.counted = e.tally }()
 		if err := l.wake(e); err != nil || !e.goes() {
 			return err
 		}
@@ -102,7 +104,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 		return err
 	})
 	if err == nil {
-		a.stepped.put(l.state)
+		a.stepped.put(l.state, l.counted)
 	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
 		if next.Status.Ended() && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrCancelled) {

@@ -32,6 +32,7 @@ type loaded struct {
 	journal Journal // nil: nothing is kept
 	first   []run.Change
 	answers []run.Answer // that it had when it was loaded
+	counted tally        // of the history
 }
 
 // Events gives the input to the model and returns what happens until it has answered,

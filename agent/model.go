@@ -31,14 +31,19 @@ func finalOf(stop StopReason) string {
 	return string(stop)
 }
 
+// tally is what was counted of a history that only grows.
+type tally struct {
+	window   window // what fills it
+	ids      callIDs
+	estimate estimate // of the history
+}
+
 // dialog is what a run says to its model, and what the model replies.
 type dialog struct {
 	account
-	kept       model.Kept // by the model, of what it was asked
-	offer      offer
-	window     window // what fills it
-	ids        callIDs
-	estimate   estimate // of the history
+	kept  model.Kept // by the model, of what it was asked
+	offer offer
+	tally
 	truncation truncation
 	notes      map[string]bool  // of the model, that were shown
 	key        string           // see cacheKey

@@ -16,27 +16,33 @@ const maxStepped = 16
 // times. Each is as the store has it.
 type stepped struct {
 	mu   sync.Mutex
-	runs []*run.State
+	runs []known
+}
+
+// known is a state, and what was counted of its history.
+type known struct {
+	*run.State
+	counted tally
 }
 
 // take returns the state of a run as its lease has it, nil if it is not known, and forgets it.
-func (s *stepped) take(lease run.Lease) *run.State {
+func (s *stepped) take(lease run.Lease) (*run.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.runs, func(r *run.State) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
+	i := slices.IndexFunc(s.runs, func(r known) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
 	if i < 0 {
-		return nil
+		return nil, tally{}
 	}
 	r := s.runs[i]
 	s.runs = slices.Delete(s.runs, i, i+1)
 	if r.Seq != lease.Seq || !r.Created.Equal(lease.Created) {
-		return nil // another process has gone on with it, or begun another one of its name
+		return nil, tally{} // another process has gone on with it, or begun another one of its name
 	}
-	return r
+	return r.State, r.counted
 }
 
 // put keeps a state for the next step. One that waits or has ended has none, or has it in another process.
-func (s *stepped) put(r *run.State) {
+func (s *stepped) put(r *run.State, counted tally) {
 	if r.Status != run.Running || len(run.Open(r)) > 0 {
 		return
 	}
@@ -45,14 +51,14 @@ func (s *stepped) put(r *run.State) {
 	if len(s.runs) == maxStepped {
 		s.runs = slices.Delete(s.runs, 0, 1)
 	}
-	s.runs = append(s.runs, r)
+	s.runs = append(s.runs, known{r, counted})
 }
 
 // has reports whether the state of a run is known.
 func (s *stepped) has(key run.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.runs, func(r *run.State) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
+	return slices.ContainsFunc(s.runs, func(r known) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
 }
 
 // holdStep takes a run for a step. The run is loaded unless this process was the last to step it.
@@ -65,7 +71,8 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if h.lease, err = a.opts.Store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, a.heldUntil(ctx, key, err)
 	}
-	l := &loaded{state: a.stepped.take(h.lease), hold: h, journal: h}
+	l := &loaded{hold: h, journal: h}
+	l.state, l.counted = a.stepped.take(h.lease)
 	if l.state == nil {
 		if err := l.load(ctx, a, key); err != nil {
 			h.release()
