@@ -17,8 +17,14 @@ import (
 // A run whose processes end again and again without progress is parked with its reason, and its host
 // is told. Revive has it run again. Progress in between counts from the start.
 func TestParkedRun(t *testing.T) {
+	for name, open := range stores(t) {
+		t.Run(name, func(t *testing.T) { parkedRun(t, open) })
+	}
+}
+
+func parkedRun(t *testing.T, open func(*testing.T) run.Store) {
 	synctest.Test(t, func(t *testing.T) {
-		store, key := run.NewMemory(), theRun
+		store, key := open(t), theRun
 		calls := 0
 		deadly := func(ctx context.Context, _ prompt) (*model.Reply, error) {
 			calls++
