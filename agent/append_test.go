@@ -49,31 +49,33 @@ func TestStoreThatFails(t *testing.T) {
 		"held by another":   {func(int) (error, bool) { return run.ErrConflict, false }, false},
 		"a deadline of its": {func(n int) (error, bool) { return map[bool]error{true: context.DeadlineExceeded}[n == 0], false }, true},
 	} {
-		synctestRun(t, name, func(t *testing.T) {
-			store := &flakyStore{Store: run.NewMemory(), fail: test.fail}
-			a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
-			began := time.Now()
-			got, err := a.Run(t.Context(), human("go"), agent.In("r"))
-			if took := time.Since(began); took > 70*time.Second {
-				t.Errorf("it took %v", took)
-			}
-			log, failure := store.Load(t.Context(), run.Key{ID: "r"})
-			if failure != nil {
-				t.Fatal(failure)
-			}
-			if test.ok {
-				if err != nil || got.Status != run.Finished || log.Head.Status != run.Finished {
-					t.Errorf("got %s, %v, and %s in the store", got.Status, err, log.Head.Status)
+		for kind, open := range stores(t) {
+			synctestRun(t, name+" in "+kind, func(t *testing.T) {
+				store := &flakyStore{Store: open(t), fail: test.fail}
+				a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
+				began := time.Now()
+				got, err := a.Run(t.Context(), human("go"), agent.In("r"))
+				if took := time.Since(began); took > 70*time.Second {
+					t.Errorf("it took %v", took)
 				}
-				return
-			}
-			if err == nil || got.Status != run.Running || log.Head.Status != run.Running || got.Answer != "" {
-				t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Answer, err, log.Head.Status)
-			}
-			if said, _, _ := strings.Cut(err.Error(), "\n"); strings.Count(err.Error(), said) != 1 {
-				t.Errorf("the error says the same twice: %v", err)
-			}
-			synctest.Wait()
-		})
+				log, failure := store.Load(t.Context(), run.Key{ID: "r"})
+				if failure != nil {
+					t.Fatal(failure)
+				}
+				if test.ok {
+					if err != nil || got.Status != run.Finished || log.Head.Status != run.Finished {
+						t.Errorf("got %s, %v, and %s in the store", got.Status, err, log.Head.Status)
+					}
+					return
+				}
+				if err == nil || got.Status != run.Running || log.Head.Status != run.Running || got.Answer != "" {
+					t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Answer, err, log.Head.Status)
+				}
+				if said, _, _ := strings.Cut(err.Error(), "\n"); strings.Count(err.Error(), said) != 1 {
+					t.Errorf("the error says the same twice: %v", err)
+				}
+				synctest.Wait()
+			})
+		}
 	}
 }
