@@ -51,7 +51,7 @@ func TestDiscovery(t *testing.T) {
 	play := func(d *dying) (string, *run.State) {
 		w, m := newWorld(), new(searcher)
 		d.Store, w.store = w.store, d
-		a, err := agent.New(m, &agent.Options{Name: "helper", Store: d, Tools: []adapter.Source{tools}, LeaseTTL: 300 * time.Millisecond})
+		a, err := agent.New(m, &agent.Options{Name: "helper", Store: d, Tools: []adapter.Source{tools}, LeaseTTL: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,10 +67,9 @@ func TestDiscovery(t *testing.T) {
 	undisturbed := new(dying)
 	play(undisturbed)
 	for at := 1; at <= undisturbed.writes; at++ {
-		for _, keep := range []bool{false, true} {
-			if got, s := play(&dying{at: at, keep: keep}); got != "search_tools valve_90 valve_89 " || len(s.Offered) != 2 || s.Answer != "done" {
-				t.Errorf("died at write %d, kept %v: the model has %q, and the run %v", at, keep, got, s.Offered)
-			}
+		keep := at%2 == 0
+		if got, s := play(&dying{at: at, keep: keep}); got != "search_tools valve_90 valve_89 " || len(s.Offered) != 2 || s.Answer != "done" {
+			t.Errorf("died at write %d, kept %v: the model has %q, and the run %v", at, keep, got, s.Offered)
 		}
 	}
 }
