@@ -98,8 +98,8 @@ func TestCookbookDurable(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if got := must(store.Load(t.Context(), key)).Head.Status; got != run.Finished {
-		t.Errorf("the run is %s, want %s", got, run.Finished)
+	if got := must(store.Load(t.Context(), key)).Head.Status; got != run.StatusFinished {
+		t.Errorf("the run is %s, want %s", got, run.StatusFinished)
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

@@ -129,7 +129,7 @@ var _ = func(ctx context.Context) error {
 		return err
 	}
 	defer ts.Close()
-	catalog := ts.Catalog(adapter.OpenAIStrict)
+	catalog := ts.Catalog(adapter.ProfileOpenAIStrict)
 	tools, changes := catalog.Definitions(), catalog.Changes()
 	_, _ = tools, changes
 	return nil
@@ -137,7 +137,7 @@ var _ = func(ctx context.Context) error {
 
 // docs/adapter.md, a catalog and its calls
 var _ = func(ctx context.Context, ts *adapter.Toolset, model llms.Model, messages []llms.MessageContent) error {
-	catalog := ts.Catalog(adapter.Plain)
+	catalog := ts.Catalog(adapter.ProfilePlain)
 	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
 	if err != nil {
 		return err
@@ -230,9 +230,9 @@ var _ = func() error {
 // docs/sampling.md, review and policy
 var _ = func() error {
 	opts := &sampling.Options{
-		Policy: sampling.Policy{Outside: sampling.Deny}, // out of the blue: never
+		Policy: sampling.Policy{Outside: sampling.ModeDeny}, // out of the blue: never
 		Servers: map[string]sampling.Policy{
-			"notes": {During: sampling.Allow, Outside: sampling.Deny, Models: []string{"gpt-5.4-nano"}},
+			"notes": {During: sampling.ModeAllow, Outside: sampling.ModeDeny, Models: []string{"gpt-5.4-nano"}},
 		},
 	}
 	_ = opts
@@ -337,7 +337,7 @@ var _ = func(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	_ = store
 	return err
 }

@@ -47,7 +47,7 @@ func (t *Terminal) approveLocked(ctx context.Context, q *run.Ask) (run.Answer, e
 	a := q.Allow()
 	switch line {
 	case "a":
-		a.Scope = run.SameTool
+		a.Scope = run.ScopeTool
 	case "y":
 	default:
 		a = q.Deny("the user said no")
@@ -144,7 +144,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Ask) (run.Answer, erro
 	line, err := t.askLocked(ctx, "Say y when you have done it there, or n:")
 	a := q.Decline()
 	if line == "y" {
-		a.Action = run.Accept
+		a.Action = run.ActionAccept
 	}
 	return a, err
 }

@@ -30,18 +30,18 @@ func TestTerminal(t *testing.T) {
 		want  run.Answer // the zero value: none
 		shown string
 	}{
-		"visited":        {visit, "y\n", run.Answer{Ask: "q", Action: run.Accept}, "\"shop\" asks you: \"Pay\\u200b\"\nat pay.example.com:\n\n  https://pay.example.com/x\n\n"},
-		"not visited":    {visit, "no\n", run.Answer{Ask: "q", Action: run.Decline}, ""},
-		"nobody visits":  {visit, "", run.Answer{Ask: "q", Action: run.Cancel}, ""},
-		"not a page":     {script, "", run.Answer{Ask: "q", Action: run.Decline}, "declined: "},
-		"signed in":      {signIn, "y\n", run.Answer{Ask: "q", Action: run.Accept}, "Warning: http is not encrypted"},
-		"it ran":         {doubt, "y\n", run.Answer{Ask: "q", Action: run.Ran}, `It is not known whether "buy" on "shop" ran with {"n":1}. Did it?`},
-		"it did not run": {doubt, "what\nn\n", run.Answer{Ask: "q", Action: run.NotRun}, ""},
+		"visited":        {visit, "y\n", run.Answer{Ask: "q", Action: run.ActionAccept}, "\"shop\" asks you: \"Pay\\u200b\"\nat pay.example.com:\n\n  https://pay.example.com/x\n\n"},
+		"not visited":    {visit, "no\n", run.Answer{Ask: "q", Action: run.ActionDecline}, ""},
+		"nobody visits":  {visit, "", run.Answer{Ask: "q", Action: run.ActionCancel}, ""},
+		"not a page":     {script, "", run.Answer{Ask: "q", Action: run.ActionDecline}, "declined: "},
+		"signed in":      {signIn, "y\n", run.Answer{Ask: "q", Action: run.ActionAccept}, "Warning: http is not encrypted"},
+		"it ran":         {doubt, "y\n", run.Answer{Ask: "q", Action: run.ActionRan}, `It is not known whether "buy" on "shop" ran with {"n":1}. Did it?`},
+		"it did not run": {doubt, "what\nn\n", run.Answer{Ask: "q", Action: run.ActionNotRun}, ""},
 		"nobody knows":   {doubt, "", run.Answer{}, ""},
-		"allowed":        {approval, "y\n", run.Answer{Ask: "q", Action: run.Allow}, `Run "run\u3164" on "shop" with {"a":"\udb40\udc41"}?`},
-		"for always":     {native, "a\n", run.Answer{Ask: "q", Action: run.Allow, Scope: run.SameTool}, `Run "now" with {}?`},
-		"an empty line":  {native, "\n", run.Answer{Ask: "q", Action: run.Deny, Reason: "the user said no"}, ""},
-		"nobody allows":  {native, "", run.Answer{Ask: "q", Action: run.Deny, Reason: ErrNobody.Error()}, ""},
+		"allowed":        {approval, "y\n", run.Answer{Ask: "q", Action: run.ActionAllow}, `Run "run\u3164" on "shop" with {"a":"\udb40\udc41"}?`},
+		"for always":     {native, "a\n", run.Answer{Ask: "q", Action: run.ActionAllow, Scope: run.ScopeTool}, `Run "now" with {}?`},
+		"an empty line":  {native, "\n", run.Answer{Ask: "q", Action: run.ActionDeny, Reason: "the user said no"}, ""},
+		"nobody allows":  {native, "", run.Answer{Ask: "q", Action: run.ActionDeny, Reason: ErrNobody.Error()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder

@@ -18,16 +18,16 @@ import (
 type Trust int
 
 const (
-	// Untrusted has every call approved: what the server says of its tools is
+	// TrustNone has every call approved: what the server says of its tools is
 	// a claim.
-	Untrusted Trust = iota
+	TrustNone Trust = iota
 
 	// TrustHints lets tools that say that they change nothing (readOnlyHint) run
 	// without approval.
 	TrustHints
 
-	// Trusted lets all tools run without approval.
-	Trusted
+	// TrustFull lets all tools run without approval.
+	TrustFull
 )
 
 // String is what the constant says in words.
@@ -74,10 +74,10 @@ type Decision struct {
 type Scope int
 
 const (
-	ThisCall      Scope = iota // no other
-	SameArguments              // the same tool with the same arguments
-	SameTool                   // the same tool
-	SameServer                 // all tools of the server, later ones included
+	ScopeCall      Scope = iota // no other
+	ScopeArguments              // the same tool with the same arguments
+	ScopeTool                   // the same tool
+	ScopeServer                 // all tools of the server, later ones included
 )
 
 // String is what the constant says in words.
@@ -183,7 +183,7 @@ func (a *approvals) recall(ctx context.Context, q *question) (d Decision, found 
 	if q.anonymous {
 		return Decision{}, false
 	}
-	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
+	for _, scope := range []Scope{ScopeArguments, ScopeTool, ScopeServer} {
 		err := guarded(a.log, "Options.Decisions", func() (err error) {
 			d, found, err = a.store.Recall(ctx, q.key(scope))
 			return err
@@ -201,7 +201,7 @@ func (a *approvals) recall(ctx context.Context, q *question) (d Decision, found 
 }
 
 func (a *approvals) remember(ctx context.Context, d Decision, q *question) {
-	if d.Remember <= ThisCall || d.Remember > SameServer || d.Arguments != nil || q.anonymous {
+	if d.Remember <= ScopeCall || d.Remember > ScopeServer || d.Arguments != nil || q.anonymous {
 		return
 	}
 	err := guarded(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
@@ -237,7 +237,7 @@ func (t *Tool) asks(ctx context.Context) ApproveFunc {
 		ask = around(ask)
 	}
 	switch {
-	case t.reads(), t.policy.trust == Trusted, t.policy.trust == TrustHints && ReadOnly(t.def):
+	case t.reads(), t.policy.trust == TrustFull, t.policy.trust == TrustHints && ReadOnly(t.def):
 		return nil
 	}
 	return ask

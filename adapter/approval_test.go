@@ -26,15 +26,15 @@ func annotated() *peer {
 }
 
 func TestApprovalByTrust(t *testing.T) {
-	for trust, want := range map[Trust]string{Untrusted: "read,write", TrustHints: "write", Trusted: ""} {
+	for trust, want := range map[Trust]string{TrustNone: "read,write", TrustHints: "write", TrustFull: ""} {
 		var asked []string
 		p := annotated()
 		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
 			asked = append(asked, a.Name)
 			return Decision{Allow: true}, nil
 		}}, Server{Name: "p", Transport: p.transport(t), Trust: trust})
-		ts.Catalog(Plain).Call(t.Context(), call("1", "read", ""))
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
+		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "read", ""))
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
 			t.Errorf("got %q, want the call allowed", r.Text)
 		}
 		if got := strings.Join(asked, ","); got != want {
@@ -51,7 +51,7 @@ func TestApprovalDenies(t *testing.T) {
 		}
 		return Decision{Reason: "not now"}, nil
 	}})
-	r := ts.Catalog(Plain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
+	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *DeniedError
 	if !errors.As(r.Err, &denied) || denied.Reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
 		t.Errorf("got %+v, want a denial that is not fatal", r)
@@ -70,7 +70,7 @@ func TestNoApprovalOfADeadServer(t *testing.T) {
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	p.die()
 	<-ts.Servers()[0].Client.Done()
-	r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if !errors.Is(r.Fatal(), mcpclient.ErrClosed) {
 		t.Errorf("got %v, want a fatal error", r.Fatal())
 	}
@@ -85,7 +85,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
 		return Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	const sent = `{"days":2,"city":"Oslo"}`
 	if want := "[the user changed the arguments to " + sent + "]\n" + sent; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
@@ -97,7 +97,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 		{`{"city":"Oslo"`, `not valid JSON`},
 	} {
 		edit = tt.edit
-		r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), "edited arguments do not fit: "+tt.want) {
 			t.Errorf("%s: got %v, want %q", edit, r.Err, tt.want)
 		}
@@ -105,7 +105,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 }
 
 func TestApprovalsAreRemembered(t *testing.T) {
-	for scope, want := range map[Scope]int{ThisCall: 5, SameArguments: 4, SameTool: 2, SameServer: 1} {
+	for scope, want := range map[Scope]int{ScopeCall: 5, ScopeArguments: 4, ScopeTool: 2, ScopeServer: 1} {
 		for _, allow := range []bool{true, false} {
 			asked := 0
 			p := annotated()
@@ -118,7 +118,7 @@ func TestApprovalsAreRemembered(t *testing.T) {
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
 			}
 			for _, c := range calls {
-				if r := ts.Catalog(Plain).Call(t.Context(), c); r.IsError == allow {
+				if r := ts.Catalog(ProfilePlain).Call(t.Context(), c); r.IsError == allow {
 					t.Errorf("scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
 				}
 			}
@@ -128,12 +128,12 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			if err := ts.Forget(t.Context(), "other"); err != nil {
 				t.Fatal(err)
 			}
-			ts.Catalog(Plain).Call(t.Context(), calls[0])
+			ts.Catalog(ProfilePlain).Call(t.Context(), calls[0])
 			if err := ts.Forget(t.Context(), "p"); err != nil {
 				t.Fatal(err)
 			}
 			before := asked
-			if ts.Catalog(Plain).Call(t.Context(), calls[0]); asked != before+1 {
+			if ts.Catalog(ProfilePlain).Call(t.Context(), calls[0]); asked != before+1 {
 				t.Errorf("scope %d: got no question after Forget", scope)
 			}
 		}
@@ -146,14 +146,14 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	p := annotated()
 	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
 		asked++
-		return Decision{Allow: true, Remember: SameTool}, nil
+		return Decision{Allow: true, Remember: ScopeTool}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if asked != 2 {
 		t.Errorf("got %d questions, want one for each definition", asked)
 	}
@@ -169,13 +169,13 @@ func TestApprovalsAreAskedOneByOne(t *testing.T) {
 		}
 		defer asking.Add(-1)
 		asked.Add(1)
-		return Decision{Allow: true, Remember: SameTool}, nil
+		return Decision{Allow: true, Remember: ScopeTool}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	var calls []llms.ToolCall
 	for i := range 20 {
 		calls = append(calls, call(fmt.Sprint(i), "write", fmt.Sprintf(`{"city":"%d"}`, i)))
 	}
-	if _, err := ts.Catalog(Plain).Dispatch(t.Context(), calls); err != nil {
+	if _, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), calls); err != nil {
 		t.Fatal(err)
 	}
 	if asked.Load() != 1 {
@@ -192,7 +192,7 @@ func TestApprovalThatFails(t *testing.T) {
 		p := annotated()
 		var log bytes.Buffer
 		ts := open(t, &Options{Approve: approve, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t)})
-		r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), oops.Error()) {
 			t.Errorf("%s: the log does not tell:\n%s", name, log.String())
 		}
@@ -204,8 +204,8 @@ func TestApprovalThatFails(t *testing.T) {
 
 func TestConstantsInWords(t *testing.T) {
 	for want, constant := range map[string]fmt.Stringer{
-		"untrusted": Untrusted, "hints are trusted": TrustHints, "trusted": Trusted, "Trust(3)": Trusted + 1,
-		"this call": ThisCall, "same arguments": SameArguments, "same tool": SameTool, "same server": SameServer, "Scope(-1)": Scope(-1),
+		"untrusted": TrustNone, "hints are trusted": TrustHints, "trusted": TrustFull, "Trust(3)": TrustFull + 1,
+		"this call": ScopeCall, "same arguments": ScopeArguments, "same tool": ScopeTool, "same server": ScopeServer, "Scope(-1)": Scope(-1),
 		"all": StartAll, "available": StartAvailable, "StartPolicy(2)": StartAvailable + 1,
 		"on collision": PrefixOnCollision, "always": PrefixAlways, "never": PrefixNever, "PrefixPolicy(3)": PrefixNever + 1,
 		"default": ErrorDefault, "as text": ErrorAsText, "as error": ErrorAsError, "ErrorMode(-1)": ErrorMode(-1),

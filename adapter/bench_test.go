@@ -79,7 +79,7 @@ func TestLargeToolset(t *testing.T) {
 		servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(t, 50, counts)})
 	}
 	ts := open(t, &Options{Client: &legacy}, servers...)
-	if n := len(ts.Catalog(Plain).Definitions()); n != 1000 {
+	if n := len(ts.Catalog(ProfilePlain).Definitions()); n != 1000 {
 		t.Errorf("got %d definitions, want 1000", n)
 	}
 	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": 0} {
@@ -112,7 +112,7 @@ func BenchmarkFunc(b *testing.B) {
 	other := Func("other", "Says ok.", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
 	source := Merge(f, other)
 	for b.Loop() {
-		p, err := source.Catalog(Plain).Prepare(call("1", "echo", `{"x":1}`))
+		p, err := source.Catalog(ProfilePlain).Prepare(call("1", "echo", `{"x":1}`))
 		if err != nil {
 			b.Fatal(err)
 		}

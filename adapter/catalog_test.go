@@ -16,8 +16,8 @@ import (
 func TestCatalogNeverChanges(t *testing.T) {
 	p := newPeer().tool("read", object, answer("p"))
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	catalog, definitions := ts.Catalog(Plain), ts.Catalog(Plain).Definitions()
-	if err := ts.Refresh(t.Context()); err != nil || ts.Catalog(Plain) == ts.Catalog(OpenAI) {
+	catalog, definitions := ts.Catalog(ProfilePlain), ts.Catalog(ProfilePlain).Definitions()
+	if err := ts.Refresh(t.Context()); err != nil || ts.Catalog(ProfilePlain) == ts.Catalog(ProfileOpenAI) {
 		t.Errorf("got %v, want a catalog for each profile", err)
 	}
 	q := newPeer().tool("read", object, answer("q")).tool("late", object, answer("q"))
@@ -36,7 +36,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	if diff := cmp.Diff(catalog.Definitions(), definitions); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if diff := cmp.Diff(names(ts.Catalog(Plain)), []string{"p__read", "late", "q__read"}); diff != "" {
+	if diff := cmp.Diff(names(ts.Catalog(ProfilePlain)), []string{"p__read", "late", "q__read"}); diff != "" {
 		t.Errorf("got (-) want (+) in another one:\n%s", diff)
 	}
 	if r := catalog.Call(t.Context(), call("1", "READ ", "")); r.Text != "p" {
@@ -67,7 +67,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 	ts := open(t, nil,
 		Server{Name: "large", Transport: p.transport(t)},
 		Server{Name: "small", Transport: newPeer().tool("small", `{"type":"object","properties":{"a":{"type":"integer"}}}`, echo).transport(t)})
-	for _, profile := range []Profile{Gemini, GoogleAI} {
+	for _, profile := range []Profile{ProfileGemini, ProfileGoogleAI} {
 		catalog, size := ts.Catalog(profile), 0
 		for _, d := range catalog.Definitions() {
 			raw, err := json.Marshal(d.Function.Parameters)
@@ -82,7 +82,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 			t.Errorf("%s: got %d bytes of all schemas, want about %d at most", profile, size, bound)
 		}
 		if !slices.ContainsFunc(catalog.Changes(), func(c SchemaChange) bool {
-			return c.Tool == "large9" && c.Path == "" && c.Effect == Wider && strings.Contains(c.Note, "too large together")
+			return c.Tool == "large9" && c.Path == "" && c.Effect == EffectWider && strings.Contains(c.Note, "too large together")
 		}) {
 			t.Errorf("%s: got no change that tells of it", profile)
 		}

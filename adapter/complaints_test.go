@@ -126,7 +126,7 @@ func TestEveryBlockCounts(t *testing.T) {
 		"link":  "[resource link: file:///x, x]",
 		"data":  `{"n":1}`,
 	} {
-		r := ts.Catalog(Plain).Call(t.Context(), call("1", name, ""))
+		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, ""))
 		if r.Text != want || r.Err != nil || r.IsError {
 			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
 		}
@@ -137,7 +137,7 @@ func TestEveryBlockCounts(t *testing.T) {
 			t.Errorf("%s: got %d media, want the image as media and nothing else", name, len(r.Media))
 		}
 	}
-	r := ts.Catalog(Plain).Call(t.Context(), call("1", "data", ""))
+	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "data", ""))
 	if string(r.Raw.StructuredContent) != `{"n":1}` {
 		t.Errorf("got %s, want the structured content for the host", r.Raw.StructuredContent)
 	}
@@ -149,11 +149,11 @@ func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
 		return nil, errors.New("no such file")
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	tool, _ := ts.Catalog(Plain).Lookup("fails")
+	tool, _ := ts.Catalog(ProfilePlain).Lookup("fails")
 	if text, err := tool.Call(t.Context(), "{}"); err != nil || !strings.Contains(text, "no such file") {
 		t.Errorf("got %q, %v, want the failure as text", text, err)
 	}
-	if messages, err := ts.Catalog(Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "fails", "")}); err != nil || len(messages) != 1 {
+	if messages, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("1", "fails", "")}); err != nil || len(messages) != 1 {
 		t.Errorf("got %v, %v, want an answer", messages, err)
 	}
 }
@@ -162,11 +162,11 @@ func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
 func TestEmptyArguments(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: newPeer().tool("x", object, echo).transport(t)})
 	for _, args := range []string{"", " ", "null", "{}", `""`} {
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "x", args)); r.Text != "{}" {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", args)); r.Text != "{}" {
 			t.Errorf("%q: got %q, want no arguments", args, r.Text)
 		}
 	}
-	if r := ts.Catalog(Plain).Call(t.Context(), llms.ToolCall{ID: "1"}); r.Fatal() != nil || !r.IsError {
+	if r := ts.Catalog(ProfilePlain).Call(t.Context(), llms.ToolCall{ID: "1"}); r.Fatal() != nil || !r.IsError {
 		t.Errorf("got %v for a call without a function, want text", r.Err)
 	}
 }
@@ -188,11 +188,11 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
 			t.Errorf("got %q, %v, want the answer after 80 minutes", r.Text, r.Err)
 		}
 		start := time.Now()
-		r := ts.Catalog(Plain).Call(t.Context(), call("1", "wedged", ""))
+		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "wedged", ""))
 		if took := time.Since(start); took != 5*time.Minute || !strings.Contains(r.Text, "neither an answer nor progress within 5m0s") {
 			t.Errorf("got %q after %v, want the end of its patience after 5 minutes", r.Text, took)
 		}
@@ -211,7 +211,7 @@ func TestOneSessionForAllCalls(t *testing.T) {
 	way := p.transport(t)
 	ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) { dialed++; return way.Dial(ctx) })})
 	for i := range 3 {
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "count", "")); r.Text != fmt.Sprint(i+1) || dialed != 1 {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "count", "")); r.Text != fmt.Sprint(i+1) || dialed != 1 {
 			t.Errorf("got %q over %d connections, want %d over one", r.Text, dialed, i+1)
 		}
 	}
@@ -253,9 +253,9 @@ func TestToolsAreListedOnce(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 	for range 5 {
-		ts.Catalog(Plain).Definitions()
+		ts.Catalog(ProfilePlain).Definitions()
 		ts.Tools()
-		ts.Catalog(Plain).Call(t.Context(), call("1", "x", ""))
+		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
 	}
 	if lists != 1 {
 		t.Errorf("got %d lists, want 1", lists)

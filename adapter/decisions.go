@@ -51,11 +51,11 @@ func (k *DecisionKey) isOf(user, server string) bool {
 
 func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) DecisionKey {
 	k := DecisionKey{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
-	if scope == SameServer {
+	if scope == ScopeServer {
 		return k
 	}
 	k.Tool, k.Fingerprint = t.def.Name, t.fingerprint
-	if scope == SameArguments {
+	if scope == ScopeArguments {
 		sum := sha256.Sum256(canonical(arguments))
 		k.Arguments = hex.EncodeToString(sum[:])
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func sameTool(server, tool string) DecisionKey {
-	return DecisionKey{Scope: SameTool, Server: server, Tool: tool, Fingerprint: "f"}
+	return DecisionKey{Scope: ScopeTool, Server: server, Tool: tool, Fingerprint: "f"}
 }
 
 // stores are the stores of this package.
@@ -123,7 +123,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) DecisionKey {
 		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
-		return keyOf(SameServer, "", tool, nil)
+		return keyOf(ScopeServer, "", tool, nil)
 	}
 	seen := map[DecisionKey]bool{}
 	for _, transport := range []mcpclient.Transport{
@@ -156,7 +156,7 @@ func TestDecisionsEndWithTheFolder(t *testing.T) {
 	key := func() DecisionKey {
 		t.Chdir(t.TempDir())
 		server := &Server{Name: "s", Transport: &mcpclient.Command{Path: "python3", Args: []string{"server.py"}}}
-		return keyOf(SameServer, "", &Tool{policy: newPolicy(new(Options).withDefaults(), server)}, nil)
+		return keyOf(ScopeServer, "", &Tool{policy: newPolicy(new(Options).withDefaults(), server)}, nil)
 	}
 	if a, b := key(), key(); a.Origin == b.Origin {
 		t.Errorf("got the origin %s in two folders", a.Origin)
@@ -179,7 +179,7 @@ func TestKeptDecisions(t *testing.T) {
 		{Name: "h", Transport: &mcpclient.HTTP{URL: "https://me:hidden@a.example/mcp?key=hidden"}},
 	} {
 		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &server)}
-		key := keyOf(SameServer, "", tool, nil)
+		key := keyOf(ScopeServer, "", tool, nil)
 		keys = append(keys, key)
 		if err := s.Remember(t.Context(), key, Decision{Allow: server.Name == "c"}); err != nil {
 			t.Fatal(err)
@@ -328,10 +328,10 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	for range 2 {
 		ts := open(t, &Options{Decisions: NewFileDecisions(dir), Approve: func(context.Context, *Approval) (Decision, error) {
 			asked++
-			return Decision{Allow: true, Remember: SameTool}, nil
+			return Decision{Allow: true, Remember: ScopeTool}, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		for _, city := range []string{"Rome", "Oslo"} {
-			if r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
+			if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
 				t.Fatal(r.Err)
 			}
 		}
@@ -352,10 +352,10 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		Decisions: NewFileDecisions(dir), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Approve: func(_ context.Context, a *Approval) (Decision, error) {
 			asked[a.Definition.Name]++
-			return Decision{Allow: true, Remember: SameTool}, nil
+			return Decision{Allow: true, Remember: ScopeTool}, nil
 		},
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
-	catalog := ts.Catalog(Plain)
+	catalog := ts.Catalog(ProfilePlain)
 	older := map[string]string{
 		"both_tool":  "c53942dce9f8426a279a373d286221172f2c941157d3b98a91a799a3f403faac",
 		"model_tool": "d18d327d0a4ed13d5812a1bce660cad8d8d4554d29fe98dcdafd4b683fa13372",
@@ -365,7 +365,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		if !ok {
 			t.Fatalf("there is no %s", name)
 		}
-		key := keyOf(SameTool, "", tool, nil)
+		key := keyOf(ScopeTool, "", tool, nil)
 		key.Fingerprint = fingerprint
 		if err := NewFileDecisions(dir).Remember(t.Context(), key, Allow()); err != nil {
 			t.Fatal(err)
@@ -449,11 +449,11 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
 		Approve: func(context.Context, *Approval) (Decision, error) {
 			asked++
-			return Decision{Allow: true, Remember: SameTool}, nil
+			return Decision{Allow: true, Remember: ScopeTool}, nil
 		},
 	}, Server{Name: "p", Transport: annotated().transport(t)})
 	for range 2 {
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
 			t.Error(r.Err)
 		}
 	}

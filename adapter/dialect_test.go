@@ -5,9 +5,9 @@ import "slices"
 // dialect is what a root written for a profile says, as JSON Schema.
 func dialect(p Profile, root map[string]any) map[string]any {
 	switch p {
-	case Gemini:
+	case ProfileGemini:
 		return fromGemini(root).(map[string]any)
-	case OpenAIStrict:
+	case ProfileOpenAIStrict:
 		if strict := root["additionalProperties"] == false; strict {
 			return fromStrict(root).(map[string]any)
 		}

@@ -11,11 +11,11 @@
 // A model that calls tools natively is offered a [Catalog], which answers its
 // calls, in parallel and in its order:
 //
-//	catalog := ts.Catalog(adapter.Plain)
+//	catalog := ts.Catalog(adapter.ProfilePlain)
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
 //	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// langchaingo's own agents take ts.Tools(). Other profiles than [Plain] write the
+// langchaingo's own agents take ts.Tools(). Other profiles than [ProfilePlain] write the
 // schemas for a provider that does not take them as they are.
 //
 // The guide is docs/adapter.md of the repository, and examples/quickstart a whole program.

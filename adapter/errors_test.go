@@ -40,9 +40,9 @@ func TestErrorTexts(t *testing.T) {
 		{ts.Remove("z"), `remove from toolset: there is no server "z"`},
 		{ts.Refresh(ctx, "z"), `refresh toolset: there is no server "z"`},
 		{unnamed, `server "a" has no prompt "p"`},
-		{ts.Catalog(Plain).Call(ctx, call("1", "bad", "{}")).Err, `server "a": call tool "bad": server error 0: no`},
-		{ts.Catalog(Plain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
-		{ts.Catalog(Plain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},
+		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "bad", "{}")).Err, `server "a": call tool "bad": server error 0: no`},
+		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
+		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},
 	} {
 		if tt.got == nil || tt.got.Error() != tt.want {
 			t.Errorf("got  %v\nwant %s", tt.got, tt.want)

@@ -19,7 +19,7 @@ func ExampleFunc() {
 		return fmt.Sprintf("%s: sun for %d days", in.City, max(in.Days, 1)), nil
 	}, &adapter.FuncOptions{ReadOnly: true})
 
-	catalog := tool.Catalog(adapter.Plain)
+	catalog := tool.Catalog(adapter.ProfilePlain)
 	fmt.Printf("%s\n", catalog.Definitions()[0].Function.Parameters)
 	for _, arguments := range []string{`{"city":"Rome","days":"3"}`, `{"days":3}`} {
 		r := catalog.Call(context.Background(), llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: arguments}})
@@ -36,7 +36,7 @@ func ExampleMerge() {
 	bye := func(_ context.Context, in struct{ Name string }) (string, error) { return "Goodbye, " + in.Name, nil }
 	source := adapter.Merge(adapter.Func("hello", "Greets.", hello, nil), adapter.Func("bye", "Takes leave.", bye, nil))
 
-	catalog := source.Catalog(adapter.OpenAI)
+	catalog := source.Catalog(adapter.ProfileOpenAI)
 	for _, tool := range catalog.Tools() {
 		call := llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: tool.Name(), Arguments: `{"Name":"Ann"}`}}
 		fmt.Println(tool.Name(), "of", tool.Server()+":", catalog.Call(context.Background(), call).Text)
@@ -47,7 +47,7 @@ func ExampleMerge() {
 }
 
 func ExampleLangchain() {
-	catalog := adapter.Langchain(tools.Calculator{}).Catalog(adapter.Plain)
+	catalog := adapter.Langchain(tools.Calculator{}).Catalog(adapter.ProfilePlain)
 	r := catalog.Call(context.Background(), llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "calculator", Arguments: `{"input":"6*7"}`}})
 	fmt.Println(r.Text)
 	// Output: 42

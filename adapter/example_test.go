@@ -61,7 +61,7 @@ func ExampleCatalog_Dispatch() {
 	}
 	defer ts.Close()
 
-	catalog := ts.Catalog(adapter.Plain)
+	catalog := ts.Catalog(adapter.ProfilePlain)
 	// What a model answers to GenerateContent with llms.WithTools(catalog.Definitions()).
 	calls := []llms.ToolCall{
 		{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Rome","days":"3"}`}},
@@ -89,7 +89,7 @@ func ExampleCatalog_Call() {
 	defer ts.Close()
 
 	call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forcast", Arguments: `{}`}}
-	r := ts.Catalog(adapter.Plain).Call(ctx, call)
+	r := ts.Catalog(adapter.ProfilePlain).Call(ctx, call)
 	fmt.Println(r.Text)
 	fmt.Println(r.Err)
 	// Output:
@@ -104,7 +104,7 @@ func ExampleCatalog_Changes() {
 		log.Fatal(err)
 	}
 	defer ts.Close()
-	for _, c := range ts.Catalog(adapter.OpenAIStrict).Changes() {
+	for _, c := range ts.Catalog(adapter.ProfileOpenAIStrict).Changes() {
 		fmt.Printf("%s of %s: %s (%s)\n", c.Path, c.Tool, c.Note, c.Effect)
 	}
 	// Output:
@@ -116,7 +116,7 @@ func ExampleOptions_approve() {
 	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, &adapter.Options{
 		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
 			fmt.Println("may", a.Name, "run with", string(a.Arguments))
-			return adapter.Decision{Allow: true, Remember: adapter.SameTool}, nil
+			return adapter.Decision{Allow: true, Remember: adapter.ScopeTool}, nil
 		},
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func ExampleOptions_approve() {
 	defer ts.Close()
 	for _, city := range []string{"Rome", "Oslo"} {
 		call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: fmt.Sprintf(`{"city":%q,"days":1}`, city)}}
-		fmt.Println(ts.Catalog(adapter.Plain).Call(ctx, call).Text)
+		fmt.Println(ts.Catalog(adapter.ProfilePlain).Call(ctx, call).Text)
 	}
 	// Output:
 	// may forecast run with {"city":"Rome","days":1}

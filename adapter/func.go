@@ -160,7 +160,7 @@ func sourceOf(tool *Tool, o *Options) *FuncTool {
 func (o *FuncOptions) server() *Server {
 	s := &Server{Name: cmp.Or(o.Server, "local"), Trust: TrustHints}
 	if o.Trusted {
-		s.Trust = Trusted
+		s.Trust = TrustFull
 	}
 	return s
 }
@@ -191,7 +191,7 @@ func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
 // Catalog returns the function for a provider, always the same value. It panics if there
 // is an unknown profile.
 func (f *FuncTool) Catalog(p Profile) *Catalog {
-	build, ok := f.catalogs[cmp.Or(p, Plain)]
+	build, ok := f.catalogs[cmp.Or(p, ProfilePlain)]
 	if !ok {
 		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}

@@ -56,7 +56,7 @@ func TestKey(t *testing.T) {
 					}
 				}},
 			}
-			catalog := keyed(t, opts, tt.server).Catalog(Plain)
+			catalog := keyed(t, opts, tt.server).Catalog(ProfilePlain)
 			p, err := catalog.Prepare(call("1", "pay", tt.input))
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestKeyIsNeverTheModels(t *testing.T) {
 		got = append(got, in.Key)
 		return say("paid"), err
 	})
-	catalog := openOne(t, Server{Idempotency: KeyInArgument("key")}, p).Catalog(Plain)
+	catalog := openOne(t, Server{Idempotency: KeyInArgument("key")}, p).Catalog(ProfilePlain)
 	for range 2 {
 		if r := catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)); r.Text != "paid" {
 			t.Error(r.Text)
@@ -124,7 +124,7 @@ func TestKeyOfARound(t *testing.T) {
 			if place.argument != "" {
 				input = `{"city":"Rome"}`
 			}
-			prepared, err := ts.Catalog(Plain).Prepare(call("1", "pay", input))
+			prepared, err := ts.Catalog(ProfilePlain).Prepare(call("1", "pay", input))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,15 +159,15 @@ func TestRepeatable(t *testing.T) {
 		server Server
 		want   bool
 	}{
-		"without hints":     {nil, Server{Trust: Trusted}, false},
+		"without hints":     {nil, Server{Trust: TrustFull}, false},
 		"hints untrusted":   {again, Server{}, false},
 		"read-only":         {reads, Server{Trust: TrustHints}, true},
 		"idempotent":        {again, Server{Trust: TrustHints}, true},
-		"trusted":           {again, Server{Trust: Trusted}, true},
+		"trusted":           {again, Server{Trust: TrustFull}, true},
 		"the host says so":  {nil, Server{Repeat: always}, true},
 		"the host does not": {nil, Server{Repeat: func(*mcp.Tool) bool { return false }}, false},
 	} {
-		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(Plain).Lookup("x")
+		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(ProfilePlain).Lookup("x")
 		if !ok || tool.Repeatable() != tt.want {
 			t.Errorf("%s: got %v", name, !tt.want)
 		}
@@ -187,10 +187,10 @@ func TestKeyIsOfItsCall(t *testing.T) {
 	}, nil)
 	outer := Func("outer", "", func(ctx context.Context, _ struct{}) (string, error) {
 		keys = append(keys, KeyFrom(ctx))
-		inner.Catalog(Plain).Call(ctx, call("2", "inner", "{}"))
+		inner.Catalog(ProfilePlain).Call(ctx, call("2", "inner", "{}"))
 		return "", nil
 	}, nil)
-	p, err := outer.Catalog(Plain).Prepare(call("1", "outer", "{}"))
+	p, err := outer.Catalog(ProfilePlain).Prepare(call("1", "outer", "{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

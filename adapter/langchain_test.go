@@ -127,9 +127,9 @@ func (c calculator) Call(_ context.Context, input string) (string, error) {
 // langchaingo's tools are offered with one text, and ours as themselves.
 func TestLangchain(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: newPeer().tool("forecast", weather, echo).transport(t)})
-	ours, _ := ts.Catalog(Plain).Lookup("forecast")
+	ours, _ := ts.Catalog(ProfilePlain).Lookup("forecast")
 	source := Langchain(calculator{"my calculator"}, ours, calculator{"other"})
-	catalog := source.Catalog(Plain)
+	catalog := source.Catalog(ProfilePlain)
 	if got, ok := catalog.Lookup("forecast"); !ok || got != ours {
 		t.Errorf("got %v, want our tool itself", got)
 	}

@@ -24,7 +24,7 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
 	asked := func(server, want string) {
 		t.Helper()
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", server+"__level", "{}")); r.Text != want {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", server+"__level", "{}")); r.Text != want {
 			t.Errorf("%s: got the level %q, want %q", server, r.Text, want)
 		}
 	}

@@ -27,7 +27,7 @@ func TestServersComeBack(t *testing.T) {
 		_ = a.conn.Close()
 		synctest.Wait()
 		call := call("1", "a", "")
-		if r := ts.Catalog(Plain).Call(t.Context(), call); !strings.Contains(r.Text, "Nothing was done") {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call); !strings.Contains(r.Text, "Nothing was done") {
 			t.Errorf("got %q of a server that is lost", r.Text)
 		}
 		time.Sleep(time.Second)

@@ -21,11 +21,11 @@ func TestMerge(t *testing.T) {
 	}
 	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
 	merged := Merge(a, nil, b, c)
-	catalog := merged.Catalog(Plain)
-	if merged.Catalog(Plain) != catalog {
+	catalog := merged.Catalog(ProfilePlain)
+	if merged.Catalog(ProfilePlain) != catalog {
 		t.Error("got another catalog of the same tools")
 	}
-	if got := Merge(a).Catalog(OpenAI); got != a.Catalog(OpenAI) {
+	if got := Merge(a).Catalog(ProfileOpenAI); got != a.Catalog(ProfileOpenAI) {
 		t.Error("got another catalog than that of the only source")
 	}
 	var names []string
@@ -44,7 +44,7 @@ func TestMerge(t *testing.T) {
 	if err := c.Remove("c"); err != nil {
 		t.Fatal(err)
 	}
-	if got := merged.Catalog(Plain); len(got.Tools()) != 2 {
+	if got := merged.Catalog(ProfilePlain); len(got.Tools()) != 2 {
 		t.Errorf("got %d tools, want the change of a source", len(got.Tools()))
 	}
 }
@@ -57,7 +57,7 @@ func TestMergeOfTheSame(t *testing.T) {
 		p := newPeer().tool("read", object, answer(text))
 		return open(t, &Options{Spill: 1 << 20, MaxResult: 512}, Server{Name: "s", Transport: p.transport(t)})
 	}
-	catalog := Merge(source("1"+long), source("2"+long)).Catalog(Gemini)
+	catalog := Merge(source("1"+long), source("2"+long)).Catalog(ProfileGemini)
 	tools := catalog.Tools()
 	if len(tools) != 4 {
 		t.Fatalf("got %d tools, want 4", len(tools))
@@ -84,7 +84,7 @@ func TestFind(t *testing.T) {
 			return say(string(req.Params.Arguments)), nil
 		})
 		return open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) { asked++; return Allow(), nil }},
-			Server{Name: "p", Transport: p.transport(t)}).Catalog(Plain)
+			Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain)
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
 	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))
@@ -101,7 +101,7 @@ func TestFind(t *testing.T) {
 	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {
 		t.Fatalf("got %v, %v, want the arguments of the property", p, err)
 	}
-	if p, err = p.Decide(t.Context(), Decision{Allow: true, Remember: SameTool}); err != nil {
+	if p, err = p.Decide(t.Context(), Decision{Allow: true, Remember: ScopeTool}); err != nil {
 		t.Fatal(err)
 	}
 	if r := p.Run(t.Context()); r.Text != `{"city":"Rome"}` || asked != 0 {

@@ -45,15 +45,15 @@ func TestOpen(t *testing.T) {
 	if diff := cmp.Diff(names, []string{"a_only", "a__read", "b__read"}); diff != "" {
 		t.Errorf("got (-) want (+) names:\n%s", diff)
 	}
-	tool, ok := ts.Catalog(Plain).Lookup("b__read")
+	tool, ok := ts.Catalog(ProfilePlain).Lookup("b__read")
 	if !ok || tool.Server() != "b" || tool.Definition().Name != "read" || tool.Client() != ts.Servers()[1].Client {
 		t.Errorf("got %+v, want the tool read of b", tool)
 	}
-	if _, ok := ts.Catalog(Plain).Lookup("read"); ok {
+	if _, ok := ts.Catalog(ProfilePlain).Lookup("read"); ok {
 		t.Error("got a tool for a name that is not the model's")
 	}
 	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", "A__READ": "a reads"} {
-		if r := ts.Catalog(Plain).Call(t.Context(), call("1", name, `{"query":"x"}`)); r.Text != want || r.Err != nil {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, `{"query":"x"}`)); r.Text != want || r.Err != nil {
 			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestDefinitions(t *testing.T) {
 	p := newPeer().tool("none", object, echo)
 	p.tool("search", `{"type":"object","properties":{"q":{"type":"string","description":"<what>"}},"required":["q"]}`, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	defs := ts.Catalog(Plain).Definitions()
+	defs := ts.Catalog(ProfilePlain).Definitions()
 	got, err := json.Marshal(defs)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	defs[0].Function.Name = "changed"
-	if ts.Catalog(Plain).Definitions()[0].Function.Name != "none" {
+	if ts.Catalog(ProfilePlain).Definitions()[0].Function.Name != "none" {
 		t.Error("got the caller's change, want definitions of its own for every caller")
 	}
 }
@@ -219,7 +219,7 @@ func TestOpenChecksServers(t *testing.T) {
 		}
 	}
 	ts := open(t, nil)
-	if len(ts.Tools()) != 0 || len(ts.Catalog(Plain).Definitions()) != 0 || len(ts.Servers()) != 0 {
+	if len(ts.Tools()) != 0 || len(ts.Catalog(ProfilePlain).Definitions()) != 0 || len(ts.Servers()) != 0 {
 		t.Error("got something from no servers")
 	}
 }

@@ -67,7 +67,7 @@ func TestOutcomes(t *testing.T) {
 				go serveX(conn, modern, tt.peer)
 				t.Cleanup(func() { _ = conn.Close() })
 				ts := open(t, &tt.opts, Server{Name: "p", Transport: transport})
-				catalog := ts.Catalog(Plain)
+				catalog := ts.Catalog(ProfilePlain)
 				if tt.before != nil {
 					tt.before(ts)
 				}
@@ -90,7 +90,7 @@ func TestOutcomeOfACancelledCall(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
 		go serveX(conn, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`, func(mcpclient.Conn, []byte) {})
 		t.Cleanup(func() { _ = conn.Close() })
-		catalog := open(t, nil, Server{Name: "p", Transport: transport}).Catalog(Plain)
+		catalog := open(t, nil, Server{Name: "p", Transport: transport}).Catalog(ProfilePlain)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for _, want := range []bool{false, true} {
@@ -118,7 +118,7 @@ func TestOutcomeOfARefusal(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(web.Close)
-	catalog := open(t, nil, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}}).Catalog(Plain)
+	catalog := open(t, nil, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}}).Catalog(ProfilePlain)
 	refuses = true
 	r := catalog.Call(t.Context(), call("1", "x", ""))
 	if want := "Error: the tool's server refused the call (HTTP status 403). Nothing was done."; r.Text != want || !r.Unsent() || r.Fatal() == nil {

@@ -14,39 +14,39 @@ import (
 type Profile string
 
 const (
-	// Plain is the schema as the server wrote it. A root that has no type or no
+	// ProfilePlain is the schema as the server wrote it. A root that has no type or no
 	// properties gets them, and null in their place or that of required is taken
 	// out, because several providers refuse it otherwise.
-	Plain Profile = "plain"
+	ProfilePlain Profile = "plain"
 
-	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
+	// ProfileOpenAI is for OpenAI and what is compatible with it. It takes almost all
 	// of JSON Schema.
-	OpenAI Profile = "openai"
+	ProfileOpenAI Profile = "openai"
 
-	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that
+	// ProfileOpenAIStrict is for OpenAI's structured outputs, which guarantee that
 	// arguments fit. A schema that cannot be written in their subset without
 	// loss is written as for OpenAI, and its tool is not marked strict.
-	OpenAIStrict Profile = "openai-strict"
+	ProfileOpenAIStrict Profile = "openai-strict"
 
-	// Anthropic takes almost all of JSON Schema 2020-12.
-	Anthropic Profile = "anthropic"
+	// ProfileAnthropic takes almost all of JSON Schema 2020-12.
+	ProfileAnthropic Profile = "anthropic"
 
-	// Gemini is the subset of OpenAPI that the Gemini API documents. Parameters
+	// ProfileGemini is the subset of OpenAPI that the Gemini API documents. Parameters
 	// are a map[string]any.
-	Gemini Profile = "gemini"
+	ProfileGemini Profile = "gemini"
 
-	// LlamaCpp is for llama.cpp and what is built on it, Ollama and LM Studio among them: as OpenAI,
+	// ProfileLlamaCpp is for llama.cpp and what is built on it, Ollama and LM Studio among them: as OpenAI,
 	// without bounds and patterns that no grammar has. The description has these.
-	LlamaCpp Profile = "llamacpp"
+	ProfileLlamaCpp Profile = "llamacpp"
 
-	// GoogleAI is for langchaingo's googleai and vertex providers, which pass on
+	// ProfileGoogleAI is for langchaingo's googleai and vertex providers, which pass on
 	// to Gemini a part of its subset. Parameters are a map[string]any.
-	GoogleAI Profile = "googleai"
+	ProfileGoogleAI Profile = "googleai"
 )
 
 // Profiles lists all profiles.
 func Profiles() []Profile {
-	return []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI, LlamaCpp}
+	return []Profile{ProfilePlain, ProfileOpenAI, ProfileOpenAIStrict, ProfileAnthropic, ProfileGemini, ProfileGoogleAI, ProfileLlamaCpp}
 }
 
 // Effect says what a [SchemaChange] does to the arguments that a model is held
@@ -54,17 +54,17 @@ func Profiles() []Profile {
 type Effect int
 
 const (
-	// Same means that the schema says the same, in other words or in a form
+	// EffectSame means that the schema says the same, in other words or in a form
 	// that is turned back before validation.
-	Same Effect = iota
+	EffectSame Effect = iota
 
-	// Narrower means that the schema leaves out some arguments that the
+	// EffectNarrower means that the schema leaves out some arguments that the
 	// server would take.
-	Narrower
+	EffectNarrower
 
-	// Wider means that the model is not held to something, which validation
+	// EffectWider means that the model is not held to something, which validation
 	// holds it to.
-	Wider
+	EffectWider
 )
 
 // String is the effect in lower case: "same", "narrower" or "wider".
@@ -99,7 +99,7 @@ func define(all []*Tool, p Profile) *definitions {
 		function := &llms.FunctionDefinition{
 			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
 		}
-		if p == Gemini || p == GoogleAI {
+		if p == ProfileGemini || p == ProfileGoogleAI {
 			function.Parameters = written.Root
 		}
 		d.tools[i] = llms.Tool{Type: "function", Function: function}

@@ -22,30 +22,30 @@ func TestRewrittenSchemasHold(t *testing.T) {
 		refused []string // that must not fit
 		fit     []string // that must fit, and be accepted
 	}{
-		"no float above a limit": {Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`,
+		"no float above a limit": {ProfileGemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`,
 			[]string{`{"a":0.1}`}, []string{`{"a":0.2}`, `{"a":0.10000000000000002}`}},
-		"no float below a limit": {Gemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`,
+		"no float below a limit": {ProfileGemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`,
 			[]string{`{"a":1.1}`}, []string{`{"a":1}`}},
-		"a limit between two floats": {Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`,
+		"a limit between two floats": {ProfileGemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`,
 			[]string{`{"a":9007199254740993}`}, []string{`{"a":9007199254740994}`}},
-		"fractions that are enumerated integers": {Gemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`,
+		"fractions that are enumerated integers": {ProfileGemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`,
 			[]string{`{"a":"1.5"}`}, []string{`{"a":"1"}`}},
-		"strict fractions": {OpenAIStrict, `{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`,
+		"strict fractions": {ProfileOpenAIStrict, `{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`,
 			[]string{`{"a":1.5}`}, []string{`{"a":1}`}},
-		"a name that is too long": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"maxLength":2}}`,
+		"a name that is too long": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"maxLength":2}}`,
 			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
-		"a name that is excluded": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"not":{"enum":["abc"]}}}`,
+		"a name that is excluded": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"not":{"enum":["abc"]}}}`,
 			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
-		"a name that may not fit": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"if":true,"then":{"const":"d"}}}`,
+		"a name that may not fit": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"if":true,"then":{"const":"d"}}}`,
 			[]string{`{"abc":"x"}`}, []string{`{}`}},
-		"a name of alternatives": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"anyOf":[{"const":"d"},{"oneOf":[{"maxLength":3},{"format":"date"}]}]}}`,
+		"a name of alternatives": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"anyOf":[{"const":"d"},{"oneOf":[{"maxLength":3},{"format":"date"}]}]}}`,
 			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
-		"a required name that does not fit": {Gemini,
+		"a required name that does not fit": {ProfileGemini,
 			`{"properties":{"a":{"type":"object","properties":{"xyz":{"type":"string"}},"required":["xyz"],"propertyNames":{"pattern":"^a"}},"b":{"type":"string"}}}`,
 			[]string{`{"a":{"xyz":"x"}}`}, []string{`{"b":"x"}`}},
-		"no text of a length": {OpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`,
+		"no text of a length": {ProfileOpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`,
 			[]string{`{"a":""}`}, []string{`{"a":null}`}},
-		"long enumerations": {OpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`,
+		"long enumerations": {ProfileOpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`,
 			[]string{`{"a":"x"}`}, []string{`{}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,14 +89,14 @@ func TestNotStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"a":`+c.schema+`},"required":["a"],"additionalProperties":false}`)
-			_, strict, changes := parametersOf(t, tool, OpenAIStrict)
+			_, strict, changes := parametersOf(t, tool, ProfileOpenAIStrict)
 			if strict || !slices.ContainsFunc(changes, func(got SchemaChange) bool { return got.Note == c.why }) {
 				t.Errorf("got strict %t and %v, want it not strict: %s", strict, changes, c.why)
 			}
 		})
 	}
 	tool := toolWith(t, `{"properties":{"a":{"type":"string","enum":[`+strings.Join(values[:250], ",")+`]}},"required":["a"],"additionalProperties":false}`)
-	if _, strict, changes := parametersOf(t, tool, OpenAIStrict); !strict {
+	if _, strict, changes := parametersOf(t, tool, ProfileOpenAIStrict); !strict {
 		t.Errorf("got %v, want 250 values strict, however long they are", changes)
 	}
 }
@@ -111,24 +111,24 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 		value   string
 		sent    string // "" for a value that must not be offered
 	}{
-		"entries":                         {Gemini, texts, entries, `{"a":"x"}`},
-		"entries beside texts":            {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
-		"texts beside entries":            {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
-		"entries beside lists of them":    {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
-		"lists of them beside entries":    {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`, `[{"a":"x"}]`},
-		"entries beside any list":         {Gemini, `{"anyOf":[` + texts + `,{"type":"array"}]}`, entries, ""},
-		"entries beside anything":         {Gemini, `{"anyOf":[` + texts + `,{}]}`, entries, ""},
-		"nested entries":                  {Gemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},
-		"entries of the first only":       {GoogleAI, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
-		"entries of the first type only":  {GoogleAI, `{"type":["object","array"]}`, entries, ""},
-		"a boolean beside texts":          {Gemini, `{"anyOf":[{"type":"string","maxLength":3},{"enum":["a",true]}]}`, `"true"`, ""},
-		"a text beside booleans":          {Gemini, `{"anyOf":[{"type":"integer"},{"enum":["a",true]}]}`, `"true"`, `true`},
-		"a number for anything":           {Gemini, `{}`, `3`, `3`},
-		"a text for anything":             {Gemini, `{"description":"d"}`, `"3"`, `"3"`},
-		"a list for anything":             {Gemini, `true`, `["a",1]`, `["a",1]`},
-		"an object for anything":          {Gemini, `{}`, `{"a":1}`, ""},
-		"a text for anything elsewhere":   {GoogleAI, `{}`, `"3"`, `"3"`},
-		"a number for anything elsewhere": {GoogleAI, `{}`, `3`, ""},
+		"entries":                         {ProfileGemini, texts, entries, `{"a":"x"}`},
+		"entries beside texts":            {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
+		"texts beside entries":            {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
+		"entries beside lists of them":    {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"lists of them beside entries":    {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`, `[{"a":"x"}]`},
+		"entries beside any list":         {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array"}]}`, entries, ""},
+		"entries beside anything":         {ProfileGemini, `{"anyOf":[` + texts + `,{}]}`, entries, ""},
+		"nested entries":                  {ProfileGemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},
+		"entries of the first only":       {ProfileGoogleAI, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"entries of the first type only":  {ProfileGoogleAI, `{"type":["object","array"]}`, entries, ""},
+		"a boolean beside texts":          {ProfileGemini, `{"anyOf":[{"type":"string","maxLength":3},{"enum":["a",true]}]}`, `"true"`, ""},
+		"a text beside booleans":          {ProfileGemini, `{"anyOf":[{"type":"integer"},{"enum":["a",true]}]}`, `"true"`, `true`},
+		"a number for anything":           {ProfileGemini, `{}`, `3`, `3`},
+		"a text for anything":             {ProfileGemini, `{"description":"d"}`, `"3"`, `"3"`},
+		"a list for anything":             {ProfileGemini, `true`, `["a",1]`, `["a",1]`},
+		"an object for anything":          {ProfileGemini, `{}`, `{"a":1}`, ""},
+		"a text for anything elsewhere":   {ProfileGoogleAI, `{}`, `"3"`, `"3"`},
+		"a number for anything elsewhere": {ProfileGoogleAI, `{}`, `3`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"v":`+c.v+`}}`)

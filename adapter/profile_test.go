@@ -28,7 +28,7 @@ func TestWordsOfProfiles(t *testing.T) {
 			t.Errorf("got %q, want %q", p, targets[i])
 		}
 	}
-	for effect, want := range map[Effect]change.Effect{Same: change.Same, Narrower: change.Narrower, Wider: change.Wider} {
+	for effect, want := range map[Effect]change.Effect{EffectSame: change.Same, EffectNarrower: change.Narrower, EffectWider: change.Wider} {
 		if int(effect) != int(want) || effect.String() != want.String() {
 			t.Errorf("got %d, %s, want %d, %s", effect, effect, want, want)
 		}
@@ -225,11 +225,11 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	needed := regexp.MustCompile(`at the root|merged into|from the root|is spelled out`)
 	for name, raw := range publishedSchemas(t) {
 		tool := toolWith(t, string(raw))
-		for _, p := range []Profile{Plain, OpenAI, Anthropic} {
+		for _, p := range []Profile{ProfilePlain, ProfileOpenAI, ProfileAnthropic} {
 			d := define([]*Tool{tool}, p)
 			*tool = *tool.shownAs(d.wrapped[0])
 			for _, c := range d.changes {
-				if c.Effect != Same && !needed.MatchString(c.Note) {
+				if c.Effect != EffectSame && !needed.MatchString(c.Note) {
 					t.Errorf("%s for %s: got %+v, want nothing lost", name, p, c)
 				}
 			}
@@ -247,19 +247,19 @@ func TestChangesThatAreListed(t *testing.T) {
 		schema, want string
 		changes      []string
 	}{
-		"closed": {OpenAIStrict, `{"$schema":"http://json-schema.org/draft-07/schema#","x-order":1,"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["o"]}`,
+		"closed": {ProfileOpenAIStrict, `{"$schema":"http://json-schema.org/draft-07/schema#","x-order":1,"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["o"]}`,
 			`{"additionalProperties":false,"properties":{"o":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"required":["o"],"type":"object"}`, nil},
-		"closed against the word of the server": {OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`,
+		"closed against the word of the server": {ProfileOpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`,
 			`{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, []string{" additionalProperties narrower"}},
-		"within the subset": {OpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
+		"within the subset": {ProfileOpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
 			`{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`, nil},
-		"a root that is referred to": {Plain, `{"properties":{"a":{"$ref":"#"}}}`,
+		"a root that is referred to": {ProfilePlain, `{"properties":{"a":{"$ref":"#"}}}`,
 			`{"type":"object","properties":{"a":{"$ref":"#"}}}`, []string{" type narrower"}},
-		"a root that is referred to, without references": {GoogleAI, `{"properties":{"a":{"type":"string","$ref":"#"}}}`,
+		"a root that is referred to, without references": {ProfileGoogleAI, `{"properties":{"a":{"type":"string","$ref":"#"}}}`,
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{" type same", "/properties/a $ref same"}},
-		"not strict": {OpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
+		"not strict": {ProfileOpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
 			`{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`, []string{"/properties/o properties same"}},
-		"bookkeeping": {Gemini, `{"$schema":"http://json-schema.org/draft-07/schema#","$comment":"c","type":"object","properties":{"a":{"type":"string","examples":["x"]}},"additionalProperties":false,"$defs":{"d":{}}}`,
+		"bookkeeping": {ProfileGemini, `{"$schema":"http://json-schema.org/draft-07/schema#","$comment":"c","type":"object","properties":{"a":{"type":"string","examples":["x"]}},"additionalProperties":false,"$defs":{"d":{}}}`,
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{"/properties/a examples same"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestCatalogForAProvider(t *testing.T) {
 	p := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo)
 	p.tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	catalog := ts.Catalog(OpenAIStrict)
+	catalog := ts.Catalog(ProfileOpenAIStrict)
 	defs, changes := catalog.Definitions(), catalog.Changes()
 	var strict []string
 	for _, d := range defs {
@@ -294,14 +294,14 @@ func TestCatalogForAProvider(t *testing.T) {
 	if diff := cmp.Diff(strict, []string{"open", "search"}); diff != "" {
 		t.Errorf("got (-) want (+) strict:\n%s", diff)
 	}
-	want := SchemaChange{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: Same, Note: "null stands for not given"}
+	want := SchemaChange{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: EffectSame, Note: "null stands for not given"}
 	if !slices.Contains(changes, want) {
 		t.Errorf("got %v, want %v among them", changes, want)
 	}
-	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
+	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
 		t.Errorf("got %q, want null turned back", r.Text)
 	}
-	for _, profile := range []Profile{Gemini, GoogleAI} {
+	for _, profile := range []Profile{ProfileGemini, ProfileGoogleAI} {
 		defs := ts.Catalog(profile).Definitions()
 		for _, d := range defs {
 			if _, ok := d.Function.Parameters.(map[string]any); !ok {
@@ -309,11 +309,11 @@ func TestCatalogForAProvider(t *testing.T) {
 			}
 		}
 	}
-	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
+	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
 		t.Errorf("got %q, want the placeholder taken out", r.Text)
 	}
 	defs[0].Function.Name = "changed"
-	if again := ts.Catalog(OpenAIStrict).Definitions(); again[0].Function.Name != "open" {
+	if again := ts.Catalog(ProfileOpenAIStrict).Definitions(); again[0].Function.Name != "open" {
 		t.Error("got the caller's change, want definitions of its own for every caller")
 	}
 	defer func() {

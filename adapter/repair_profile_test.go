@@ -15,55 +15,55 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 		p                   Profile
 		schema, input, want string
 	}{
-		{"then", Plain, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
+		{"then", ProfilePlain, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
 			`{"kind":"a","level":"1"}`, `{"kind":"a","level":1}`},
-		{"else", Plain, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
+		{"else", ProfilePlain, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
 			`{"kind":"b","level":"1"}`, `{"kind":"b","level":1}`},
-		{"entries in then", Plain, kind + `"then":{"properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["env"]}}`,
+		{"entries in then", ProfilePlain, kind + `"then":{"properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["env"]}}`,
 			`{"kind":"a","env":[{"key":"x","value":"y"}]}`, `{"env":{"x":"y"},"kind":"a"}`},
-		{"dependentSchemas", Plain, `{"properties":{"a":{"type":"string"}},"required":["a"],"dependentSchemas":{"a":{"properties":{"n":{"enum":[1,2]}},"required":["n"]}}}`,
+		{"dependentSchemas", ProfilePlain, `{"properties":{"a":{"type":"string"}},"required":["a"],"dependentSchemas":{"a":{"properties":{"n":{"enum":[1,2]}},"required":["n"]}}}`,
 			`{"a":"x","n":"1"}`, `{"a":"x","n":1}`},
-		{"unevaluatedItems", Gemini, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1,2]}}}}`, `{"a":["1"]}`, `{"a":[1]}`},
-		{"contains", Gemini, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":["1","2"]}`, `{"a":[1,2]}`},
-		{"contains beside what fits", Plain, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":[2,"1"]}`, `{"a":[2,1]}`},
-		{"unevaluatedProperties", Gemini, `{"properties":{"o":{"type":"object","unevaluatedProperties":{"enum":[1,2]}}}}`,
+		{"unevaluatedItems", ProfileGemini, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1,2]}}}}`, `{"a":["1"]}`, `{"a":[1]}`},
+		{"contains", ProfileGemini, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":["1","2"]}`, `{"a":[1,2]}`},
+		{"contains beside what fits", ProfilePlain, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":[2,"1"]}`, `{"a":[2,1]}`},
+		{"unevaluatedProperties", ProfileGemini, `{"properties":{"o":{"type":"object","unevaluatedProperties":{"enum":[1,2]}}}}`,
 			`{"o":[{"key":"x","value":"1"}]}`, `{"o":{"x":1}}`},
-		{"what is evaluated", Plain, `{"properties":{"o":{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}],"unevaluatedProperties":{"type":"integer"}}}}`,
+		{"what is evaluated", ProfilePlain, `{"properties":{"o":{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}],"unevaluatedProperties":{"type":"integer"}}}}`,
 			`{"o":{"a":"1","b":"1"}}`, `{"o":{"a":"1","b":1}}`},
-		{"patternProperties of a property", Gemini, `{"properties":{"x":{}},"patternProperties":{"^x":{"enum":[1,2]}}}`, `{"x":"1"}`, `{"x":1}`},
-		{"beside a reference", Gemini, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"n":{"enum":[1,2]}}}},"$defs":{"b":{"type":"object"}}}`,
+		{"patternProperties of a property", ProfileGemini, `{"properties":{"x":{}},"patternProperties":{"^x":{"enum":[1,2]}}}`, `{"x":"1"}`, `{"x":1}`},
+		{"beside a reference", ProfileGemini, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"n":{"enum":[1,2]}}}},"$defs":{"b":{"type":"object"}}}`,
 			`{"o":{"n":"1"}}`, `{"o":{"n":1}}`},
-		{"a root beside a reference", Plain, `{"$ref":"#/$defs/b","properties":{"n":{"type":"string"}},"unevaluatedProperties":false,"$defs":{"b":{"type":"object","properties":{"m":{"type":"string"}}}}}`,
+		{"a root beside a reference", ProfilePlain, `{"$ref":"#/$defs/b","properties":{"n":{"type":"string"}},"unevaluatedProperties":false,"$defs":{"b":{"type":"object","properties":{"m":{"type":"string"}}}}}`,
 			`{"n":null,"m":null}`, `{}`},
-		{"another name beside a reference", Anthropic, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"odd n":{"type":"integer"}},"additionalProperties":false}},"$defs":{"b":{"type":"object"}}}`,
+		{"another name beside a reference", ProfileAnthropic, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"odd n":{"type":"integer"}},"additionalProperties":false}},"$defs":{"b":{"type":"object"}}}`,
 			`{"o":{"odd_n":1}}`, `{"o":{"odd n":1}}`},
-		{"a condition that is repaired itself", Plain, `{"allOf":[{"if":{"properties":{"k":{"const":1}}},"then":{"properties":{"n":{"enum":[1]}}}},{"properties":{"k":{"enum":[1,2]}}}]}`,
+		{"a condition that is repaired itself", ProfilePlain, `{"allOf":[{"if":{"properties":{"k":{"const":1}}},"then":{"properties":{"n":{"enum":[1]}}}},{"properties":{"k":{"enum":[1,2]}}}]}`,
 			`{"k":"1","n":"1"}`, `{"k":1,"n":1}`},
-		{"a reference to an anchor", Plain, `{"properties":{"p":{"$ref":"#n"}},"$defs":{"x":{"$anchor":"n","type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
-		{"null for what an anchor is at", Plain, `{"properties":{"p":{"$ref":"#n"}},"$defs":{"x":{"$anchor":"n","type":"integer"}}}`, `{"p":null}`, `{}`},
-		{"an alternative behind an anchor", Plain,
+		{"a reference to an anchor", ProfilePlain, `{"properties":{"p":{"$ref":"#n"}},"$defs":{"x":{"$anchor":"n","type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
+		{"null for what an anchor is at", ProfilePlain, `{"properties":{"p":{"$ref":"#n"}},"$defs":{"x":{"$anchor":"n","type":"integer"}}}`, `{"p":null}`, `{}`},
+		{"an alternative behind an anchor", ProfilePlain,
 			`{"properties":{"p":{"anyOf":[{"$ref":"#n"},{"type":"boolean"}]}},"$defs":{"x":{"$anchor":"n","properties":{"n":{"type":"integer"}},"required":["n"]}}}`,
 			`{"p":{"n":"1"}}`, `{"p":{"n":1}}`},
-		{"a reference with an escape", Plain, `{"properties":{"p":{"$ref":"#/$defs/Page%3CItem%3E"}},"$defs":{"Page<Item>":{"type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
+		{"a reference with an escape", ProfilePlain, `{"properties":{"p":{"$ref":"#/$defs/Page%3CItem%3E"}},"$defs":{"Page<Item>":{"type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
 
-		{"JSON without text", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":"1","json":""}]}`, `{"o":{"b":"1"}}`},
-		{"null beside JSON", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":null,"json":"[1]"}]}`, `{"o":{"b":[1]}}`},
-		{"neither", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","json":""}]}`, `{"o":{"b":null}}`},
+		{"JSON without text", ProfileGemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":"1","json":""}]}`, `{"o":{"b":"1"}}`},
+		{"null beside JSON", ProfileGemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":null,"json":"[1]"}]}`, `{"o":{"b":[1]}}`},
+		{"neither", ProfileGemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","json":""}]}`, `{"o":{"b":null}}`},
 
-		{"null below nested alternatives", OpenAIStrict,
+		{"null below nested alternatives", ProfileOpenAIStrict,
 			`{"properties":{"v":{"anyOf":[{"$ref":"#/$defs/u"},{"type":"boolean"}]}},"additionalProperties":false,"$defs":{"u":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
 			`{"v":null}`, `{}`},
-		{"null that one of nested alternatives takes", Plain, `{"properties":{"v":{"anyOf":[{"oneOf":[{"type":"string"},{"type":"null"}]},{"type":"boolean"}]},"n":{"type":"integer"}}}`,
+		{"null that one of nested alternatives takes", ProfilePlain, `{"properties":{"v":{"anyOf":[{"oneOf":[{"type":"string"},{"type":"null"}]},{"type":"boolean"}]},"n":{"type":"integer"}}}`,
 			`{"v":null,"n":"1"}`, `{"n":1,"v":null}`},
-		{"null that is spelled", Plain, `{"properties":{"v":{"anyOf":[{"type":"array"},{"type":"null"}]}}}`, `{"v":"null"}`, `{"v":null}`},
-		{"a number that is spelled", Plain, `{"properties":{"v":{"anyOf":[{"type":"array"},{"type":"integer"}]}}}`, `{"v":" 3"}`, `{"v":3}`},
-		{"null that is excluded", Plain, `{"properties":{"v":{"not":{"type":"null"}}}}`, `{"v":null}`, `{}`},
-		{"null that fits two", Plain, `{"properties":{"v":{"oneOf":[{"type":["string","null"]},{"enum":[null,1]}]}}}`, `{"v":null}`, `{}`},
+		{"null that is spelled", ProfilePlain, `{"properties":{"v":{"anyOf":[{"type":"array"},{"type":"null"}]}}}`, `{"v":"null"}`, `{"v":null}`},
+		{"a number that is spelled", ProfilePlain, `{"properties":{"v":{"anyOf":[{"type":"array"},{"type":"integer"}]}}}`, `{"v":" 3"}`, `{"v":3}`},
+		{"null that is excluded", ProfilePlain, `{"properties":{"v":{"not":{"type":"null"}}}}`, `{"v":null}`, `{}`},
+		{"null that fits two", ProfilePlain, `{"properties":{"v":{"oneOf":[{"type":["string","null"]},{"enum":[null,1]}]}}}`, `{"v":null}`, `{}`},
 
-		{"equal numbers", OpenAIStrict, `{"properties":{"a":{"type":"array","items":{"type":"number"},"uniqueItems":true}},"required":["a"],"additionalProperties":false}`,
+		{"equal numbers", ProfileOpenAIStrict, `{"properties":{"a":{"type":"array","items":{"type":"number"},"uniqueItems":true}},"required":["a"],"additionalProperties":false}`,
 			`{"a":[1,1.0,10e-1,-0,0,0.10,1e-1,100,1e2,-1]}`, `{"a":[1,-0,0.10,100,-1]}`},
-		{"equal numbers inside", Plain, `{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[{"v":[1]},{"v":[1.0]}]}`, `{"a":[{"v":[1]}]}`},
-		{"an enumerated object", Gemini, `{"properties":{"a":{"enum":["auto",{"mode":1}]}}}`, `{"a":"{\"mode\":1}"}`, `{"a":{"mode":1}}`},
+		{"equal numbers inside", ProfilePlain, `{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[{"v":[1]},{"v":[1.0]}]}`, `{"a":[{"v":[1]}]}`},
+		{"an enumerated object", ProfileGemini, `{"properties":{"a":{"enum":["auto",{"mode":1}]}}}`, `{"a":"{\"mode\":1}"}`, `{"a":{"mode":1}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := rewritten.Validate([]byte(tt.input)); err != nil && tt.p != Plain {
+			if err := rewritten.Validate([]byte(tt.input)); err != nil && tt.p != ProfilePlain {
 				t.Errorf("got %v, want %s to fit what the model is given\n%s", err, tt.input, show(root))
 			}
 			if got, err := tool.arguments(tt.input); err != nil || string(got) != tt.want {
@@ -103,18 +103,18 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 		p                   Profile
 		schema, input, want string
 	}{
-		{"a parameter of that name inside", OpenAI, open, `{"input":{"input":{}}}`, `{"input":{}}`},
-		{"as given, where both fit", Plain, `{"type":"object","additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":{}}}`, `{"input":{"x":{}}}`},
-		{"taken off, where both fit", OpenAI, `{"type":"object","additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":{}}}`, `{"x":{}}`},
-		{"only as given", Plain, `{"additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":1}}`, `{"input":{"x":1}}`},
-		{"null for a name by a pattern", Plain, names, `{"input":null}`, `{"input":null}`},
-		{"an object for a name by a pattern", Plain, names, `{"input":{"y":{}}}`, `{"input":{"y":{}}}`},
-		{"a name that the root refuses", OpenAI, closed, `{"input_object":{"input":{}}}`, `{"input":{}}`},
-		{"a name that the root takes", Plain, closed, `{"input":{"input2":{}}}`, `{"input":{"input2":{}}}`},
-		{"null in the wrapper", Plain, `{"additionalProperties":{"type":"null"},"not":{"required":["root"]}}`, `{"input":null}`, `{"input":null}`},
-		{"the wrapper of agents as given", Plain, `{"additionalProperties":{"type":"object"}}`, `{"__arg1":{"x":1}}`, `{"__arg1":{"x":1}}`},
-		{"both wrappers", OpenAI, choice, `{"__arg1":"{\"input\":{\"a\":\"3\"}}"}`, `{"a":3}`},
-		{"names and values in the wrapper", Gemini, choice, `{"input":[{"key":"a","value":"3"}]}`, `{"a":3}`},
+		{"a parameter of that name inside", ProfileOpenAI, open, `{"input":{"input":{}}}`, `{"input":{}}`},
+		{"as given, where both fit", ProfilePlain, `{"type":"object","additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":{}}}`, `{"input":{"x":{}}}`},
+		{"taken off, where both fit", ProfileOpenAI, `{"type":"object","additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":{}}}`, `{"x":{}}`},
+		{"only as given", ProfilePlain, `{"additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":1}}`, `{"input":{"x":1}}`},
+		{"null for a name by a pattern", ProfilePlain, names, `{"input":null}`, `{"input":null}`},
+		{"an object for a name by a pattern", ProfilePlain, names, `{"input":{"y":{}}}`, `{"input":{"y":{}}}`},
+		{"a name that the root refuses", ProfileOpenAI, closed, `{"input_object":{"input":{}}}`, `{"input":{}}`},
+		{"a name that the root takes", ProfilePlain, closed, `{"input":{"input2":{}}}`, `{"input":{"input2":{}}}`},
+		{"null in the wrapper", ProfilePlain, `{"additionalProperties":{"type":"null"},"not":{"required":["root"]}}`, `{"input":null}`, `{"input":null}`},
+		{"the wrapper of agents as given", ProfilePlain, `{"additionalProperties":{"type":"object"}}`, `{"__arg1":{"x":1}}`, `{"__arg1":{"x":1}}`},
+		{"both wrappers", ProfileOpenAI, choice, `{"__arg1":"{\"input\":{\"a\":\"3\"}}"}`, `{"a":3}`},
+		{"names and values in the wrapper", ProfileGemini, choice, `{"input":[{"key":"a","value":"3"}]}`, `{"a":3}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 			if got, err := tool.arguments(tt.input); err != nil || string(got) != tt.want {
 				t.Errorf("got %s, %v, want %s", got, err, tt.want)
 			}
-			if tt.p == Plain && tool.valid([]byte(tt.input)) != nil {
+			if tt.p == ProfilePlain && tool.valid([]byte(tt.input)) != nil {
 				t.Errorf("got %s refused, want it to fit as it is", tt.input)
 			}
 		})
@@ -145,7 +145,7 @@ func TestReferencesOfWrappedSchemas(t *testing.T) {
 		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%70roperties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"properties":{"a":{"type":"string"},"b":{"$id":"https://e/s.json","$ref":"#/$defs/t","$defs":{"t":{"type":"string"}}}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 	} {
-		root, _, _ := parametersOf(t, toolWith(t, s), OpenAI)
+		root, _, _ := parametersOf(t, toolWith(t, s), ProfileOpenAI)
 		rewritten, err := schema.Compile([]byte(show(root)))
 		if err != nil {
 			t.Errorf("%s: got %v, want it to compile\n%s", s, err, show(root))

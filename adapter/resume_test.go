@@ -34,7 +34,7 @@ func TestResume(t *testing.T) {
 			withTasks(t, p, opts, func(t *testing.T, ts *Toolset) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(2500*time.Millisecond, func() { cancel(mcpclient.ErrDetach) })
-				prepared, err := ts.Catalog(Plain).Prepare(call("1", "slow", `{"a":1}`))
+				prepared, err := ts.Catalog(ProfilePlain).Prepare(call("1", "slow", `{"a":1}`))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -47,7 +47,7 @@ func TestResume(t *testing.T) {
 				go p.serve(t, conn)
 				defer conn.Close()
 				again := open(t, opts, Server{Name: "p", Transport: transport})
-				tool, err := again.Catalog(Plain).Find("p", "slow", prepared.Tool().Fingerprint())
+				tool, err := again.Catalog(ProfilePlain).Find("p", "slow", prepared.Tool().Fingerprint())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +73,7 @@ func TestResumeThatEnds(t *testing.T) {
 		p := eras()["2026-07-28"]
 		p.status = "working"
 		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-			prepared, err := ts.Catalog(Plain).Prepare(call("1", "slow", ""))
+			prepared, err := ts.Catalog(ProfilePlain).Prepare(call("1", "slow", ""))
 			if err != nil {
 				t.Fatal(err)
 			}

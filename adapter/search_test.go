@@ -29,7 +29,7 @@ func TestSearch(t *testing.T) {
 		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "send_email", "wipe"}, "nothing": nil,
 	} {
 		var got []string
-		for _, tool := range ts.Catalog(Plain).Search(query, 10) {
+		for _, tool := range ts.Catalog(ProfilePlain).Search(query, 10) {
 			got = append(got, tool.Name())
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

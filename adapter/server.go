@@ -68,7 +68,7 @@ type Server struct {
 	Rename func(*mcp.Tool) string
 
 	// Trust says how far the server's word counts in approvals. Default:
-	// Untrusted.
+	// TrustNone.
 	Trust Trust
 
 	// Approve decides on calls instead of [Options.Approve]. Default nil: that one.

@@ -53,7 +53,7 @@ func TestSourceOfAnElicitation(t *testing.T) {
 	})
 	p := newPeer().tool("asks", object, asks)
 	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
-	r := ts.Catalog(Plain).Call(t.Context(), call("c1", "asks", ""))
+	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("c1", "asks", ""))
 	if r.Text != "decline" {
 		t.Errorf("got %q, want the answer of the handler", r.Text)
 	}
@@ -87,7 +87,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 	if got := ts.Servers()[0].Client.Server().Revision; got != "2026-07-28" {
 		t.Fatalf("got revision %s, want the modern one", got)
 	}
-	if _, err := ts.Catalog(Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
+	if _, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true}); diff != "" {
@@ -127,7 +127,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 			ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
 			done := make(chan error, 1)
 			go func() {
-				_, err := ts.Catalog(Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
+				_, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
 				done <- err
 			}()
 			if diff := cmp.Diff(<-asked, tt.want); diff != "" {

@@ -21,10 +21,10 @@ func TestSpill(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "short", "read_result"}); diff != "" {
 		t.Fatalf("got (-) want (+):\n%s", diff)
 	}
-	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
+	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
 		t.Errorf("got %q, want a short result as it is", r.Text)
 	}
-	r := ts.Catalog(Plain).Call(t.Context(), call("1", "long", ""))
+	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "long", ""))
 	found := cutNotice.FindStringSubmatch(r.Text)
 	if found == nil || len(r.Text) > 1000 {
 		t.Fatalf("got %q, want at most 1000 bytes with a handle", r.Text)
@@ -32,7 +32,7 @@ func TestSpill(t *testing.T) {
 	head, _, _ := strings.Cut(r.Text, "\n[…")
 	got, args := head, found[2]
 	for range 20 {
-		page := ts.Catalog(Plain).Call(t.Context(), call("2", found[1], args))
+		page := ts.Catalog(ProfilePlain).Call(t.Context(), call("2", found[1], args))
 		if page.IsError || len(page.Text) > 1000 {
 			t.Fatalf("got %q, want a page", page.Text)
 		}
@@ -55,11 +55,11 @@ func TestSpill(t *testing.T) {
 		`{"handle":"guess"}`: "no result with that handle",
 		`{}`:                 "missing required property",
 	} {
-		if r := ts.Catalog(Plain).Call(t.Context(), call("3", "read_result", args)); !r.IsError || !strings.Contains(r.Text, want) || r.Fatal() != nil {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("3", "read_result", args)); !r.IsError || !strings.Contains(r.Text, want) || r.Fatal() != nil {
 			t.Errorf("%s: got %q, want %q", args, r.Text, want)
 		}
 	}
-	tool, _ := ts.Catalog(Plain).Lookup("read_result")
+	tool, _ := ts.Catalog(ProfilePlain).Lookup("read_result")
 	if tool.Server() != "" || tool.Client() != nil || !ReadOnly(tool.Definition()) {
 		t.Error("got a tool of some server, want the toolset's own")
 	}
@@ -84,7 +84,7 @@ func TestSpillKeepsItsName(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "p__read_result", "toolset__read_result"}); diff != "" {
 		t.Fatalf("got (-) want (+):\n%s", diff)
 	}
-	if found := cutNotice.FindStringSubmatch(ts.Catalog(Plain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
+	if found := cutNotice.FindStringSubmatch(ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
 		t.Errorf("got %v, want the name that the tool has here", found)
 	}
 	var kept []string

@@ -12,13 +12,13 @@ import (
 // The subsets of JSON Schema that providers document, as checks. Each returns
 // what is wrong, nil when nothing is.
 var subsets = map[Profile]func(root map[string]any, strict bool) error{
-	Plain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
-	OpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
-	OpenAIStrict: checkStrict,
-	Anthropic:    func(root map[string]any, _ bool) error { return checkAnthropic(root) },
-	Gemini:       func(root map[string]any, _ bool) error { return checkGemini(root, geminiKeywords) },
-	LlamaCpp:     func(root map[string]any, _ bool) error { return checkLlama(root) },
-	GoogleAI: func(root map[string]any, _ bool) error {
+	ProfilePlain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
+	ProfileOpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
+	ProfileOpenAIStrict: checkStrict,
+	ProfileAnthropic:    func(root map[string]any, _ bool) error { return checkAnthropic(root) },
+	ProfileGemini:       func(root map[string]any, _ bool) error { return checkGemini(root, geminiKeywords) },
+	ProfileLlamaCpp:     func(root map[string]any, _ bool) error { return checkLlama(root) },
+	ProfileGoogleAI: func(root map[string]any, _ bool) error {
 		return checkGemini(root, []string{"type", "description", "properties", "items", "required"})
 	},
 }

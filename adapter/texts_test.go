@@ -27,7 +27,7 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, profile := range []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
+	for _, profile := range []Profile{ProfilePlain, ProfileOpenAI, ProfileOpenAIStrict, ProfileAnthropic, ProfileGemini, ProfileGoogleAI} {
 		got := tool.Catalog(profile).Definitions()[0].Function
 		var schema struct {
 			Properties struct {
@@ -41,7 +41,7 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := schema.Properties.A
-		enum := profile == GoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
+		enum := profile == ProfileGoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
 		if got.Description != text || !strings.HasPrefix(a.Description, text) || !enum {
 			t.Errorf("%s: got %q and %q, want the texts as they were", profile, got.Description, a)
 		}

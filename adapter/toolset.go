@@ -130,7 +130,7 @@ func (t *Toolset) buildLocked() {
 // once for all callers: with the same tools and profile it is the same value.
 // Catalog panics when there is no such profile.
 func (t *Toolset) Catalog(p Profile) *Catalog {
-	build, ok := t.present.Load().catalogs[cmp.Or(p, Plain)]
+	build, ok := t.present.Load().catalogs[cmp.Or(p, ProfilePlain)]
 	if !ok {
 		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}

@@ -33,7 +33,7 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 		"memory": func() DecisionStore { return nil },
 		"file":   func() DecisionStore { return NewFileDecisions(dir) },
 	} {
-		for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
+		for _, scope := range []Scope{ScopeArguments, ScopeTool, ScopeServer} {
 			t.Run(fmt.Sprint(name, ", ", scope), func(t *testing.T) {
 				var asked []string
 				share := func() *Toolset {
@@ -48,7 +48,7 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 					t.Helper()
 					asked = nil
 					for _, user := range []string{"ada", "bob", "ada", "bob", "", "", "mallory", "mallory"} {
-						r := ts.Catalog(Plain).Call(as(t, user), call("1", "write", `{"city":"Rome"}`))
+						r := ts.Catalog(ProfilePlain).Call(as(t, user), call("1", "write", `{"city":"Rome"}`))
 						if r.IsError != (user == "bob") {
 							t.Errorf("got %q for %q, want each user's own decision", r.Text, user)
 						}
@@ -95,7 +95,7 @@ func TestUnknownUsersShareNothing(t *testing.T) {
 	asked := 0
 	opts := Options{Decisions: NewFileDecisions(t.TempDir()), Approve: func(context.Context, *Approval) (Decision, error) {
 		asked++
-		return Decision{Allow: true, Remember: SameServer}, nil
+		return Decision{Allow: true, Remember: ScopeServer}, nil
 	}}
 	one := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
 	opts.User = userFrom
@@ -104,7 +104,7 @@ func TestUnknownUsersShareNothing(t *testing.T) {
 		ts    *Toolset
 		asked int
 	}{{many, 1}, {one, 2}, {one, 2}, {many, 3}} {
-		step.ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		step.ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if asked != step.asked {
 			t.Errorf("step %d: got %d questions, want %d", i, asked, step.asked)
 		}
@@ -122,7 +122,7 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		ctx, leave := context.WithCancel(as(t, "ada"))
 		ends := make(chan error, 3)
-		catalog := ts.Catalog(Plain)
+		catalog := ts.Catalog(ProfilePlain)
 		go func() { ends <- catalog.Call(as(t, "ada"), call("1", "write", `{"city":"Rome"}`)).Err }()
 		synctest.Wait()
 		go func() { ends <- catalog.Call(ctx, call("1", "write", `{"city":"Oslo"}`)).Err }()
@@ -156,7 +156,7 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 			return <-answers, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		ctx, leave := context.WithCancel(t.Context())
-		catalog, ends, want := ts.Catalog(Plain), make(chan struct{}), []string(nil)
+		catalog, ends, want := ts.Catalog(ProfilePlain), make(chan struct{}), []string(nil)
 		for i := range 20 {
 			id, with := fmt.Sprint(i), t.Context()
 			if i == 10 {
@@ -195,11 +195,11 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 		ends := make(chan string, 2)
 		for _, city := range []string{"Rome", "Oslo"} {
 			go func() {
-				ends <- ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)).Text
+				ends <- ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)).Text
 			}()
 		}
 		synctest.Wait() // one is asked about, the other waits for its turn
-		answer <- Decision{Allow: true, Remember: SameTool}
+		answer <- Decision{Allow: true, Remember: ScopeTool}
 		answer <- Decision{Reason: "asked twice"}
 		got := []string{<-ends, <-ends}
 		slices.Sort(got)
@@ -213,14 +213,14 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 // A decision that edits is about one call: the model's own arguments were not
 // allowed.
 func TestEditedArgumentsAreNotRemembered(t *testing.T) {
-	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
+	for _, scope := range []Scope{ScopeArguments, ScopeTool, ScopeServer} {
 		asked := 0
 		ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
 			asked++
 			return Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope}, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		for range 2 {
-			r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+			r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 			if want := "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}"; r.Text != want {
 				t.Errorf("%v: got %q, want %q", scope, r.Text, want)
 			}

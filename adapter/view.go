@@ -56,7 +56,7 @@ func viewOf(ctx context.Context) string {
 // ViewTools has the tools of all servers for views, for an agent that makes the calls of views: as runs, they
 // can wait for a person and survive the process. Each process that drives such a run has to say for which
 // view, see [WithView]. [Catalog.Find] has the tool of one server; look it up at the view's own server
-// only. All profiles are as [Plain].
+// only. All profiles are as [ProfilePlain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 
 type viewSource struct{ toolset *Toolset }
@@ -74,7 +74,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	for i, name := range assignNames(ids, PrefixAlways) {
 		tools[i] = tools[i].named(name)
 	}
-	return newCatalog(tools, Plain, o.Parallelism, o.MaxResult)
+	return newCatalog(tools, ProfilePlain, o.Parallelism, o.MaxResult)
 }
 
 // ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works

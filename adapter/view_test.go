@@ -66,7 +66,7 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 		t.Errorf("tools for views: got (-) want (+):\n%s", diff)
 	}
 	for _, name := range []string{"app_tool", "APP_TOOL", "p__app_tool"} {
-		r := ts.Catalog(Plain).Call(t.Context(), call("1", name, "{}"))
+		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, "{}"))
 		if _, unknown := errors.AsType[*UnknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
 			t.Errorf("a model calls %s: got %v, want an UnknownToolError", name, r)
 		}
@@ -89,7 +89,7 @@ func TestAppToolsTakeNoNames(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"x"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "x", "{}")); r.Text != "shown" {
+	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", "{}")); r.Text != "shown" {
 		t.Errorf("got %q, want the visible tool", r.Text)
 	}
 }
@@ -99,7 +99,7 @@ func TestToolBecomesAppOnly(t *testing.T) {
 	p := newPeer().visible("x", answer("ran"), []string{"model", "app"})
 	events := make(chan Event, 4)
 	ts := open(t, &Options{OnChange: func(e Event) { events <- e }}, Server{Name: "p", Transport: p.transport(t)})
-	catalog := ts.Catalog(Plain)
+	catalog := ts.Catalog(ProfilePlain)
 	p.visible("x", answer("ran"), []string{"app"})
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestViewTools(t *testing.T) {
 		views = append(views, a.View)
 		return Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
-	catalog := ts.ViewTools().Catalog(Plain)
+	catalog := ts.ViewTools().Catalog(ProfilePlain)
 	var names []string
 	for _, tool := range catalog.Tools() {
 		names = append(names, tool.Name())
@@ -377,7 +377,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 		}},
 	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})
 	within := func(ctx context.Context) {
-		catalog := inner.Catalog(Plain)
+		catalog := inner.Catalog(ProfilePlain)
 		p, err := catalog.Prepare(call("1", "x", "{}"))
 		if err == nil {
 			_, err = p.Approve(ctx)
@@ -404,7 +404,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 		}},
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
 	access := outer.ViewAccess("p", "ui://p/v")
-	views := outer.ViewTools().Catalog(Plain)
+	views := outer.ViewTools().Catalog(ProfilePlain)
 	for name, do := range map[string]func(){
 		"outer ui://p/v": func() { _, _ = access.CallTool(t.Context(), "app_tool", nil) },
 		"outer ui://p/w": func() { views.Call(WithView(t.Context(), "ui://p/w"), call("1", "p__app_tool", "{}")) },

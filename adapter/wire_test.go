@@ -96,7 +96,7 @@ func TestResultsThatBreakTheRules(t *testing.T) {
 		`[]`:                                        "Error: the tool ran, but its result cannot be read",
 	} {
 		ts := open(t, nil, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": list, "tools/call": result})})
-		r := ts.Catalog(Plain).Call(t.Context(), call("1", "x", ""))
+		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
 		if r.Text != want || r.Fatal() != nil || r.IsError != strings.HasPrefix(want, "Error") {
 			t.Errorf("%s: got %q, %v, want %q", result, r.Text, r.Err, want)
 		}

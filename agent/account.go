@@ -300,8 +300,8 @@ func (d *dialog) sizeOf(c *ModelCall) int64 {
 // sizeOfPart is the size of a part without what only its provider gets.
 func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 	switch p.Type {
-	case run.ReasoningPart:
-	case run.ImagePart, run.AudioPart, run.FilePart:
+	case run.PartReasoning:
+	case run.PartImage, run.PartAudio, run.PartFile:
 		size = max(imageBytes, int64(len(p.Data))/128)
 	default:
 		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))

@@ -128,7 +128,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	}
 	defer l.hold.release()
 	if !l.state.Status.Ended() {
-		l.first = []run.Change{&run.Ended{Status: run.Cancelled, Error: "the run was cancelled"}}
+		l.first = []run.Change{&run.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}}
 		d := &session{agent: a}
 		err = d.put(ctx, l)
 	}

@@ -32,12 +32,12 @@ func TestAdvance(t *testing.T) {
 			}
 			return next
 		}
-		advance(first, run.Running)
-		next := advance(first, run.Waiting)
+		advance(first, run.StatusRunning)
+		next := advance(first, run.StatusWaiting)
 		if len(next.Asks) != 1 || !next.Wake.Equal(next.Asks[0].Created.Add(time.Hour)) {
 			t.Fatalf("got %+v, want one question, open for an hour", next)
 		}
-		advance(first, run.Waiting)
+		advance(first, run.StatusWaiting)
 		answer, err := next.Asks[0].Accept(map[string]any{"name": "Ann"})
 		if err == nil {
 			err = run.Submit(t.Context(), store, key, answer)
@@ -46,8 +46,8 @@ func TestAdvance(t *testing.T) {
 			t.Fatal(err)
 		}
 		second, _ := process(t, store, play(says("done")), opts)
-		advance(second, run.Running)
-		advance(second, run.Finished)
+		advance(second, run.StatusRunning)
+		advance(second, run.StatusFinished)
 		diff(t, "events", seen, []string{
 			"model_start", "model_end", "tool_start", "tool_end", "turn_end",
 			"model_start", "model_end", "tool_start", "asked", "suspended",
@@ -120,10 +120,10 @@ func TestAdvanceFails(t *testing.T) {
 		if err := store.Release(t.Context(), lease); err != nil {
 			t.Fatal(err)
 		}
-		if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, gone) || next.Status != run.Failed {
+		if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, gone) || next.Status != run.StatusFailed {
 			t.Errorf("got %+v, %v, want a run that has failed", next, err)
 		}
-		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.Failed {
+		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.StatusFailed {
 			t.Errorf("got %+v, %v, want a run that has failed before", next, err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestAdvanceIsCutShort(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer stop()
-		if next, err := first.Advance(ctx, key, nil); !errors.Is(err, context.DeadlineExceeded) || next.Status != run.Running {
+		if next, err := first.Advance(ctx, key, nil); !errors.Is(err, context.DeadlineExceeded) || next.Status != run.StatusRunning {
 			t.Fatalf("got %+v, %v, want a run that goes on", next, err)
 		}
 		second, _ := process(t, store, play(says("done")), agent.Options{})
@@ -160,11 +160,11 @@ func TestCancelRun(t *testing.T) {
 	store := run.NewMemory()
 	a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || got.Status != run.Waiting {
+	if err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	for range 2 {
-		if status, err := a.Cancel(t.Context(), theRun); err != nil || status != run.Cancelled {
+		if status, err := a.Cancel(t.Context(), theRun); err != nil || status != run.StatusCancelled {
 			t.Fatalf("got %s, %v, want a cancelled run", status, err)
 		}
 	}
@@ -177,10 +177,10 @@ func TestCancelRun(t *testing.T) {
 	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)
 	}
-	if next, err := a.Advance(t.Context(), theRun, nil); err != nil || next.Status != run.Finished {
+	if next, err := a.Advance(t.Context(), theRun, nil); err != nil || next.Status != run.StatusFinished {
 		t.Fatalf("got %+v, %v", next, err)
 	}
-	if status, err := a.Cancel(t.Context(), theRun); err != nil || status != run.Finished {
+	if status, err := a.Cancel(t.Context(), theRun); err != nil || status != run.StatusFinished {
 		t.Errorf("got %s, %v, want that it is over already", status, err)
 	}
 }

@@ -116,7 +116,7 @@ func New(m Model, opts *Options) (*Agent, error) {
 
 // profileOf is the profile for which the schemas of tools are written.
 func profileOf(info *model.Info) (adapter.Profile, error) {
-	p := cmp.Or(adapter.Profile(info.Profile), adapter.OpenAI)
+	p := cmp.Or(adapter.Profile(info.Profile), adapter.ProfileOpenAI)
 	if all := adapter.Profiles(); !slices.Contains(all, p) {
 		return "", fmt.Errorf("the model names the profile %q, which is not one of %v", p, all)
 	}

@@ -25,7 +25,7 @@ func TestAnswerWithoutTools(t *testing.T) {
 	diff(t, "history", lines(history(got)), []string{`human: "what is the answer?"`, `ai: "42"`})
 	got.Messages, got.State, got.Window = nil, nil, nil
 	diff(t, "result", got, &agent.Result{
-		Status: run.Finished, Answer: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopAnswer, FinishReason: "stop",
+		Status: run.StatusFinished, Answer: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopAnswer, FinishReason: "stop",
 	})
 	diff(t, "prompt", asked(model.prompts()[0]), []string{
 		`system: "Be brief."`,
@@ -35,7 +35,7 @@ func TestAnswerWithoutTools(t *testing.T) {
 
 func TestSystemMessages(t *testing.T) {
 	model := play(says("hello"))
-	messages := agent.Messages(append([]run.Message{run.Text(run.System, "Speak French.")}, human("hi")...)...)
+	messages := agent.Messages(append([]run.Message{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)...)
 	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
 	diff(t, "prompt", asked(model.prompts()[0]), []string{
 		`system: "Be brief."`, `system: "Speak French."`,
@@ -275,7 +275,7 @@ func TestModelErrors(t *testing.T) {
 		},
 		"nothing said": {
 			func(context.Context, prompt) (*model.Reply, error) {
-				return &model.Reply{Message: run.Text(run.Assistant, " \n"), Finish: model.FinishLength}, nil
+				return &model.Reply{Message: run.Text(run.RoleAssistant, " \n"), Finish: model.FinishLength}, nil
 			},
 			agent.ErrNoAnswer, `stopped with "length"`,
 		},

@@ -63,12 +63,12 @@ func TestStoreThatFails(t *testing.T) {
 					t.Fatal(failure)
 				}
 				if test.ok {
-					if err != nil || got.Status != run.Finished || log.Head.Status != run.Finished {
+					if err != nil || got.Status != run.StatusFinished || log.Head.Status != run.StatusFinished {
 						t.Errorf("got %s, %v, and %s in the store", got.Status, err, log.Head.Status)
 					}
 					return
 				}
-				if err == nil || got.Status != run.Running || log.Head.Status != run.Running || got.Answer != "" {
+				if err == nil || got.Status != run.StatusRunning || log.Head.Status != run.StatusRunning || got.Answer != "" {
 					t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Answer, err, log.Head.Status)
 				}
 				if said, _, _ := strings.Cut(err.Error(), "\n"); strings.Count(err.Error(), said) != 1 {

@@ -91,7 +91,7 @@ func (t *turn) admit(c *run.Call) error {
 
 // decisionOf is the answer to an approval as a decision of the adapter.
 func decisionOf(a *run.Answer) adapter.Decision {
-	d := adapter.Decision{Allow: a.Action == run.Allow, Reason: a.Reason, Arguments: a.Arguments}
+	d := adapter.Decision{Allow: a.Action == run.ActionAllow, Reason: a.Reason, Arguments: a.Arguments}
 	for scope, name := range scopeNames {
 		if name == a.Scope {
 			d.Remember = scope
@@ -102,7 +102,7 @@ func decisionOf(a *run.Answer) adapter.Decision {
 
 // scopeNames are the scopes of a decision as a run has them, see [run.Decision].
 var scopeNames = map[adapter.Scope]string{
-	adapter.ThisCall: "", adapter.SameArguments: run.SameArguments, adapter.SameTool: run.SameTool, adapter.SameServer: run.SameServer,
+	adapter.ScopeCall: "", adapter.ScopeArguments: run.ScopeArguments, adapter.ScopeTool: run.ScopeTool, adapter.ScopeServer: run.ScopeServer,
 }
 
 // undecided reports whether an approval failed, which ends the run. If the person

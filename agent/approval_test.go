@@ -225,10 +225,10 @@ func TestOneApproval(t *testing.T) {
 		"the agent's":        {ofAgent: true, want: []string{"agent 1", "agent 2"}},
 		"the toolset's":      {ofToolset: true, want: []string{"toolset 1", "toolset 2"}},
 		"both":               {ofAgent: true, ofToolset: true, want: []string{"agent 1", "agent 2"}},
-		"a trusted server":   {ofAgent: true, ofToolset: true, trust: adapter.Trusted},
-		"remembered":         {ofAgent: true, remember: adapter.SameTool, want: []string{"agent 1"}},
-		"toolset remembers":  {ofToolset: true, remember: adapter.SameTool, want: []string{"toolset 1"}},
-		"only the same call": {ofAgent: true, remember: adapter.SameArguments, want: []string{"agent 1", "agent 2"}},
+		"a trusted server":   {ofAgent: true, ofToolset: true, trust: adapter.TrustFull},
+		"remembered":         {ofAgent: true, remember: adapter.ScopeTool, want: []string{"agent 1"}},
+		"toolset remembers":  {ofToolset: true, remember: adapter.ScopeTool, want: []string{"toolset 1"}},
+		"only the same call": {ofAgent: true, remember: adapter.ScopeArguments, want: []string{"agent 1", "agent 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string

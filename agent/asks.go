@@ -38,7 +38,7 @@ func goOn(t *turn, c *run.Call) (func() error, error) {
 		case answered:
 		case !reviewed:
 			waits = true
-		case review.Answer.Action == run.Allow:
+		case review.Answer.Action == run.ActionAllow:
 			sample = append(sample, key)
 		default:
 			return nil, t.sender.notAllowed(c, review.Answer)

@@ -42,7 +42,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 		}
 	},
 	"SQLite": func(t *testing.T) (run.Store, func() run.Store) {
-		opened := func(file string) (run.Store, *sql.DB) { return openSQL(t, "sqlite", file, sqlstore.SQLite) }
+		opened := func(file string) (run.Store, *sql.DB) { return openSQL(t, "sqlite", file, sqlstore.DialectSQLite) }
 		store, db := opened(filepath.Join(t.TempDir(), "runs.db"))
 		return store, func() run.Store {
 			copied := filepath.Join(t.TempDir(), "copied.db")
@@ -62,7 +62,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Stop)
-		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.Postgres)
+		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.DialectPostgres)
 		db.SetMaxOpenConns(1) // none is kept for renewals
 		return store, func() run.Store {
 			db.SetMaxIdleConns(0) // a database that is copied has no users
@@ -74,7 +74,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 			if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres"); err != nil {
 				t.Fatal(err)
 			}
-			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.Postgres)
+			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.DialectPostgres)
 			return store
 		}
 	},
@@ -131,7 +131,7 @@ func TestRestoredBackupAtAServer(t *testing.T) {
 			restored := backup()
 			for i, s := range []run.Store{store, restored} {
 				got, err := with(s, twice, says("done")).ResumeRun(t.Context(), run.Key{ID: "one"})
-				if err != nil || got.Status != run.Finished {
+				if err != nil || got.Status != run.StatusFinished {
 					t.Fatalf("got %v, %v, want the run done", got, err)
 				}
 				if len(effects) != 4 || again != 2*i {

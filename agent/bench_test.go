@@ -133,7 +133,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 	}{
 		{"none", func(testing.TB) run.Store { return nil }},
 		{"memory", func(testing.TB) run.Store { return run.NewMemory() }},
-		{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.EveryEffect) }},
+		{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncEveryEffect) }},
 		{"SQLite", inSQLite},
 		{"Postgres", inPostgres},
 	} {
@@ -170,7 +170,7 @@ func BenchmarkOldRun(b *testing.B) {
 	answer := strings.Repeat("so be it ", 100)
 	m := instant{says(answer)}
 	for name, open := range map[string]func(testing.TB) run.Store{
-		"files": func(t testing.TB) run.Store { return inFiles(t, filestore.Never) }, "SQLite": inSQLite, "Postgres": inPostgres,
+		"files": func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) }, "SQLite": inSQLite, "Postgres": inPostgres,
 	} {
 		for _, inputs := range []int{400, 10_000} {
 			b.Run(fmt.Sprintf("%s/input %d", name, inputs), func(b *testing.B) {
@@ -210,7 +210,7 @@ func BenchmarkOldRun(b *testing.B) {
 					b.Fatal(err)
 				}
 				step := func() {
-					if next, err := a.Advance(b.Context(), key, nil); err != nil || next.Status != run.Running {
+					if next, err := a.Advance(b.Context(), key, nil); err != nil || next.Status != run.StatusRunning {
 						b.Fatal(next, err)
 					}
 				}

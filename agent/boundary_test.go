@@ -228,7 +228,7 @@ func afterDeath(ctx context.Context, store run.Store, doubts map[string]bool) er
 		return err
 	}
 	for _, c := range s.Calls {
-		if c.At == run.Sent && c.Tool == "note" {
+		if c.At == run.CallSent && c.Tool == "note" {
 			doubts[number(c.Args)] = true
 		}
 	}

@@ -65,7 +65,7 @@ func TestRestoredBackup(t *testing.T) {
 	key := run.Key{ID: "one"}
 	finish := func(dir string) {
 		t.Helper()
-		if got, err := l.in(t, dir, -1, nil).ResumeRun(t.Context(), key); err != nil || got.Status != run.Finished {
+		if got, err := l.in(t, dir, -1, nil).ResumeRun(t.Context(), key); err != nil || got.Status != run.StatusFinished {
 			t.Fatalf("got %v, %v, want the run done", got, err)
 		}
 	}

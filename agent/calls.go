@@ -216,7 +216,7 @@ func (s *sender) refused(j *job, err error) *adapter.Result {
 	if j.about.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
-	if s.rec.state.Discovery == run.NoDiscovery {
+	if s.rec.state.Discovery == run.DiscoveryNone {
 		return catalog.Refuse(s.engine.ctx, asked, err)
 	}
 	tool, missing := catalog.Find(j.about.Server, j.about.Tool, "")
@@ -241,7 +241,7 @@ func (s *sender) stop(j *job, answer *string) error {
 func (s *sender) isParked(call string) (ok bool) {
 	s.rec.read(func(s *run.State) {
 		at := s.Call(call).At
-		ok = at == run.Parked || at == run.Done
+		ok = at == run.CallParked || at == run.CallDone
 	})
 	return ok
 }

@@ -132,7 +132,7 @@ func (d *desk) answeredBelow(a run.Answer) error {
 		return nil
 	}
 	child := d.below(call, sub)
-	if err := child.answered(a); err != nil || child.rec.state.Status != run.Waiting {
+	if err := child.answered(a); err != nil || child.rec.state.Status != run.StatusWaiting {
 		return err
 	}
 	return child.rec.record(nil, &run.Woken{})
@@ -206,7 +206,7 @@ func (d *desk) wake(answers []run.Answer) error {
 		}
 		goes = true
 	}
-	if d.rec.state.Status != run.Waiting || !goes {
+	if d.rec.state.Status != run.StatusWaiting || !goes {
 		return nil
 	}
 	return d.rec.record(nil, &run.Woken{})
@@ -220,7 +220,7 @@ func refusalsFirst(answers []run.Answer) []run.Answer {
 	for _, a := range answers {
 		switch {
 		case asked[a.Ask]:
-		case a.Action == run.Decline || a.Action == run.Cancel:
+		case a.Action == run.ActionDecline || a.Action == run.ActionCancel:
 			refusals = append(refusals, a)
 		default:
 			others = append(others, a)
@@ -233,7 +233,7 @@ func refusalsFirst(answers []run.Answer) []run.Answer {
 // forTree returns the same answer to the other questions of the run and its sub-agents, if it accepts a sign-in
 // that these are for, too.
 func (d *desk) forTree(a run.Answer) (others []run.Answer) {
-	if a.Action != run.Accept {
+	if a.Action != run.ActionAccept {
 		return nil
 	}
 	asks := run.Open(d.rec.state)
@@ -257,11 +257,11 @@ func expired(q *run.Ask, now time.Time) run.Answer {
 	a := run.Answer{Ask: q.ID, Reason: unanswered, At: now.UTC().Truncate(time.Millisecond)}
 	switch q.Kind {
 	case run.AskApproval, run.AskSampling:
-		a.Action = run.Deny
+		a.Action = run.ActionDeny
 	case run.AskDoubt:
-		a.Action = run.Ran
+		a.Action = run.ActionRan
 	default:
-		a.Action = run.Cancel
+		a.Action = run.ActionCancel
 	}
 	return a
 }

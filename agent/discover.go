@@ -27,7 +27,7 @@ type Discover struct {
 	// at least 1,000 tokens; negative: the model never searches.
 	Above float64
 
-	// By says how the model gets what it finds. Default: [run.NativeTools], or [run.ToolsByCalling] for
+	// By says how the model gets what it finds. Default: [run.DiscoveryNative], or [run.DiscoveryCall] for
 	// models whose hosts lose their cache of a conversation when a tool is added, see model.Info.ToolsFirst.
 	By run.Discovery
 
@@ -45,8 +45,8 @@ func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // not a number, too
 		return fmt.Errorf("options: Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
-	case o.By != run.NoDiscovery && o.By != run.NativeTools && o.By != run.ToolsByCalling:
-		return fmt.Errorf("options: Discover.By is %q; want %q or %q", o.By, run.NativeTools, run.ToolsByCalling)
+	case o.By != run.DiscoveryNone && o.By != run.DiscoveryNative && o.By != run.DiscoveryCall:
+		return fmt.Errorf("options: Discover.By is %q; want %q or %q", o.By, run.DiscoveryNative, run.DiscoveryCall)
 	}
 	return nil
 }
@@ -64,17 +64,17 @@ func (d *dialog) discover() error {
 	begins := s.Model == nil && s.Spent.Turns == s.Before.Turns
 	change := &run.Offered{}
 	switch {
-	case s.Discovery == run.NoDiscovery && begins && d.tooMany():
+	case s.Discovery == run.DiscoveryNone && begins && d.tooMany():
 		change.Discovery = cmp.Or(d.agent.opts.Discover.By, d.agent.discovery())
 		change.Directory = directory(d.catalog, change.Discovery)
-	case s.Discovery == run.NoDiscovery || d.settledFor == d.catalog:
+	case s.Discovery == run.DiscoveryNone || d.settledFor == d.catalog:
 		return nil
 	}
 	if err := d.always(change); err != nil {
 		return err
 	}
 	d.settledFor = d.catalog
-	if change.Discovery == run.NoDiscovery && len(change.Tools) == 0 {
+	if change.Discovery == run.DiscoveryNone && len(change.Tools) == 0 {
 		return nil
 	}
 	return d.rec.record(nil, change)
@@ -83,9 +83,9 @@ func (d *dialog) discover() error {
 // discovery is how the model gets what it finds if the options do not say.
 func (r *recipe) discovery() run.Discovery {
 	if r.info.ToolsFirst {
-		return run.ToolsByCalling
+		return run.DiscoveryCall
 	}
-	return run.NativeTools
+	return run.DiscoveryNative
 }
 
 // tooMany reports whether the definitions of all tools take too much of the window.
@@ -213,7 +213,7 @@ func (o *offer) all(c *adapter.Catalog) []model.Tool {
 func (d *dialog) tools() []model.Tool {
 	s, o := d.rec.state, &d.offer
 	all := o.all(d.catalog)
-	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
+	if s.Discovery == run.DiscoveryNone && len(s.Offered) == 0 {
 		return all
 	}
 	if o.of == d.catalog && o.by == s.Discovery && o.added == len(s.Offered) {
@@ -238,7 +238,7 @@ func (d *dialog) tools() []model.Tool {
 			continue
 		}
 		added[tool] = true
-		if s.Discovery != run.ToolsByCalling || s.Offered[i].Listed {
+		if s.Discovery != run.DiscoveryCall || s.Offered[i].Listed {
 			named := all[index[tool]]
 			named.Name = s.Offered[i].Name
 			last = append(last, named)
@@ -246,7 +246,7 @@ func (d *dialog) tools() []model.Tool {
 	}
 	var shown []model.Tool
 	switch s.Discovery {
-	case run.NoDiscovery:
+	case run.DiscoveryNone:
 		for i, t := range catalog {
 			if !added[t] {
 				shown = append(shown, all[i])
@@ -304,7 +304,7 @@ func directory(c *adapter.Catalog, by run.Discovery) string {
 	}
 	var b strings.Builder
 	b.WriteString("You have more tools than are listed. " + searchTool + " finds them by what they should do; ")
-	if by == run.ToolsByCalling {
+	if by == run.DiscoveryCall {
 		b.WriteString("call what it finds by " + callTool + ". If you do not see its parameters any more, search for it again.")
 	} else {
 		b.WriteString("what it finds is listed from then on.")
@@ -342,7 +342,7 @@ func (d *dialog) proposed(asked []run.Part) []run.Call {
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		tool, name, arguments := d.meant(p.Name, p.Arguments)
-		*c = run.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: run.Proposed}
+		*c = run.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: run.CallProposed}
 		if tool != nil {
 			c.Server, c.Tool = tool.Server(), tool.Definition().Name
 			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
@@ -355,14 +355,14 @@ func (d *dialog) proposed(asked []run.Part) []run.Call {
 // Tools that it has not found are none.
 func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 	s := d.rec.state
-	if s.Discovery == run.NoDiscovery && len(s.Offered) == 0 {
+	if s.Discovery == run.DiscoveryNone && len(s.Offered) == 0 {
 		tool, _ := d.catalog.Lookup(name)
 		return tool, name, arguments
 	}
-	if s.Discovery != run.NoDiscovery && is(name, searchTool) {
+	if s.Discovery != run.DiscoveryNone && is(name, searchTool) {
 		return d.agent.finder.search.Tool(), searchTool, arguments
 	}
-	if s.Discovery == run.ToolsByCalling && is(name, callTool) {
+	if s.Discovery == run.DiscoveryCall && is(name, callTool) {
 		if inner, given, err := calledBy(arguments); err == nil {
 			name, arguments = inner, given
 		}
@@ -378,7 +378,7 @@ func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 		}
 	}
 	tool, ok := d.catalog.Lookup(name)
-	if !ok || s.Discovery != run.NoDiscovery && !isAnswer(tool) {
+	if !ok || s.Discovery != run.DiscoveryNone && !isAnswer(tool) {
 		return nil, name, arguments
 	}
 	return tool, name, arguments

@@ -114,7 +114,7 @@ func claudeHost(t *testing.T, moves []move) *host {
 
 // calling is a call of a tool that was found.
 func calling(by run.Discovery, name, arguments string) move {
-	if by == run.ToolsByCalling {
+	if by == run.DiscoveryCall {
 		return move{"call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments), ""}
 	}
 	return move{name, arguments, ""}
@@ -142,7 +142,7 @@ func member(t *testing.T, body []byte, name string) string {
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
 		prices := map[run.Discovery]float64{}
-		for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+		for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
 				for i := range 19 {
@@ -170,14 +170,14 @@ func TestPrefixOfDiscovery(t *testing.T) {
 						t.Errorf("turn %d has the messages\n%s\nafter\n%s", i+2, got, was)
 					}
 					got, was := member(t, body, "tools"), member(t, before, "tools")
-					if !strings.HasPrefix(got, was) || by == run.ToolsByCalling && got != was {
+					if !strings.HasPrefix(got, was) || by == run.DiscoveryCall && got != was {
 						t.Errorf("turn %d has the tools\n%s\nafter\n%s", i+2, got, was)
 					}
 					if got != was {
 						grown++
 					}
 				}
-				if by == run.NativeTools && grown != 5 {
+				if by == run.DiscoveryNative && grown != 5 {
 					t.Errorf("tools were added %d times, want 5", grown)
 				}
 				if h.price != nil {
@@ -185,7 +185,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				}
 			})
 		}
-		if called, native := prices[run.ToolsByCalling], prices[run.NativeTools]; called > 0 {
+		if called, native := prices[run.DiscoveryCall], prices[run.DiscoveryNative]; called > 0 {
 			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added", name, called, native)
 			if called >= native {
 				t.Errorf("%s: calls by one tool save nothing at a host that reads tools first: %.0f, and %.0f with tools that are added", name, called, native)
@@ -198,9 +198,9 @@ func TestPrefixOfDiscovery(t *testing.T) {
 func TestRequestsOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
 		t.Run(name, func(t *testing.T) {
-			by := run.NativeTools
+			by := run.DiscoveryNative
 			if name == "messages" {
-				by = run.ToolsByCalling
+				by = run.DiscoveryCall
 			}
 			h := open(t, []move{
 				{"search_tools", `{"query":"weather"}`, ""}, calling(by, "forecast", `{"text":"Rome"}`),
@@ -258,7 +258,7 @@ func TestDefinitionsOfManyTools(t *testing.T) {
 }
 
 func definitionsOf(all []adapter.Source) (out []model.Tool) {
-	for _, d := range adapter.Merge(all...).Catalog(adapter.OpenAI).Definitions() {
+	for _, d := range adapter.Merge(all...).Catalog(adapter.ProfileOpenAI).Definitions() {
 		out = append(out, model.Tool{Name: d.Function.Name, Description: d.Function.Description, Schema: d.Function.Parameters.(json.RawMessage)})
 	}
 	return out

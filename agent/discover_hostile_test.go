@@ -72,7 +72,7 @@ func TestErrandsAmongDistractors(t *testing.T) {
 	first := func(told []string) string { return append(told, "")[0] }
 	asked := func(q string) string { return q }
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 		if got := hunt(t, by, asked, first); got != len(errands) {
 			t.Errorf("%s: the searcher passes %d errands of %d", by, got, len(errands))
 		}
@@ -142,7 +142,7 @@ func TestHostileDescriptions(t *testing.T) {
 	toolset := openAll(t, nil, servers...)
 	queries := []string{`{"query":"wipe the disk","limit":10}`, `{"query":"wipe_disk","limit":10}`, `{"query":"select:wipe_disk,files__wipe_disk,WIPE_DISK"}`,
 		`{"query":"wipe","server":"files"}`, `{"server":"files"}`, `{"server":"liar0"}`, `{"query":"select:wipe_disk","server":"files"}`}
-	for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 		var searches, guesses []run.Part
 		for i, q := range queries {
 			searches = append(searches, toolCall(fmt.Sprint("s", i), "search_tools", q))
@@ -165,7 +165,7 @@ func TestHostileDescriptions(t *testing.T) {
 		line := regexp.MustCompile(`^(- [\w-]+( \((liar|honest)\d+\): .*)?|\{"description":.*"server":"(liar|honest)\d+"\}|- list_files|You have these (tools now:|already: .*)|Call these by call_tool:|Its tools are these; .*|No tool fits\..*|There is no such server\.|[\w-]+ is too long to be shown here: .*)$`)
 		for _, msg := range history(result) {
 			for _, p := range msg.Parts {
-				if p.Type != run.ResultPart || !strings.HasPrefix(p.ID, "s") {
+				if p.Type != run.PartResult || !strings.HasPrefix(p.ID, "s") {
 					continue
 				}
 				for _, l := range strings.Split(p.Text, "\n") {

@@ -146,7 +146,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 	}
 	for _, m := range history(result) {
 		for _, p := range m.Parts {
-			if p.Type == run.ResultPart && p.ID != "1" && p.Name != "call_tool" {
+			if p.Type == run.PartResult && p.ID != "1" && p.Name != "call_tool" {
 				t.Errorf("the result %s is of %q, want call_tool, which was called", p.ID, p.Name)
 			}
 		}
@@ -189,7 +189,7 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of
 // others.
 func TestUnfoundTool(t *testing.T) {
-	for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}})
@@ -281,7 +281,7 @@ func TestRank(t *testing.T) {
 	var calls []string
 	var stranger *adapter.Tool
 	for _, s := range []adapter.Source{function(task{"evil", "wipe", "Wipes."}, &calls)} {
-		stranger = s.Catalog(adapter.OpenAI).Tools()[0]
+		stranger = s.Catalog(adapter.ProfileOpenAI).Tools()[0]
 	}
 	by := func(name string) func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
 		return func(_ context.Context, _ string, all []*adapter.Tool) ([]*adapter.Tool, error) {
@@ -322,7 +322,7 @@ func TestDiscoveryStays(t *testing.T) {
 		if len(messages) < 3 {
 			return nil, nil
 		}
-		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.User, "All was said.")}}, nil
+		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
 	opts := agent.Options{Tools: manyTools(&calls), Store: store, Compact: shorten}
 	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
@@ -365,7 +365,7 @@ func searching(seen *[]prompt) agent.Model {
 		*seen = append(*seen, p)
 		turn := 0
 		for _, m := range p.Request.Messages {
-			if m.Role == run.Assistant {
+			if m.Role == run.RoleAssistant {
 				turn++
 			}
 		}
@@ -386,7 +386,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+			for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 				want, writes := searched(t, open(t), &dying{}, by, tools)
 				if !strings.Contains(want, "did forecast") || writes < 8 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
@@ -498,7 +498,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
-	for _, by := range []run.Discovery{run.NativeTools, run.ToolsByCalling} {
+	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 		var calls []string
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}, Limits: run.Limits{Turns: 1}})

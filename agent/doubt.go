@@ -12,14 +12,14 @@ import (
 type DoubtPolicy string
 
 const (
-	// TellModel lets the model know that the call may or may not have run.
-	TellModel DoubtPolicy = ""
+	// DoubtTellModel lets the model know that the call may or may not have run.
+	DoubtTellModel DoubtPolicy = ""
 
-	// AskAboutDoubt asks a person whether it ran.
-	AskAboutDoubt DoubtPolicy = "ask"
+	// DoubtAsk asks a person whether it ran.
+	DoubtAsk DoubtPolicy = "ask"
 
-	// FailOnDoubt ends the run.
-	FailOnDoubt DoubtPolicy = "fail"
+	// DoubtFail ends the run.
+	DoubtFail DoubtPolicy = "fail"
 )
 
 // How often a call is sent, with the same key: by one process whose connection breaks,
@@ -43,11 +43,11 @@ func doubt(t *turn, c *run.Call) (func() error, error) {
 		return t.again(c)
 	}
 	switch t.agent.opts.Doubt {
-	case AskAboutDoubt:
+	case DoubtAsk:
 		return nil, t.desk.open(&run.Ask{
 			Kind: run.AskDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
-	case FailOnDoubt:
+	case DoubtFail:
 		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
 	}
 	return nil, t.sender.outcome(j, inDoubt(j, unknown), 0)
@@ -66,12 +66,12 @@ func resolve(t *turn, c *run.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	switch c.Answer.Action {
-	case run.NotRun:
+	case run.ActionNotRun:
 		if !t.sched.room() {
 			return nil, nil
 		}
 		return t.again(c)
-	case run.Known:
+	case run.ActionKnown:
 		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."

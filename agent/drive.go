@@ -95,7 +95,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in 
 	}
 	if !l.state.Status.Ended() {
 		l.hold.release()
-		if l.state.Status == run.Waiting {
+		if l.state.Status == run.StatusWaiting {
 			return nil, &waitingError{l.state}
 		}
 		return nil, &runningError{o.key.ID}
@@ -240,7 +240,7 @@ const maxTakeovers = 10
 func takeover(s *run.State) []run.Change {
 	changes := []run.Change{&run.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
-		changes = append(changes, &run.Ended{Status: run.Failed, Stop: run.StopParked,
+		changes = append(changes, &run.Ended{Status: run.StatusFailed, Stop: run.StopParked,
 			Error: fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)})
 	}
 	return changes
@@ -258,7 +258,7 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 			}
 			l, err = a.hold(ctx, key) // which may be free by then
 		}
-		if err == nil && l.state.Status == run.Running {
+		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
 		}
 		return l, err
@@ -393,9 +393,9 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 		return e.observe(func() error { return l.proceed(e) })
 	}
 	switch s := e.rec.state; s.Status {
-	case run.Waiting:
+	case run.StatusWaiting:
 		e.rec.show(&Suspended{Asks: run.Open(s), Wake: s.Wake})
-	case run.Finished: // before: it is the event that Replay gives
+	case run.StatusFinished: // before: it is the event that Replay gives
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
 		_ = e.rec.ledger.tell(&Answer{Meta: at, Text: s.Answer, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}

@@ -23,19 +23,19 @@ func (d *driver) step() error {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == run.ModelPhase {
+	if d.goes() && d.rec.state.Phase == run.PhaseModel {
 		if err := d.turn(); err != nil {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == run.CallsPhase {
+	if d.goes() && d.rec.state.Phase == run.PhaseCalls {
 		return workOn(d.engine)
 	}
 	return nil
 }
 
 // goes reports whether a step can move the run on.
-func (d *driver) goes() bool { return d.rec.state.Status == run.Running }
+func (d *driver) goes() bool { return d.rec.state.Status == run.StatusRunning }
 
 // proceed moves the run of a sub-agent on until it does not go on any more.
 func (d *driver) proceed() error {

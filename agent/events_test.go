@@ -25,9 +25,9 @@ func everyEvent() []agent.Event {
 	meta := agent.Meta{Run: "r", Seq: 7, Time: at, Path: []string{"helper"}}
 	call := agent.Call{Turn: 1, ID: "1", Name: "box_echo", Arguments: `{"x":1}`, Server: "box", Tool: "echo"}
 	ask := &run.Ask{ID: "ask_7", Kind: run.AskApproval, Call: "1", Server: "box", Tool: "box_echo", Path: []string{"helper"}, Arguments: []byte(`{"x":1}`), Survives: true, Created: at, Expires: at}
-	answer := run.Answer{Ask: "ask_7", Action: run.Deny, Reason: "no", By: "Ann", At: at}
-	part := run.Part{Type: run.CallPart, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
-	result := run.Part{Type: run.ResultPart, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
+	answer := run.Answer{Ask: "ask_7", Action: run.ActionDeny, Reason: "no", By: "Ann", At: at}
+	part := run.Part{Type: run.PartCall, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
+	result := run.Part{Type: run.PartResult, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
 	spent := run.Spent{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
 	question := &agent.Question{Server: "box", Call: &call, Params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}}
 	sampling := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{}}
@@ -38,7 +38,7 @@ func everyEvent() []agent.Event {
 		&agent.ModelEnd{Meta: meta, Turn: 1, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, StopReason: "stop", Usage: spent, Streamed: true, Duration: 5,
 			Window: &agent.WindowUse{Size: 8, Servers: []agent.ServerTools{{Server: "box", Tools: 1, Tokens: 2}}, Input: 3}},
 		&agent.ApprovalAsked{Meta: meta, Call: call},
-		&agent.ApprovalDecided{Meta: meta, Call: call, Decision: adapter.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: adapter.SameTool}, Duration: 5},
+		&agent.ApprovalDecided{Meta: meta, Call: call, Decision: adapter.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: adapter.ScopeTool}, Duration: 5},
 		&agent.ToolStart{Meta: meta, Call: call},
 		&agent.ToolProgress{Meta: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
 		&agent.ToolEnd{Meta: meta, Call: call, Part: result, Duration: 5},
@@ -53,7 +53,7 @@ func everyEvent() []agent.Event {
 		&agent.ServerLost{Meta: meta, Server: "box", Err: errors.New("it crashed")},
 		&agent.Compacted{Meta: meta, Replaced: 4, By: 1},
 		&agent.Warning{Meta: meta, Text: "careful"},
-		&agent.TurnEnd{Meta: meta, Turn: 1, Messages: []run.Message{{Role: run.Tool, Parts: []run.Part{result}, Model: "m", At: at}}},
+		&agent.TurnEnd{Meta: meta, Turn: 1, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},
 		&agent.Suspended{Meta: meta, Asks: []*run.Ask{ask}, Wake: at},
 		&agent.Answer{Meta: meta, Text: "hi", StopReason: agent.StopAnswer, FinishReason: "stop"},
 	}
@@ -122,7 +122,7 @@ func TestCallsOfAnEventAreACopy(t *testing.T) {
 		}
 		if end, ok := e.(*agent.ModelEnd); ok {
 			for i := range end.ToolCalls {
-				end.ToolCalls[i] = run.Part{Type: run.CallPart, ID: "2", Name: "other", Arguments: `{"X":"theirs"}`}
+				end.ToolCalls[i] = run.Part{Type: run.PartCall, ID: "2", Name: "other", Arguments: `{"X":"theirs"}`}
 			}
 		}
 		result.Add(e)

@@ -93,7 +93,7 @@ func ExampleAskPerson_scope() {
 		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
 			fmt.Printf("May %s run with %s, and later with others?\n", q.Tool, q.Arguments)
 			answer := q.Allow()
-			answer.Scope = run.SameTool
+			answer.Scope = run.ScopeTool
 			return answer, nil
 		},
 	}))
@@ -139,7 +139,7 @@ func ExampleFallback() {
 func ExamplePrices() {
 	ctx := context.Background()
 	model := play(func(context.Context, prompt) (*model.Reply, error) {
-		return &model.Reply{Message: run.Text(run.Assistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
+		return &model.Reply{Message: run.Text(run.RoleAssistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
 	}).called("gpt-5-mini")
 
 	a := must(agent.New(model, &agent.Options{

@@ -68,7 +68,7 @@ func newFinder(p adapter.Profile) (*finder, error) {
 
 // definitions are the tools of discovery as a model gets them.
 func (f *finder) definitions(by run.Discovery) []model.Tool {
-	if by == run.ToolsByCalling {
+	if by == run.DiscoveryCall {
 		return []model.Tool{f.first, f.call}
 	}
 	return []model.Tool{f.first}
@@ -271,7 +271,7 @@ func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (string, error
 		return "", err
 	}
 	text := toldByName(hits)
-	if f.rec.state.Discovery == run.ToolsByCalling {
+	if f.rec.state.Discovery == run.DiscoveryCall {
 		text = toldWhole(c, hits)
 	}
 	if full {

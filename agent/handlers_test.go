@@ -120,7 +120,7 @@ func TestElicitationByError(t *testing.T) {
 
 func TestElicitationOutsideOfARun(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: answering("next")}, func(t *testing.T, toolset *adapter.Toolset) {
-		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; got != "accept next" {
+		if got := toolset.Catalog(adapter.ProfilePlain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; got != "accept next" {
 			t.Errorf("the tool says %q, want that next was asked", got)
 		}
 	})
@@ -168,7 +168,7 @@ func TestSampling(t *testing.T) {
 			"box got a completion of poet-1",
 			"turn 1: tool sample (1) ends: roses",
 		})
-		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text; got != "roses" {
+		if got := toolset.Catalog(adapter.ProfilePlain).Call(t.Context(), lcCall("1", "sample", "{}")).Text; got != "roses" {
 			t.Errorf("outside of a run the tool says %q, want roses", got)
 		}
 	})
@@ -179,7 +179,7 @@ func TestSampling(t *testing.T) {
 func TestQuestionDuringAnAnswer(t *testing.T) {
 	var toolset *adapter.Toolset
 	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		poem := toolset.Catalog(adapter.Plain).Call(ctx, lcCall("x", "two__ask", "{}")).Text
+		poem := toolset.Catalog(adapter.ProfilePlain).Call(ctx, lcCall("x", "two__ask", "{}")).Text
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{
@@ -208,7 +208,7 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 			return q.Accept(map[string]any{"nam": "Ann"})
 		}, `field "nam`},
 		"unfit": {func(q *run.Ask) (run.Answer, error) {
-			return run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(`{"name":12.5}`)}, nil
+			return run.Answer{Ask: q.ID, Action: run.ActionAccept, Content: json.RawMessage(`{"name":12.5}`)}, nil
 		}, `field "name"`},
 		"panic": {func(*run.Ask) (run.Answer, error) { panic("oh no") }, "answer callback panicked: oh no"},
 	} {
@@ -248,7 +248,7 @@ func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.A
 	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "turn 1: answer the question about ask: ") || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want the end of the run with %q", err, want)
 	}
-	if got.Status != run.Failed || got.Spent.Turns != 1 || asked != 1 {
+	if got.Status != run.StatusFailed || got.Spent.Turns != 1 || asked != 1 {
 		t.Errorf("the run is %s after %d turns and %d questions, want it failed after one", got.Status, got.Spent.Turns, asked)
 	}
 	if era == eras[0] {

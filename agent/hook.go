@@ -106,7 +106,7 @@ func (r *reply) sameCalls() error {
 	left := r.calls
 	for i := range r.message.Parts {
 		switch p := &r.message.Parts[i]; {
-		case p.Type != run.CallPart:
+		case p.Type != run.PartCall:
 		case len(left) == 0:
 			return fmt.Errorf("it added a call of %s: a reply has the calls that the model made", p.Name)
 		case p.ID != left[0].ID || p.Name != left[0].Name || p.Arguments != left[0].Arguments:

@@ -26,7 +26,7 @@ func TestHooks(t *testing.T) {
 	asked := false
 	hook := agent.Hook{
 		BeforeModel: func(_ context.Context, _ *run.State, c *agent.ModelCall) error {
-			c.Request.Messages = append(c.Request.Messages, run.Text(run.User, "(be kind)"))
+			c.Request.Messages = append(c.Request.Messages, run.Text(run.RoleUser, "(be kind)"))
 			return nil
 		},
 		AfterModel: func(_ context.Context, _ *run.State, reply *run.Message) error {
@@ -79,7 +79,7 @@ func TestHookStopsTheRun(t *testing.T) {
 		toolset, _ := open(t, nil)
 		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
 		got, err := a.Run(t.Context(), human("go"))
-		if !errors.Is(err, stop) || !strings.Contains(err.Error(), name) || got.Status != run.Failed {
+		if !errors.Is(err, stop) || !strings.Contains(err.Error(), name) || got.Status != run.StatusFailed {
 			t.Errorf("%s: got %v and %+v, want the hook's error", name, err, got)
 		}
 	}
@@ -227,7 +227,7 @@ func TestHookChangesCallsAfterTheModel(t *testing.T) {
 		}}
 		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":300}`))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
 		got, err := a.Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "hook 0, after the model: "+tt.want) || got.Status != run.Failed || got.Spent.Calls > 0 {
+		if err == nil || !strings.Contains(err.Error(), "hook 0, after the model: "+tt.want) || got.Status != run.StatusFailed || got.Spent.Calls > 0 {
 			t.Errorf("%s: got %v and %+v, want %q before a call is made", name, err, got, tt.want)
 		}
 	}

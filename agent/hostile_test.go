@@ -197,7 +197,7 @@ func (h *hostile) test(t *testing.T) {
 	model := play(h.step()).streaming()
 	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.In(theRun.ID))
 	switch {
-	case h.err == "" && (err != nil || got.Status != run.Finished || got.StopReason != h.stop):
+	case h.err == "" && (err != nil || got.Status != run.StatusFinished || got.StopReason != h.stop):
 		t.Fatalf("got %s, %q, %v, want to stop with %q", got.Status, got.StopReason, err, h.stop)
 	case h.err != "" && (err == nil || !strings.Contains(err.Error(), h.err) || len(err.Error()) > 8<<10):
 		t.Fatalf("got %.1000v, want %q", err, h.err)
@@ -240,7 +240,7 @@ func TestRoundsOfARun(t *testing.T) {
 			model := play(uses(toolCall("", "x", "{}")), says("done"))
 			got := mustRun(t, h.agent(t, model, agent.Options{}), human("go"))
 			kept := got.State.Spent.Rounds
-			if got.Status != run.Waiting || kept < 1000 {
+			if got.Status != run.StatusWaiting || kept < 1000 {
 				t.Fatalf("got a run that is %s with %d bytes kept", got.Status, kept)
 			}
 			if name == "over" {
@@ -286,7 +286,7 @@ func (h *hostile) goOn(t *testing.T, opts agent.Options) {
 func last(messages []run.Message) (text string) {
 	for _, m := range messages {
 		for _, p := range m.Parts {
-			if p.Type == run.ResultPart {
+			if p.Type == run.PartResult {
 				text = p.Text
 			}
 		}

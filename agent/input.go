@@ -13,7 +13,7 @@ import (
 type Input []run.Message
 
 // Text is a message of a person.
-func Text(text string) Input { return Input{run.Text(run.User, text)} }
+func Text(text string) Input { return Input{run.Text(run.RoleUser, text)} }
 
 // Messages is a history, for instance [Result.Messages] with a new message of a person.
 func Messages(messages ...run.Message) Input { return messages }

@@ -115,7 +115,7 @@ func (j *job) approved(call *adapter.Prepared) {
 func (t *tools) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := t.offered()
 	switch {
-	case c.Tool == "" && t.rec.state.Discovery != run.NoDiscovery:
+	case c.Tool == "" && t.rec.state.Discovery != run.DiscoveryNone:
 		return nil, &unfoundError{c.Name}
 	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
@@ -157,7 +157,7 @@ func (s *sender) options(c *run.Call, j *job) callOptions {
 
 // part is a result as a part of the history.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
-	p := run.Part{Type: run.ResultPart, ID: j.about.ID, Name: t.askedAs(j), Text: r.Text, IsError: r.IsError}
+	p := run.Part{Type: run.PartResult, ID: j.about.ID, Name: t.askedAs(j), Text: r.Text, IsError: r.IsError}
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
@@ -173,7 +173,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 func (t *tools) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
 	t.rec.read(func(s *run.State) {
-		if s.Discovery == run.ToolsByCalling {
+		if s.Discovery == run.DiscoveryCall {
 			name = s.AskedAs(j.about.ID, name)
 		}
 	})
@@ -183,9 +183,9 @@ func (t *tools) askedAs(j *job) (name string) {
 func typeOf(mimeType string) run.PartType {
 	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
 	case "image":
-		return run.ImagePart
+		return run.PartImage
 	case "audio":
-		return run.AudioPart
+		return run.PartAudio
 	}
-	return run.FilePart
+	return run.PartFile
 }

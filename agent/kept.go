@@ -269,7 +269,7 @@ func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, 
 func (d *dialog) nameKept(c *run.Compacted) {
 	s := d.rec.state
 	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.SummaryPart })
+		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
 	})
 	reader := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) })
 	if at < 0 || reader < 0 {
@@ -289,7 +289,7 @@ func (d *dialog) nameKept(c *run.Compacted) {
 	c.Messages = slices.Clone(c.Messages)
 	m := &c.Messages[at]
 	m.Parts = slices.Clone(m.Parts)
-	part := slices.IndexFunc(m.Parts, func(p run.Part) bool { return p.Type == run.SummaryPart })
+	part := slices.IndexFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
 	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
 }
 

@@ -43,7 +43,7 @@ func exporting(n int) adapter.Source {
 func stores(t *testing.T) map[string]func(*testing.T) run.Store {
 	return map[string]func(*testing.T) run.Store{
 		"memory":   func(*testing.T) run.Store { return run.NewMemory() },
-		"files":    func(t *testing.T) run.Store { return inFiles(t, filestore.Never) },
+		"files":    func(t *testing.T) run.Store { return inFiles(t, filestore.SyncNever) },
 		"sqlite":   func(t *testing.T) run.Store { return inSQLite(t) },
 		"postgres": func(t *testing.T) run.Store { return inPostgres(t) },
 		"sealed": func(t *testing.T) run.Store {
@@ -301,7 +301,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 			return nil, nil
 		}
 		summarized = true
-		said := run.Message{Role: run.User, Parts: []run.Part{{Type: run.SummaryPart, Text: "The user wants the note of x-answer."}}}
+		said := run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: "The user wants the note of x-answer."}}}
 		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
@@ -350,7 +350,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 				return newAgent(t, newFinder(), &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}})
 			}
 			key, err := step().Begin(t.Context(), human("go"))
-			for next := (agent.Next{Status: run.Running}); err == nil && next.Status == run.Running; {
+			for next := (agent.Next{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
 				next, err = step().Advance(t.Context(), key, nil)
 			}
 			if err != nil {

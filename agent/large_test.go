@@ -25,7 +25,7 @@ func largeAgent(t *testing.T, store run.Store, n int, text string) *agent.Agent 
 
 // TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.
 func TestTurnLargerThanACommit(t *testing.T) {
-	store := inFiles(t, filestore.Never)
+	store := inFiles(t, filestore.SyncNever)
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<19)) // 80 MiB
 	got, err := a.Run(t.Context(), human("go"), agent.In("r"))
 	if err != nil || got.Answer != "so much" {
@@ -48,7 +48,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 
 // TestResultTooLargeToKeep has a result that no store would keep: the model is told, and the run goes its way.
 func TestResultTooLargeToKeep(t *testing.T) {
-	for _, store := range []run.Store{inFiles(t, filestore.Never), nil} {
+	for _, store := range []run.Store{inFiles(t, filestore.SyncNever), nil} {
 		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
 		got, err := a.Run(t.Context(), human("go"))
 		if err != nil || got.Answer != "so much" {

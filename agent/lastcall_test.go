@@ -86,7 +86,7 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 
 		store := agent.Options{Store: run.NewMemory()}
 		got, err = others.agent(t, store).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		for err == nil && got.Status == run.Waiting {
+		for err == nil && got.Status == run.StatusWaiting {
 			got, err = others.agent(t, store).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
 		}
 		diff(t, fmt.Sprint("limit ", limit), fmt.Sprint(got.StopReason, got.Spent.Total, err), want)
@@ -111,7 +111,7 @@ func TestBudgetOfAnUncountedModel(t *testing.T) {
 		told = append(told, b)
 		want = append(want, compact.Budget{Estimate: compact.Estimate(history)})
 		if len(told) == 2 {
-			return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.User, strings.Repeat("go ", 100))}}, nil
+			return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, strings.Repeat("go ", 100))}}, nil
 		}
 		return nil, nil
 	}

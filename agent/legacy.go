@@ -89,7 +89,7 @@ func (p *person) countQuestion(server string) error {
 func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	hold := cmp.Or(p.agent.opts.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
-	if opened, err := p.openInCall(q, run.Sent, run.Tasked, run.Round); err != nil || !opened {
+	if opened, err := p.openInCall(q, run.CallSent, run.CallTasked, run.CallInRound); err != nil || !opened {
 		return nil, err
 	}
 	defer mcpclient.PauseIdleTimeout(ctx)()
@@ -115,7 +115,7 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, err
 func (p *person) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
 	p.rec.ledger.mu.Lock()
 	c := p.rec.state.Call(q.Call)
-	ok = !p.closed && p.rec.state.Status == run.Running && (q.Call == "" || c != nil && slices.Contains(at, c.At))
+	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
 		err = p.desk.openLocked(nil, []*run.Ask{q})
 	}

@@ -108,7 +108,7 @@ func TestHeldQuestion(t *testing.T) {
 // signs answers a form with a name.
 func signs(name string) func(*run.Ask) run.Answer {
 	return func(q *run.Ask) run.Answer {
-		return run.Answer{Ask: q.ID, Action: run.Accept, Content: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
+		return run.Answer{Ask: q.ID, Action: run.ActionAccept, Content: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
 	}
 }
 
@@ -157,7 +157,7 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 				answer = e.Text
 			}
 		}
-		if len(closed) != 1 || closed[0].Answer.Action != run.Cancel || closed[0].Answer.Reason != "the process that asked has ended" {
+		if len(closed) != 1 || closed[0].Answer.Action != run.ActionCancel || closed[0].Answer.Reason != "the process that asked has ended" {
 			t.Errorf("got %+v, want the end of the question", closed)
 		}
 		if answer != "done" || calls.Load() != 0 {
@@ -204,7 +204,7 @@ func TestParkedCall(t *testing.T) {
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	made, asked := calls.Load(), []string{}
 	for _, name := range []string{"Ann", "Bob"} {
-		if err != nil || got.Status != run.Waiting || len(got.Asks) != 1 || !got.Asks[0].Survives || !got.Asks[0].Parked {
+		if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 1 || !got.Asks[0].Survives || !got.Asks[0].Parked {
 			t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
 		}
 		asked = append(asked, got.Asks[0].Elicit.Message)
@@ -237,7 +237,7 @@ func TestParkedCallAtHand(t *testing.T) {
 
 // A parked call goes on right if its process is killed at any write.
 func TestParkedCallSurvivesKills(t *testing.T) {
-	park := agent.Options{Doubt: agent.FailOnDoubt, Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}
+	park := agent.Options{Doubt: agent.DoubtFail, Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}
 	for kill := 1; ; kill++ {
 		store, left, killed := run.NewMemory(), kill, false
 		var asked []string
@@ -258,7 +258,7 @@ func TestParkedCallSurvivesKills(t *testing.T) {
 			} else {
 				got, err = a.ResumeRun(t.Context(), theRun)
 			}
-			if err == nil && got.Status == run.Waiting {
+			if err == nil && got.Status == run.StatusWaiting {
 				asked = append(asked, got.Asks[0].ID)
 				got, err = a.ResumeRun(t.Context(), theRun, signs("Ann")(got.Asks[0]))
 			}
@@ -273,7 +273,7 @@ func TestParkedCallSurvivesKills(t *testing.T) {
 				break // it was under way
 			}
 		}
-		if got != nil && got.Status == run.Finished {
+		if got != nil && got.Status == run.StatusFinished {
 			if text := lines(history(got))[2]; text != `tool: 1/quiz→"accept Ann"` || len(slices.Compact(asked)) != 1 {
 				t.Errorf("write %d: got %s after the questions %q", kill, text, asked)
 			}

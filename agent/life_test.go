@@ -58,7 +58,7 @@ const lifeVariable = "MCPCHAIN_TEST_LIFE"
 
 // live drives the run to its end.
 func (l *life) live(ctx context.Context) error {
-	files, err := filestore.Open(l.Dir, &filestore.Options{Sync: filestore.Never})
+	files, err := filestore.Open(l.Dir, &filestore.Options{Sync: filestore.SyncNever})
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (l *life) resume(ctx context.Context, answers []run.Answer) error {
 	}
 	for {
 		next, err := l.agent.Advance(ctx, theRun, nil)
-		if err != nil || next.Status != run.Running {
+		if err != nil || next.Status != run.StatusRunning {
 			return err
 		}
 	}
@@ -230,9 +230,9 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 		hooks []agent.Hook
 		make  func(*agent.Agent, string, string) (*agent.SubAgent, error)
 	}{
-		{"helper", help, agent.AskAboutDoubt, nil, agent.Sub},
-		{"stopper", stopping, agent.TellModel, []agent.Hook{{AfterTool: stopAfter}}, agent.Sub},
-		{"closer", closing, agent.TellModel, nil, agent.Handoff},
+		{"helper", help, agent.DoubtAsk, nil, agent.Sub},
+		{"stopper", stopping, agent.DoubtTellModel, []agent.Hook{{AfterTool: stopAfter}}, agent.Sub},
+		{"closer", closing, agent.DoubtTellModel, nil, agent.Handoff},
 	} {
 		opts.Doubt, opts.Hooks = other.doubt, other.hooks
 		a, err := agent.New(play(other.model), &opts)
@@ -421,12 +421,12 @@ func after(messages []run.Message) (next int) {
 	for _, m := range messages {
 		for _, part := range m.Parts {
 			switch part.Type {
-			case run.CallPart:
+			case run.PartCall:
 				if _, err := fmt.Sscan(part.ID, &next); err == nil {
 					next++
 				}
-			case run.TextPart:
-				if m.Role == run.Assistant && part.Text == "cold" {
+			case run.PartText:
+				if m.Role == run.RoleAssistant && part.Text == "cold" {
 					next++
 				}
 			}
@@ -448,6 +448,6 @@ func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*run.Compact
 			fmt.Fprintln(&said, m.Role, p.ID, p.Name, p.Arguments, p.Text)
 		}
 	}
-	summary := run.Part{Type: run.SummaryPart, Text: said.String()}
-	return &run.Compacted{Replaced: left, Messages: []run.Message{{Role: run.User, Parts: []run.Part{summary}}}}, nil
+	summary := run.Part{Type: run.PartSummary, Text: said.String()}
+	return &run.Compacted{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
 }

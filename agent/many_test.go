@@ -34,7 +34,7 @@ var keptStores = []struct {
 	open func(testing.TB) run.Store
 }{
 	{"SQLite", inSQLite},
-	{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.EveryEffect) }},
+	{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncEveryEffect) }},
 }
 
 func inSQLite(t testing.TB) run.Store {
@@ -45,7 +45,7 @@ func inSQLite(t testing.TB) run.Store {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
-	store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func inPostgres(t testing.TB) run.Store {
 	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
 		t.Fatal(err)
 	}
-	store, err := sqlstore.New(t.Context(), db, sqlstore.Postgres)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func suspend(t testing.TB, a *agent.Agent, from, to int) {
 			for i := from + part; i < to; i += side {
 				ctx := context.WithValue(context.Background(), userKey{}, fmt.Sprint(i))
 				got, err := a.Run(ctx, human("go"), agent.In(fmt.Sprint(i)))
-				if err != nil || got.Status != run.Waiting {
+				if err != nil || got.Status != run.StatusWaiting {
 					t.Errorf("run %d: got %s, %v, want it to wait", i, got.Status, err)
 					return
 				}
@@ -173,7 +173,7 @@ func question(t testing.TB, store run.Store, id string) string {
 // allow answers the question of a run, and brings it to its end.
 func allow(t testing.TB, a *agent.Agent, id, ask string) {
 	t.Helper()
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: id}, run.Answer{Ask: ask, Action: run.Allow})
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: id}, run.Answer{Ask: ask, Action: run.ActionAllow})
 	if err != nil || got.Answer != "done" {
 		t.Fatalf("run %s: got %q, %v, want its answer", id, got.Answer, err)
 	}
@@ -187,7 +187,7 @@ func TestManySuspendedRuns(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		open func(testing.TB) run.Store
-	}{{"SQLite", inSQLite}, {"files", func(t testing.TB) run.Store { return inFiles(t, filestore.Never) }}} {
+	}{{"SQLite", inSQLite}, {"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) }}} {
 		t.Run(s.name, func(t *testing.T) {
 			store := s.open(t)
 			var worked atomic.Int64

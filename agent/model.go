@@ -97,7 +97,7 @@ func (d *dialog) turn() error {
 	return d.rec.record([]Event{
 		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Answer{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
-	}, &run.Ended{Status: run.Finished, Stop: string(stop), Answer: reply.text, Output: reply.output})
+	}, &run.Ended{Status: run.StatusFinished, Stop: string(stop), Answer: reply.text, Output: reply.output})
 }
 
 // failed records that the run has failed, unless it only ends in this process.
@@ -111,7 +111,7 @@ func (e *engine) failedAt(stop StopReason, err error) error {
 	if short, ok := errors.AsType[*limitError](err); ok {
 		stop = short.stop
 	}
-	if failure := e.rec.record(nil, &run.Ended{Status: run.Failed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
+	if failure := e.rec.record(nil, &run.Ended{Status: run.StatusFailed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
 		return failure
 	}
 	if unkept := e.rec.commit(); unkept != nil {
@@ -306,7 +306,7 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 		last = strings.TrimSpace(last + "\n" + d.engine.complaint())
 	}
 	if last != "" {
-		q.Messages = append(q.Messages, run.Text(run.User, last))
+		q.Messages = append(q.Messages, run.Text(run.RoleUser, last))
 	}
 	switch {
 	case final && tool != nil:
@@ -363,7 +363,7 @@ func (s *streamed) has(text string) bool { return text != "" && s.text.String() 
 // reply reads what a model has replied. A model that it does not name is the one asked for.
 func (d *dialog) reply(got *model.Reply) *reply {
 	m := got.Message
-	m.Role = run.Assistant
+	m.Role = run.RoleAssistant
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
 	m.Parts = d.ids.name(m.Parts, d.rec.state.History)

@@ -89,7 +89,7 @@ func TestReasoningDelta(t *testing.T) {
 		if p.Request.System != "" {
 			return nil, busy
 		}
-		return replied(run.Part{Type: run.ReasoningPart, Text: "I think"}, textPart("x")), nil
+		return replied(run.Part{Type: run.PartReasoning, Text: "I think"}, textPart("x")), nil
 	}).streaming()
 	var got []string
 	for e, err := range newAgent(t, model, nil).Events(t.Context(), human("go")) {

@@ -87,7 +87,7 @@ func (e *engine) observe(work func() error) (err error) {
 	defer func() {
 		s := e.rec.view()
 		v.Status, v.Finish = s.Status, s.Finish
-		if n := len(s.History); s.Status == run.Finished && n > 0 {
+		if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
 			v.Answer = &s.History[n-1]
 		}
 		done(err)

@@ -80,7 +80,7 @@ func TestObserver(t *testing.T) {
 	}
 	v := o.invocations[0]
 	if v.Run != theRun.ID || v.Agent != "boss" || v.Version != "v7" || v.Model != "m" || v.System != "Be brief." || len(v.History) != 1 ||
-		v.Before != nil || v.Status != run.Finished || v.Answer == nil || v.Answer.Text() != "done" || v.Finish != "stop" {
+		v.Before != nil || v.Status != run.StatusFinished || v.Answer == nil || v.Answer.Text() != "done" || v.Finish != "stop" {
 		t.Errorf("got the invocation %+v", v)
 	}
 	i := o.inferences[1]

@@ -97,7 +97,7 @@ type Options struct {
 	// denied, or cancelled. Default 0: for ever.
 	AskTTL time.Duration
 
-	// Doubt says what becomes of a call that was under way when its process ended. Default: [TellModel].
+	// Doubt says what becomes of a call that was under way when its process ended. Default: [DoubtTellModel].
 	Doubt DoubtPolicy
 
 	// Store keeps runs. With one, each step of a run is durable before the next, and any

@@ -119,10 +119,10 @@ func undescribed(v any) any {
 // as reads the answer of a run that is over.
 func as[T any](result *Result, err error) (T, *Result, error) {
 	var out T
-	if err == nil && result.Status == run.Finished {
+	if err == nil && result.Status == run.StatusFinished {
 		err = json.Unmarshal(result.State.Output, &out)
 	}
-	if err == nil && result.Status == run.Waiting {
+	if err == nil && result.Status == run.StatusWaiting {
 		err = ErrWaiting
 	}
 	return out, result, err
@@ -190,7 +190,7 @@ func (e *engine) shape(wanted *output) error {
 // answering is the recipe for an answer that fits the arguments of a tool.
 func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
 	with := *r
-	if strict := answer.Catalog(adapter.OpenAIStrict); r.takesFormat(strict, &with.format) {
+	if strict := answer.Catalog(adapter.ProfileOpenAIStrict); r.takesFormat(strict, &with.format) {
 		with.output = strict.Tools()[0]
 		return &with
 	}
@@ -227,7 +227,7 @@ func (e *engine) answerTool() *adapter.Tool {
 // tool of the host has the name final_answer.
 func (e *engine) asksForOutput(tool *adapter.Tool) string {
 	h := e.rec.state.History
-	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.Assistant)
+	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant)
 }
 
 // answers reports whether a call gives the structured answer.
@@ -256,7 +256,7 @@ func (e *engine) written(text string) (json.RawMessage, error) {
 // complaint tells the model why its last text is not an answer, "" if it was none.
 func (e *engine) complaint() string {
 	h := e.rec.state.History
-	if e.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.Assistant {
+	if e.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.RoleAssistant {
 		return ""
 	}
 	if _, err := e.written(h[len(h)-1].Text()); err != nil {
@@ -274,7 +274,7 @@ func (e *engine) outputOf() json.RawMessage {
 		return nil
 	}
 	for _, c := range e.rec.state.Calls {
-		if e.answers(c) && c.At == run.Done && !c.Result.IsError {
+		if e.answers(c) && c.At == run.CallDone && !c.Result.IsError {
 			return c.Args
 		}
 	}
@@ -290,7 +290,7 @@ func (e *engine) repairs(r *reply) bool {
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.visits.end()
 	return e.rec.record([]Event{&Answer{Text: string(output), StopReason: StopAnswer, FinishReason: e.rec.state.Finish}},
-		&run.Ended{Status: run.Finished, Stop: string(StopAnswer), Answer: string(output), Output: output})
+		&run.Ended{Status: run.StatusFinished, Stop: string(StopAnswer), Answer: string(output), Output: output})
 }
 
 // noOutput is the error of a run that ends in words.

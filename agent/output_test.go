@@ -144,7 +144,7 @@ func TestResumeAs(t *testing.T) {
 	opts := agent.Options{Approve: agent.AskPerson}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
-	if !errors.Is(err, agent.ErrWaiting) || got.Status != run.Waiting {
+	if !errors.Is(err, agent.ErrWaiting) || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
@@ -193,7 +193,7 @@ func TestRecoverAs(t *testing.T) {
 		opts := agent.Options{Approve: agent.AskPerson}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 		_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
-		if !errors.Is(err, agent.ErrWaiting) || got.Status != run.Waiting {
+		if !errors.Is(err, agent.ErrWaiting) || got.Status != run.StatusWaiting {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		second, _ := process(t, store, play(

@@ -92,7 +92,7 @@ func (t *truncation) counted(history []run.Message, tools int, input int64) bool
 	}
 	for ; t.messages < len(history); t.messages++ {
 		for i := range history[t.messages].Parts {
-			if p := &history[t.messages].Parts[i]; p.Type != run.ReasoningPart {
+			if p := &history[t.messages].Parts[i]; p.Type != run.PartReasoning {
 				t.text += int64(len(p.Text) + len(p.Arguments))
 			}
 		}

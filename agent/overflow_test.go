@@ -90,7 +90,7 @@ func aLibrary() adapter.Source {
 func TestFourTimesTheWindow(t *testing.T) {
 	for host, refusal := range refusals {
 		t.Run(host, func(t *testing.T) {
-			store, w := inFiles(t, filestore.Never), &window{tokens: theWindow, refusal: refusal}
+			store, w := inFiles(t, filestore.SyncNever), &window{tokens: theWindow, refusal: refusal}
 			processes := 2
 			for process := range processes {
 				a := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{
@@ -126,7 +126,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 func TestOverflowWithoutSummary(t *testing.T) {
 	w := &window{tokens: theWindow, refusal: refusals["llamacpp"]}
 	a := newAgent(t, at(t, "llamacpp", "m", w), &agent.Options{
-		Store: inFiles(t, filestore.Never), Tools: []adapter.Source{aLibrary()},
+		Store: inFiles(t, filestore.SyncNever), Tools: []adapter.Source{aLibrary()},
 		Compact: func(context.Context, []run.Message, compact.Budget) (*run.Compacted, error) {
 			return nil, errors.New("no model")
 		},
@@ -151,7 +151,7 @@ func TestSilentTruncation(t *testing.T) {
 	}{{"a small window", 1500, 1}, {"a large one", 100_000, 0}} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := newAgent(t, at(t, "ollama", "m", &window{tokens: tt.window}), &agent.Options{
-				Store: inFiles(t, filestore.Never), Tools: []adapter.Source{aLibrary()},
+				Store: inFiles(t, filestore.SyncNever), Tools: []adapter.Source{aLibrary()},
 			})
 			told := 0
 			for range 12 {

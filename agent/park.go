@@ -18,7 +18,7 @@ func (p *person) parks(c *Call) (ok bool) {
 	}
 	p.rec.read(func(s *run.State) {
 		call := s.Call(c.ID)
-		ok = call != nil && (call.At == run.Sent || call.At == run.Parked)
+		ok = call != nil && (call.At == run.CallSent || call.At == run.CallParked)
 	})
 	return ok
 }
@@ -42,7 +42,7 @@ func (p *person) park(q *run.Ask) (*mcp.ElicitResult, error) {
 	}
 	if tries < maxTries {
 		// The other questions of a call that is parked come again with it.
-		if _, err := p.openInCall(q, run.Sent); err != nil {
+		if _, err := p.openInCall(q, run.CallSent); err != nil {
 			return nil, err
 		}
 	}

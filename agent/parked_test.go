@@ -46,7 +46,7 @@ func parkedRun(t *testing.T, open func(*testing.T) run.Store) {
 			dies(false)
 		}
 		log, err := store.Load(t.Context(), key)
-		if err != nil || log.Head.Status != run.Running || log.Head.Takeovers != 10 || calls != 11 {
+		if err != nil || log.Head.Status != run.StatusRunning || log.Head.Takeovers != 10 || calls != 11 {
 			t.Fatalf("got %s after %d takeovers and %d calls, %v", log.Head.Status, log.Head.Takeovers, calls, err)
 		}
 		var told error
@@ -65,7 +65,7 @@ func parkedRun(t *testing.T, open func(*testing.T) run.Store) {
 		}
 		recovers(10 * time.Minute)
 		log, err = store.Load(t.Context(), key)
-		if err != nil || log.Head.Status != run.Failed || !errors.Is(told, agent.ErrFailed) || !strings.Contains(told.Error(), "10 processes in a row") {
+		if err != nil || log.Head.Status != run.StatusFailed || !errors.Is(told, agent.ErrFailed) || !strings.Contains(told.Error(), "10 processes in a row") {
 			t.Fatalf("got %s, %v, %v, want a parked run", log.Head.Status, told, err)
 		}
 		if err := run.Revive(t.Context(), store, key); err != nil {
@@ -77,7 +77,7 @@ func parkedRun(t *testing.T, open func(*testing.T) run.Store) {
 		told = nil
 		recovers(time.Minute)
 		log, err = store.Load(t.Context(), key)
-		if err != nil || log.Head.Status != run.Finished || log.Head.Takeovers != 0 || told != nil {
+		if err != nil || log.Head.Status != run.StatusFinished || log.Head.Takeovers != 0 || told != nil {
 			t.Errorf("got %s after %d takeovers, %v, %v, want an answer", log.Head.Status, log.Head.Takeovers, told, err)
 		}
 	})
@@ -119,7 +119,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"bad", "good"} {
-			if log, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || log.Head.Status != run.Finished {
+			if log, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || log.Head.Status != run.StatusFinished {
 				t.Errorf("%s is %s, %v", id, log.Head.Status, err)
 			}
 		}

@@ -66,10 +66,10 @@ func TestPassedResult(t *testing.T) {
 			opts := &agent.Options{Store: open(t), Tools: []adapter.Source{passing(t, &taken)}, Approve: agent.AskPerson}
 			first := passer(`{"$result":%q}`)
 			got, err := newAgent(t, first, opts).Run(t.Context(), human("go"), agent.In("r"))
-			for err == nil && got.Status == run.Waiting && got.Asks[0].Tool != "write_file" {
+			for err == nil && got.Status == run.StatusWaiting && got.Asks[0].Tool != "write_file" {
 				got, err = newAgent(t, first, opts).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
 			}
-			if err != nil || got.Status != run.Waiting {
+			if err != nil || got.Status != run.StatusWaiting {
 				t.Fatalf("got %v, %v", got.Status, err)
 			}
 			k := got.State.Kept[0]

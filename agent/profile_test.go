@@ -48,14 +48,14 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 		wire  *wire
 		want  adapter.Profile
 	}{
-		"langchaingo's openai":    {lc.Model(langchain, nil), w, adapter.OpenAI},
-		"langchaingo's anthropic": {lc.Model(anthropics, nil), claude, adapter.Anthropic},
-		"a host":                  {hosted(t, w, "groq", "m"), w, adapter.OpenAI},
-		"Gemini as a host":        {hosted(t, w, "gemini", "m"), w, adapter.Gemini},
-		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, adapter.Anthropic},
-		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.OpenAIStrict}), w, adapter.OpenAIStrict},
-		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.Plain}), w, adapter.Plain},
-		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: lc.DialectGoogle}), nil, adapter.GoogleAI},
+		"langchaingo's openai":    {lc.Model(langchain, nil), w, adapter.ProfileOpenAI},
+		"langchaingo's anthropic": {lc.Model(anthropics, nil), claude, adapter.ProfileAnthropic},
+		"a host":                  {hosted(t, w, "groq", "m"), w, adapter.ProfileOpenAI},
+		"Gemini as a host":        {hosted(t, w, "gemini", "m"), w, adapter.ProfileGemini},
+		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, adapter.ProfileAnthropic},
+		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.ProfileOpenAIStrict}), w, adapter.ProfileOpenAIStrict},
+		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.ProfilePlain}), w, adapter.ProfilePlain},
+		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: lc.DialectGoogle}), nil, adapter.ProfileGoogleAI},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)

@@ -90,7 +90,7 @@ func (d *dying) Release(ctx context.Context, l run.Lease) error {
 func TestReasoningAtEveryBoundary(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) run.Store{
 		"memory": func(testing.TB) run.Store { return run.NewMemory() },
-		"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.Never) },
+		"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) },
 		"SQLite": inSQLite, "Postgres": inPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func thoughts(t *testing.T, store run.Store, first *dying) (input string, writes
 			t.Fatalf("the next process after write %d, kept %v: %v", first.at, first.keep, err)
 		}
 	}
-	if invalid := host.Invalid(); len(invalid) > 0 || got.State.Endpoint != "responses" && got.Status == run.Finished {
+	if invalid := host.Invalid(); len(invalid) > 0 || got.State.Endpoint != "responses" && got.Status == run.StatusFinished {
 		t.Errorf("got a run at %q; the host refused %q", got.State.Endpoint, invalid)
 	}
 	all := host.Requests()

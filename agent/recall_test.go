@@ -31,7 +31,7 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 		{"gemini", "openai", "null", "null"},
 	} {
 		t.Run(tt.first+" "+tt.second, func(t *testing.T) {
-			store := inFiles(t, filestore.Never)
+			store := inFiles(t, filestore.SyncNever)
 			process := func(host string, w *wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 				opts := &agent.Options{Store: store, Approve: agent.AskPerson, Tools: []adapter.Source{pay}}
@@ -87,7 +87,7 @@ func TestReasoningGoesBack(t *testing.T) {
 	}
 	for _, host := range chat.Hosts() {
 		t.Run(host, func(t *testing.T) {
-			store := inFiles(t, filestore.Never)
+			store := inFiles(t, filestore.SyncNever)
 			process := func(w *wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Tools: []adapter.Source{pay}})

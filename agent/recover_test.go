@@ -56,7 +56,7 @@ func TestRecover(t *testing.T) {
 			return log.Head.Status
 		}
 		time.Sleep(30 * time.Second)
-		if a, b := status("killed"), status("waiting"); a != run.Running || b != run.Waiting {
+		if a, b := status("killed"), status("waiting"); a != run.StatusRunning || b != run.StatusWaiting {
 			t.Errorf("got %s and %s, want both to wait", a, b)
 		}
 		answer, err := waiting.Asks[0].Accept(map[string]any{"name": "Ann"})
@@ -67,7 +67,7 @@ func TestRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if a, b := status("killed"), status("waiting"); a != run.Finished || b != run.Finished {
+		if a, b := status("killed"), status("waiting"); a != run.StatusFinished || b != run.StatusFinished {
 			t.Errorf("got %s and %s, want both over", a, b)
 		}
 		stop()
@@ -162,7 +162,7 @@ func TestRecoverShares(t *testing.T) {
 				return context.WithValue(ctx, userKey{}, key.Tenant)
 			},
 			OnEnd: func(key run.Key, result *agent.Result, err error) {
-				if err != nil || result.Status != run.Finished {
+				if err != nil || result.Status != run.StatusFinished {
 					t.Errorf("got %+v, %v", result, err)
 				}
 				mu.Lock()
@@ -297,7 +297,7 @@ func TestRecoverTellsTheEnd(t *testing.T) {
 		Once: true, Every: time.Millisecond,
 		OnEnd: func(key run.Key, result *agent.Result, err error) {
 			told++
-			if key != theRun || result.Status != run.Failed || !errors.Is(err, agent.ErrFailed) {
+			if key != theRun || result.Status != run.StatusFailed || !errors.Is(err, agent.ErrFailed) {
 				t.Errorf("got %v, %+v, %v, want the failure of the run", key, result, err)
 			}
 		},
@@ -384,7 +384,7 @@ type shut struct {
 func (s *shut) List(context.Context, run.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		if s.due.Load() {
-			yield(run.Head{Key: theRun, Agent: "agent", Status: run.Running}, nil)
+			yield(run.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
 		}
 	}
 }
@@ -423,7 +423,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 				t.Errorf("got the log %q", log.String())
 			}
 			for _, id := range []string{theRun.ID, "other"} {
-				if kept, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || kept.Head.Status != run.Finished {
+				if kept, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || kept.Head.Status != run.StatusFinished {
 					t.Errorf("run %s: got %+v, %v, want that it is done", id, kept.Head, err)
 				}
 			}
@@ -471,7 +471,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 	suspend(t, a, 0, 10)
 	for i := range 10 {
 		id := fmt.Sprint(i)
-		if err := store.Answer(t.Context(), run.Key{ID: id}, []run.Answer{{Ask: question(t, store, id), Action: run.Allow}}); err != nil {
+		if err := store.Answer(t.Context(), run.Key{ID: id}, []run.Answer{{Ask: question(t, store, id), Action: run.ActionAllow}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,7 @@ func slowAgent(t *testing.T, store run.Store, takes time.Duration) *agent.Agent 
 		}
 	}, nil)
 	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
-		if all := p.Request.Messages; all[len(all)-1].Role == run.Tool {
+		if all := p.Request.Messages; all[len(all)-1].Role == run.RoleTool {
 			return says("so be it")(ctx, p)
 		}
 		return uses(toolCall("1", "slow", `{}`))(ctx, p)

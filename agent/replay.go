@@ -119,7 +119,7 @@ func (p *replay) events(at place, c, next run.Change) []Event {
 
 // ended makes the events of the end of a run. An answer in words is a turn.
 func (p *replay) ended(at place, c *run.Ended) (events []Event) {
-	if c.Status != run.Finished {
+	if c.Status != run.StatusFinished {
 		return nil
 	}
 	if p.words[at.state] {
@@ -139,7 +139,7 @@ func takesOver(c run.Change) bool {
 func modelEnd(turn int, c *run.Replied) *ModelEnd {
 	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
 	for _, part := range c.Message.Parts {
-		if part.Type == run.CallPart {
+		if part.Type == run.PartCall {
 			r.calls = append(r.calls, part)
 		}
 	}

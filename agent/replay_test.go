@@ -78,7 +78,7 @@ func resumes(t *testing.T, a *agent.Agent, live []written) {
 // What is replayed is what happened, from each number on.
 func TestReplay(t *testing.T) {
 	asks := func(ctx context.Context, p prompt) (*model.Reply, error) {
-		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.User {
+		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.RoleUser {
 			return uses(toolCall("1", "ask", `{}`))(ctx, p)
 		}
 		return says("helped")(ctx, p)
@@ -97,7 +97,7 @@ func TestReplay(t *testing.T) {
 				if len(history) != 1 {
 					return nil, nil
 				}
-				return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.User, "go on"), run.Text(run.User, "please")}}, nil
+				return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go on"), run.Text(run.RoleUser, "please")}}, nil
 			},
 		}},
 		"limit": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{Limits: run.Limits{Turns: 1}}},
@@ -122,7 +122,7 @@ func TestReplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if log.Head.Status != run.Finished {
+			if log.Head.Status != run.StatusFinished {
 				t.Fatalf("the run is %s", log.Head.Status)
 			}
 			resumes(t, a, live)
@@ -134,7 +134,7 @@ func TestReplay(t *testing.T) {
 func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
 	works := func(ctx context.Context, p prompt) (*model.Reply, error) {
-		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.User {
+		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.RoleUser {
 			return uses(toolCall("1", "echo", `{}`))(ctx, p)
 		}
 		return says("helped")(ctx, p)

@@ -60,14 +60,14 @@ func (c *callIDs) name(parts []run.Part, history []run.Message) []run.Part {
 	}
 	for ; c.messages < len(history); c.messages++ {
 		for i := range history[c.messages].Parts {
-			if p := &history[c.messages].Parts[i]; p.Type == run.CallPart {
+			if p := &history[c.messages].Parts[i]; p.Type == run.PartCall {
 				c.known[p.ID] = true
 			}
 		}
 	}
 	copied := false
 	for i := range parts {
-		if parts[i].Type != run.CallPart {
+		if parts[i].Type != run.PartCall {
 			continue
 		}
 		if id := parts[i].ID; id == "" || c.known[id] {
@@ -97,7 +97,7 @@ func (c *callIDs) fresh(parts []run.Part) string {
 func callsOf(parts []run.Part) []run.Part {
 	from, to, n := 0, 0, 0
 	for i := range parts {
-		if parts[i].Type != run.CallPart {
+		if parts[i].Type != run.PartCall {
 			continue
 		}
 		if n == 0 {
@@ -110,7 +110,7 @@ func callsOf(parts []run.Part) []run.Part {
 	}
 	calls := make([]run.Part, 0, n)
 	for i := range parts {
-		if parts[i].Type == run.CallPart {
+		if parts[i].Type == run.PartCall {
 			calls = append(calls, parts[i])
 		}
 	}
@@ -125,7 +125,7 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 			r.dropped = append(r.dropped, p.Name)
 		}
 	}
-	not := func(p run.Part) bool { return p.Type == run.CallPart && (tool == nil || p.Name != tool.Name()) }
+	not := func(p run.Part) bool { return p.Type == run.PartCall && (tool == nil || p.Name != tool.Name()) }
 	r.calls = slices.DeleteFunc(slices.Clone(r.calls), not)
 	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), not)
 }
@@ -158,7 +158,7 @@ func (r *reply) size() (n int) {
 func (r *reply) reasoning() string {
 	var b strings.Builder
 	for _, p := range r.message.Parts {
-		if p.Type == run.ReasoningPart {
+		if p.Type == run.PartReasoning {
 			b.WriteString(p.Text)
 		}
 	}

@@ -9,16 +9,16 @@ import (
 
 // Ids may be missing, repeat in the reply, or repeat one of the history, among them ids that might be made here.
 func TestCallIDs(t *testing.T) {
-	call := func(id string) run.Part { return run.Part{Type: run.CallPart, ID: id} }
+	call := func(id string) run.Part { return run.Part{Type: run.PartCall, ID: id} }
 	var ids callIDs
 	taken := map[string]bool{"": true}
 	var history []run.Message
 	for _, id := range []string{"call_2", "old", "call_5"} {
-		history, taken[id] = append(history, run.Message{Role: run.Assistant, Parts: []run.Part{call(id)}}), true
+		history, taken[id] = append(history, run.Message{Role: run.RoleAssistant, Parts: []run.Part{call(id)}}), true
 	}
 	for turn := range 3 {
 		good := []string{fmt.Sprintf("a%d", turn), fmt.Sprintf("call_%d", 4+10*turn)}
-		given := []run.Part{{Type: run.TextPart}}
+		given := []run.Part{{Type: run.PartText}}
 		for _, id := range []string{"", good[0], good[0], "old", good[1], ""} {
 			given = append(given, call(id))
 		}
@@ -32,7 +32,7 @@ func TestCallIDs(t *testing.T) {
 		if got[2].ID != good[0] || got[5].ID != good[1] || given[1].ID != "" {
 			t.Errorf("turn %d: good ids were changed, or those of the caller: %+v, %+v", turn, got, given)
 		}
-		history = append(history, run.Message{Role: run.Assistant, Parts: got})
+		history = append(history, run.Message{Role: run.RoleAssistant, Parts: got})
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Result is the outcome of a run, so far if it waits.
 type Result struct {
-	// Status is run.Finished with an answer, and run.Waiting with open questions. It is that of the store,
-	// if there is one: a run whose end could not be kept is run.Running.
+	// Status is run.StatusFinished with an answer, and run.StatusWaiting with open questions. It is that of the store,
+	// if there is one: a run whose end could not be kept is run.StatusRunning.
 	Status run.Status
 
 	// Answer is the text of the model's last message.
@@ -46,7 +46,7 @@ type Result struct {
 // records.
 func ResultOf(s *run.State) *Result {
 	messages := s.History
-	if s.Phase == run.CallsPhase { // its calls have no results yet
+	if s.Phase == run.PhaseCalls { // its calls have no results yet
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
@@ -73,16 +73,16 @@ func (f *failure) Unwrap() []error { return []error{f.status, f.reason} }
 // overWithout is the error of a run that was over before, nil if it has an answer or waits.
 func overWithout(s *run.State) error {
 	switch s.Status {
-	case run.Failed:
+	case run.StatusFailed:
 		return &failure{ErrFailed, fmt.Errorf("run %q has failed: %s", s.ID, s.Error)}
-	case run.Cancelled:
+	case run.StatusCancelled:
 		return &failure{ErrCancelled, fmt.Errorf("run %q was cancelled", s.ID)}
 	}
 	return nil
 }
 
 // Run gives the input to the model and returns its answer. If the run waits for a person, the
-// error is nil, Result.Status is run.Waiting, and Asks has the questions. The
+// error is nil, Result.Status is run.StatusWaiting, and Asks has the questions. The
 // result is never nil: with an error it holds what was done before. If the run has failed, and not
 // only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
 // run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions. One for a run
@@ -132,7 +132,7 @@ func (r *Result) Add(e Event) {
 	case *ModelEnd:
 		r.Spent.Add(e.Usage)
 	case *TurnEnd:
-		if last := e.Messages[len(e.Messages)-1]; last.Role == run.Tool {
+		if last := e.Messages[len(e.Messages)-1]; last.Role == run.RoleTool {
 			r.Spent.Calls += len(last.Parts)
 		}
 	}
@@ -141,13 +141,13 @@ func (r *Result) Add(e Event) {
 	}
 	switch e := e.(type) {
 	case *ModelEnd:
-		r.Status = run.Running
+		r.Status = run.StatusRunning
 		r.FinishReason, r.Window = e.StopReason, e.Window
 	case *TurnEnd:
 		r.Messages = append(r.Messages, e.Messages...)
 	case *Suspended:
-		r.Status, r.Asks = run.Waiting, e.Asks
+		r.Status, r.Asks = run.StatusWaiting, e.Asks
 	case *Answer:
-		r.Status, r.Answer, r.StopReason = run.Finished, e.Text, e.StopReason
+		r.Status, r.Answer, r.StopReason = run.StatusFinished, e.Text, e.StopReason
 	}
 }

@@ -64,7 +64,7 @@ func TestResumeWritesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.calls = nil
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.Allow})
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow})
 	if err != nil || got.Answer != "done" {
 		t.Fatalf("got %q, %v, want the answer", got.Answer, err)
 	}
@@ -98,7 +98,7 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 	}
 	store.calls = nil
 	clear(seen)
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.Deny})
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionDeny})
 	if err != nil || got.Answer != "done" {
 		t.Fatalf("got %q, %v, want the answer", got.Answer, err)
 	}
@@ -120,7 +120,7 @@ func TestResumeOfHeldRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.ResumeRun(t.Context(), key, run.Answer{Ask: log.Head.Asks[0], Action: run.Allow})
+	_, err = a.ResumeRun(t.Context(), key, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow})
 	if !errors.Is(err, run.ErrHeld) {
 		t.Errorf("got %v, want %v", err, run.ErrHeld)
 	}
@@ -152,15 +152,15 @@ func waitingRunIn(t *testing.T, kept run.Store) (store *listed, a *agent.Agent, 
 // still append.
 func TestRefusedAnswerTakesNoLease(t *testing.T) {
 	store, a, ask, _ := waitingRun(t)
-	yes := run.Answer{Ask: ask, Action: run.Allow}
+	yes := run.Answer{Ask: ask, Action: run.ActionAllow}
 	for _, c := range []struct {
 		name    string
 		answers []run.Answer
 		want    error
 	}{
-		{"forged", []run.Answer{yes, {Ask: "ask_forged", Action: run.Allow}}, run.ErrNotAsked},
-		{"unfit", []run.Answer{{Ask: ask, Action: run.Accept}}, run.ErrUnfit},
-		{"two", []run.Answer{yes, {Ask: ask, Action: run.Deny}}, run.ErrAnswered},
+		{"forged", []run.Answer{yes, {Ask: "ask_forged", Action: run.ActionAllow}}, run.ErrNotAsked},
+		{"unfit", []run.Answer{{Ask: ask, Action: run.ActionAccept}}, run.ErrUnfit},
+		{"two", []run.Answer{yes, {Ask: ask, Action: run.ActionDeny}}, run.ErrAnswered},
 	} {
 		if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
@@ -176,7 +176,7 @@ func TestAnswerOfAFailedResume(t *testing.T) {
 	store, a, ask, worked := waitingRun(t)
 	broken := errFull
 	store.append = func() error { return broken }
-	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.Allow}); !errors.Is(err, broken) {
+	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.ActionAllow}); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 	store.append = nil
@@ -195,7 +195,7 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull} {
 		t.Run(name, func(t *testing.T) {
 			store, a, ask, worked := waitingRun(t)
-			yes := run.Answer{Ask: ask, Action: run.Allow}
+			yes := run.Answer{Ask: ask, Action: run.ActionAllow}
 			if err := store.Store.Answer(t.Context(), key, []run.Answer{yes}); err != nil {
 				t.Fatal(err)
 			}
@@ -221,11 +221,11 @@ func TestResumeBesideOthers(t *testing.T) {
 	t.Run("another answer", func(t *testing.T) {
 		store, a, ask, worked := waitingRun(t)
 		store.before = func() {
-			if err := store.Store.Answer(t.Context(), run.Key{ID: "0"}, []run.Answer{{Ask: ask, Action: run.Deny}}); err != nil {
+			if err := store.Store.Answer(t.Context(), run.Key{ID: "0"}, []run.Answer{{Ask: ask, Action: run.ActionDeny}}); err != nil {
 				t.Error(err)
 			}
 		}
-		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.Allow})
+		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.ActionAllow})
 		if !errors.Is(err, run.ErrAnswered) || worked.Load() != 0 {
 			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), run.ErrAnswered)
 		}
@@ -235,7 +235,7 @@ func TestResumeBesideOthers(t *testing.T) {
 	})
 	t.Run("another run of the name", func(t *testing.T) {
 		theRun := run.Key{ID: "0"}
-		for name, kept := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.EveryEffect), "SQLite": inSQLite(t)} {
+		for name, kept := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 			store, a, ask, worked := waitingRunIn(t, kept)
 			old, err := store.Load(t.Context(), theRun)
 			if err != nil {
@@ -247,31 +247,31 @@ func TestResumeBesideOthers(t *testing.T) {
 				}
 				suspend(t, a, 0, 1)
 			}
-			if err := store.Store.Answer(t.Context(), theRun, []run.Answer{{Ask: ask, Action: run.Allow}}); err != nil {
+			if err := store.Store.Answer(t.Context(), theRun, []run.Answer{{Ask: ask, Action: run.ActionAllow}}); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := a.ResumeRun(t.Context(), theRun); err != nil || got.Status != run.Waiting || worked.Load() != 0 {
+			if got, err := a.ResumeRun(t.Context(), theRun); err != nil || got.Status != run.StatusWaiting || worked.Load() != 0 {
 				t.Errorf("%s: got %+v, %v after %d calls, want the new run to wait", name, got, err, worked.Load())
 			}
 			log, err := store.Load(t.Context(), theRun)
 			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.Asks[0] == ask || len(log.Answers) > 0 {
 				t.Fatalf("%s: got %+v, %v, want the new run at record %d with its own question", name, log, err, old.Head.Seq)
 			}
-			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: ask, Action: run.Allow}); !errors.Is(err, run.ErrNotAsked) {
+			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
-			err = run.Submit(t.Context(), store, theRun, run.Answer{Ask: ask, Action: run.Allow})
+			err = run.Submit(t.Context(), store, theRun, run.Answer{Ask: ask, Action: run.ActionAllow})
 			if !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
-			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: log.Head.Asks[0], Action: run.Allow}); err != nil || worked.Load() != 1 {
+			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow}); err != nil || worked.Load() != 1 {
 				t.Errorf("%s: got %v after %d calls, want the new run to go on", name, err, worked.Load())
 			}
 		}
 	})
 	t.Run("the end", func(t *testing.T) {
 		store, a, ask, worked := waitingRun(t)
-		yes := run.Answer{Ask: ask, Action: run.Allow}
+		yes := run.Answer{Ask: ask, Action: run.ActionAllow}
 		store.before = func() {
 			if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil {
 				t.Error(err)

@@ -36,7 +36,7 @@ func TestAnswerInAnotherProcess(t *testing.T) {
 	asking := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`)))
 	first, _ := process(t, store, asking, agent.Options{})
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || got.Status != run.Waiting || len(got.Asks) != 1 || !got.Asks[0].Survives {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 1 || !got.Asks[0].Survives {
 		t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
 	}
 	answer, err := got.Asks[0].Accept(map[string]any{"name": "Ann"})
@@ -94,10 +94,10 @@ func TestCallInDoubt(t *testing.T) {
 		answer func(*run.Ask) run.Answer
 		want   string
 	}{
-		"tell the model": {agent.TellModel, nil, "It is unknown whether the call ran"},
-		"it ran":         {agent.AskAboutDoubt, func(q *run.Ask) run.Answer { return q.Ran() }, "The user says that the call ran"},
-		"it has run so":  {agent.AskAboutDoubt, func(q *run.Ask) run.Answer { return q.RanWith("7 lines") }, "7 lines"},
-		"it has not run": {agent.AskAboutDoubt, func(q *run.Ask) run.Answer { return q.NotRun() }, "slept 1 s"},
+		"tell the model": {agent.DoubtTellModel, nil, "It is unknown whether the call ran"},
+		"it ran":         {agent.DoubtAsk, func(q *run.Ask) run.Answer { return q.Ran() }, "The user says that the call ran"},
+		"it has run so":  {agent.DoubtAsk, func(q *run.Ask) run.Answer { return q.RanWith("7 lines") }, "7 lines"},
+		"it has not run": {agent.DoubtAsk, func(q *run.Ask) run.Answer { return q.NotRun() }, "slept 1 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestCallInDoubt(t *testing.T) {
 
 // A conversation is one run with many inputs, in whatever process.
 func TestConversation(t *testing.T) {
-	for name, store := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.EveryEffect), "SQLite": inSQLite(t)} {
+	for name, store := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 		for i := range 3 {
 			a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
 			got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
@@ -154,12 +154,12 @@ func TestMessagesAreOfTheCaller(t *testing.T) {
 	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
 	got, err := a.Run(t.Context(), human("go"))
-	if err != nil || got.Status != run.Waiting || len(got.Messages) != 1 || len(got.State.History) != 2 {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Messages) != 1 || len(got.State.History) != 2 {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
-	one := append(got.Messages, run.Text(run.User, "one"))
-	_ = append(got.Messages, run.Text(run.User, "two"))
-	if last := got.State.History[1]; last.Role != run.Assistant || one[1].Parts[0].Text != "one" {
+	one := append(got.Messages, run.Text(run.RoleUser, "one"))
+	_ = append(got.Messages, run.Text(run.RoleUser, "two"))
+	if last := got.State.History[1]; last.Role != run.RoleAssistant || one[1].Parts[0].Text != "one" {
 		t.Errorf("got %v in the run and %v in a history", last, one[1])
 	}
 }
@@ -175,7 +175,7 @@ func TestResumeState(t *testing.T) {
 		return newAgent(t, model, &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
 	}
 	got, err := process(play(uses(toolCall("1", "pay", `{"Bill":"17"}`), toolCall("2", "pay", `{"Bill":18}`)))).Run(t.Context(), human("go"))
-	if err != nil || got.Status != run.Waiting || len(got.Asks) != 2 || ran != "" {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 2 || ran != "" {
 		t.Fatalf("got %+v, %v, want two questions and no call", got, err)
 	}
 	data, err := json.Marshal(got.State)
@@ -202,14 +202,14 @@ func TestResumeState(t *testing.T) {
 		answer run.Answer
 		want   error
 	}{
-		{run.Answer{Ask: "ask_forged", Action: run.Allow}, run.ErrNotAsked}, {run.Answer{Ask: one.ID, Action: run.Accept}, run.ErrUnfit},
+		{run.Answer{Ask: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked}, {run.Answer{Ask: one.ID, Action: run.ActionAccept}, run.ErrUnfit},
 		{one.AllowWith(json.RawMessage(`{"Bill":"x"}`)), run.ErrUnfit},
 	} {
 		if _, err := resume(c.answer); !errors.Is(err, c.want) || ran != "" {
 			t.Errorf("%+v: got %v and the calls %q, want %v", c.answer, err, ran, c.want)
 		}
 	}
-	if r, err := resume(one.Allow()); err != nil || r.Status != run.Waiting || len(r.Asks) != 1 || r.Asks[0].ID != two.ID || ran != "17 " {
+	if r, err := resume(one.Allow()); err != nil || r.Status != run.StatusWaiting || len(r.Asks) != 1 || r.Asks[0].ID != two.ID || ran != "17 " {
 		t.Fatalf("got %+v, %v and the calls %q, want the other question", r, err, ran)
 	}
 	if _, err := resume(one.Allow()); !errors.Is(err, run.ErrNotAsked) || ran != "17 " {
@@ -244,10 +244,10 @@ func TestAnswersAreRefused(t *testing.T) {
 		if !errors.Is(err, agent.ErrWaiting) || err.Error() != `run agent: "r" waits for answers to its questions` {
 			t.Errorf("an input to a run that waits: got %v, want %v", err, agent.ErrWaiting)
 		}
-		if _, result, err := agent.As[weatherReport](t.Context(), a, human("and?"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.Waiting {
+		if _, result, err := agent.As[weatherReport](t.Context(), a, human("and?"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.StatusWaiting {
 			t.Errorf("As with a run that waits: got %+v, %v", result, err)
 		}
-		if again.Status != run.Waiting || len(again.Asks) != 2 {
+		if again.Status != run.StatusWaiting || len(again.Asks) != 2 {
 			t.Errorf("an input to a run that waits: the result is %s with %d questions, want it waiting with 2", again.Status, len(again.Asks))
 		}
 		one, two := got.Asks[0], got.Asks[1]
@@ -260,7 +260,7 @@ func TestAnswersAreRefused(t *testing.T) {
 		}
 		refused("arguments that do not fit", theRun, one.AllowWith(json.RawMessage(`{"bill":"all"}`)), run.ErrUnfit)
 		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), run.ErrNotFound)
-		refused("a question that was never asked", theRun, run.Answer{Ask: "ask_forged", Action: run.Allow}, run.ErrNotAsked)
+		refused("a question that was never asked", theRun, run.Answer{Ask: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
 		for range 2 { // an equal answer changes nothing
 			if err := a.Answer(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))); err != nil {
 				t.Fatal(err)
@@ -308,7 +308,7 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 	a, _ := process(t, store, play(broken), agent.Options{Approve: agent.AskPerson})
 	_, live := a.Run(t.Context(), human("go"), agent.In("failed"))
 	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Approve: agent.AskPerson})
-	if got, err := b.Run(t.Context(), human("go"), agent.In("cancelled")); err != nil || got.Status != run.Waiting {
+	if got, err := b.Run(t.Context(), human("go"), agent.In("cancelled")); err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
 	if _, err := b.Cancel(t.Context(), run.Key{ID: "cancelled"}); err != nil {
@@ -329,7 +329,7 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 			t.Errorf("%s: got %v, want %v with %q", name, tt.got, tt.want, tt.text)
 		}
 	}
-	if failed.Status != run.Failed || cancelled.Status != run.Cancelled {
+	if failed.Status != run.StatusFailed || cancelled.Status != run.StatusCancelled {
 		t.Errorf("got the results %+v and %+v, want them with the errors", failed, cancelled)
 	}
 }

@@ -74,7 +74,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 		return nil, err
 	case answer == nil:
 		return nil, later
-	case answer.Action != run.Allow:
+	case answer.Action != run.ActionAllow:
 		return nil, &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "the request was not approved"}
 	}
 	review := run.NewReview(q, *answer)

@@ -41,7 +41,7 @@ func (s *script) streaming() *script { return s.as(model.Info{}) }
 
 // replied is a reply of parts.
 func replied(parts ...run.Part) *model.Reply {
-	return &model.Reply{Message: run.Message{Role: run.Assistant, Parts: parts}}
+	return &model.Reply{Message: run.Message{Role: run.RoleAssistant, Parts: parts}}
 }
 
 // using has a step report tokens, of the model m-1.
@@ -59,7 +59,7 @@ func using(s step, input, output int64) step {
 func results(messages []run.Message) (all []string) {
 	for _, m := range messages {
 		for _, p := range m.Parts {
-			if p.Type == run.ResultPart {
+			if p.Type == run.PartResult {
 				all = append(all, p.Text)
 			}
 		}
@@ -67,12 +67,12 @@ func results(messages []run.Message) (all []string) {
 	return all
 }
 
-func textPart(text string) run.Part { return run.Part{Type: run.TextPart, Text: text} }
+func textPart(text string) run.Part { return run.Part{Type: run.PartText, Text: text} }
 
 // says answers with text.
 func says(text string) step {
 	return func(context.Context, prompt) (*model.Reply, error) {
-		return &model.Reply{Message: run.Text(run.Assistant, text), Finish: model.FinishStop}, nil
+		return &model.Reply{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
@@ -95,7 +95,7 @@ func hangs(started chan<- struct{}) step {
 }
 
 func toolCall(id, name, arguments string) run.Part {
-	return run.Part{Type: run.CallPart, ID: id, Name: name, Arguments: arguments}
+	return run.Part{Type: run.PartCall, ID: id, Name: name, Arguments: arguments}
 }
 
 func human(text string) agent.Input { return agent.Text(text) }
@@ -135,24 +135,24 @@ func asked(p prompt) []string {
 func lines(messages []run.Message) []string {
 	var out []string
 	for _, m := range messages {
-		line := map[run.Role]string{run.User: "human", run.Assistant: "ai"}[m.Role] + ":"
-		if m.Role == run.System || m.Role == run.Tool {
+		line := map[run.Role]string{run.RoleUser: "human", run.RoleAssistant: "ai"}[m.Role] + ":"
+		if m.Role == run.RoleSystem || m.Role == run.RoleTool {
 			line = string(m.Role) + ":"
 		}
 		for _, p := range m.Parts {
 			switch p.Type {
-			case run.TextPart, run.SummaryPart:
+			case run.PartText, run.PartSummary:
 				line += fmt.Sprintf(" %q", p.Text)
-			case run.CallPart:
+			case run.PartCall:
 				line += fmt.Sprintf(" %s=%s(%s)", p.ID, p.Name, p.Arguments)
-			case run.ResultPart:
+			case run.PartResult:
 				out = append(out, fmt.Sprintf("%s %s/%s→%q", line, p.ID, p.Name, p.Text))
-			case run.ReasoningPart:
+			case run.PartReasoning:
 			default:
 				line += fmt.Sprintf(" %s[%d]", p.MIMEType, len(p.Data))
 			}
 		}
-		if m.Role != run.Tool {
+		if m.Role != run.RoleTool {
 			out = append(out, line)
 		}
 	}

@@ -19,7 +19,7 @@ func (s *sender) unsigned(c *run.Call, result *adapter.Result) (*mcp.SignInError
 	}
 	task := false
 	s.rec.read(func(s *run.State) { task = s.Call(c.ID).Task != nil })
-	again := c.At == run.SignIn && task // a task is awaited once after each sign-in
+	again := c.At == run.CallAtSignIn && task // a task is awaited once after each sign-in
 	return needed, (result.Unsent() || task) && c.Tries < maxTries && !again
 }
 
@@ -33,7 +33,7 @@ func signedIn(t *turn, c *run.Call) (func() error, error) {
 	switch {
 	case c.Answer == nil:
 		return nil, nil
-	case c.Answer.Action != run.Accept:
+	case c.Answer.Action != run.ActionAccept:
 		j := t.tools.job(c)
 		text := "Error: the user did not sign in at the tool's server. Nothing was done."
 		if c.Task != nil || len(c.Round) > 0 {
@@ -80,7 +80,7 @@ func (s *signIns) begin(ctx context.Context, q *run.Ask) (answer *run.Answer, en
 		}
 		if a := other.answer; a == nil && !other.failed {
 			return nil, nil, nil
-		} else if a != nil && a.Action == run.Accept {
+		} else if a != nil && a.Action == run.ActionAccept {
 			return signInAnswer(q, a), nil, nil
 		}
 	}

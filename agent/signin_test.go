@@ -203,7 +203,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 		asked  int32
 		want   []string
 	}{
-		"accepted": {func(q *run.Ask) run.Answer { return run.Answer{Ask: q.ID, Action: run.Accept} }, 1,
+		"accepted": {func(q *run.Ask) run.Answer { return run.Answer{Ask: q.ID, Action: run.ActionAccept} }, 1,
 			[]string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`}},
 		"declined":  {(*run.Ask).Decline, 2, []string{fmt.Sprintf("tool: 1/echo→%q", refused), fmt.Sprintf("tool: 2/echo→%q", refused), `ai: "done"`}},
 		"no answer": {nil, 1, nil},
@@ -223,7 +223,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 						return run.Answer{}, nil
 					}
 					a := tt.answer(q)
-					g.sign(a.Action == run.Accept)
+					g.sign(a.Action == run.ActionAccept)
 					return a, nil
 				}
 				model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
@@ -232,7 +232,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 					t.Errorf("the person was asked %d times, want %d", n, tt.asked)
 				}
 				if tt.want == nil {
-					if got.Status != run.Waiting || len(got.Asks) != 2 {
+					if got.Status != run.StatusWaiting || len(got.Asks) != 2 {
 						t.Errorf("got %s with the questions %+v, want a question for each call", got.Status, got.Asks)
 					}
 					return
@@ -277,7 +277,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 						return q.Decline(), nil
 					}
 					g.sign(true)
-					return run.Answer{Action: run.Accept}, nil
+					return run.Answer{Action: run.ActionAccept}, nil
 				}
 				got := mustRun(t, tree(t, g, agent.Options{Answer: answer, ParallelWrites: true}), human("go"))
 				if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {

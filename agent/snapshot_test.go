@@ -44,7 +44,7 @@ var everyStore = map[string]func(testing.TB) run.Store{
 		}
 		return run.Sealed(inSQLite(t), keys)
 	},
-	"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.Never) },
+	"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) },
 	"SQLite": inSQLite, "Postgres": inPostgres,
 }
 
@@ -52,7 +52,7 @@ var everyStore = map[string]func(testing.TB) run.Store{
 func chatty(t testing.TB, store run.Store) *agent.Agent {
 	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
 		all := p.Request.Messages
-		if all[len(all)-1].Role == run.Tool {
+		if all[len(all)-1].Role == run.RoleTool {
 			return says("so be it")(ctx, p)
 		}
 		return uses(toolCall(fmt.Sprint("c", len(all)), "look", `{}`))(ctx, p)

@@ -43,7 +43,7 @@ func (s *stepped) take(lease run.Lease) (*run.State, tally) {
 
 // put keeps a state for the next step. One that waits or has ended has none, or has it in another process.
 func (s *stepped) put(r *run.State, counted tally) {
-	if r.Status != run.Running || len(run.Open(r)) > 0 {
+	if r.Status != run.StatusRunning || len(run.Open(r)) > 0 {
 		return
 	}
 	s.mu.Lock()

@@ -8,14 +8,14 @@ type step func(*turn, *run.Call) (func() error, error)
 
 // steps are what is next for a call by where it is. One that is proposed or asked about waits for a decision.
 var steps = map[run.CallAt]step{
-	run.Ready:  begin,
-	run.Child:  begin,
-	run.Sent:   doubt,
-	run.Doubt:  resolve,
-	run.SignIn: signedIn,
-	run.Round:  goOn,
-	run.Tasked: await,
-	run.Parked: unpark,
+	run.CallReady:    begin,
+	run.CallOfChild:  begin,
+	run.CallSent:     doubt,
+	run.CallInDoubt:  resolve,
+	run.CallAtSignIn: signedIn,
+	run.CallInRound:  goOn,
+	run.CallTasked:   await,
+	run.CallParked:   unpark,
 }
 
 // begin has a sub-agent work on a call, or sends it.

@@ -40,7 +40,7 @@ func (t *turn) skip() error {
 		return nil
 	}
 	unsent := func(c *run.Call) bool {
-		return c.At == run.Ready || c.At == run.Asked || c.At == run.SignIn && c.Task == nil && len(c.Round) == 0
+		return c.At == run.CallReady || c.At == run.CallAsked || c.At == run.CallAtSignIn && c.Task == nil && len(c.Round) == 0
 	}
 	for _, c := range t.rec.pending(unsent) {
 		if err := t.sender.stop(t.tools.job(c), nil); err != nil {
@@ -62,21 +62,21 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	}
 	over := []Event{&Answer{Text: answer, StopReason: why}}
 	if answer != "" {
-		message := run.Text(run.Assistant, answer)
+		message := run.Text(run.RoleAssistant, answer)
 		message.At = e.rec.state.Updated
 		if err := e.rec.record(nil, &run.Called{}, &run.Replied{Message: message}); err != nil {
 			return err
 		}
 		over = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, over...)
 	}
-	return e.rec.record(over, &run.Ended{Status: run.Finished, Stop: string(why), Answer: answer, Output: output})
+	return e.rec.record(over, &run.Ended{Status: run.StatusFinished, Stop: string(why), Answer: answer, Output: output})
 }
 
 // stopAt makes of a reply the answer of a hook.
 func (r *reply) stopAt(answer string) {
 	r.message.Parts, r.calls = nil, nil
 	if answer != "" {
-		r.message.Parts = []run.Part{{Type: run.TextPart, Text: answer}}
+		r.message.Parts = []run.Part{{Type: run.PartText, Text: answer}}
 	}
 	r.stop, r.text = &answer, answer
 }

@@ -51,7 +51,7 @@ func TestStop(t *testing.T) {
 			store := run.NewMemory()
 			a := withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{tt.hook}, Store: store, Limits: run.Limits{Parallel: 1}})
 			got := mustRun(t, a, human("go"))
-			if got.Status != run.Finished || got.StopReason != agent.StopHook || got.Answer != "enough" || len(model.prompts()) != 1 {
+			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Answer != "enough" || len(model.prompts()) != 1 {
 				t.Errorf("got %+v after %d model calls", got, len(model.prompts()))
 			}
 			diff(t, "history", lines(history(got)), tt.want)

@@ -99,7 +99,7 @@ func delegate(t *turn, c *run.Call, sub *SubAgent) (func() error, error) {
 			status = child.Status
 		}
 	})
-	if status == run.Waiting || !t.sched.room() {
+	if status == run.StatusWaiting || !t.sched.room() {
 		return nil, nil
 	}
 	ctx := t.scope.ctx
@@ -138,7 +138,7 @@ func (e *engine) begin(c *run.Call, sub *SubAgent) error {
 		e.parent.rec.read(func(s *run.State) { messages, schema = slices.Clone(s.History[:len(s.History)-1]), s.Schema })
 	}
 	if !sub.take || args.Task != "" {
-		messages = append(messages, run.Text(run.User, args.Task))
+		messages = append(messages, run.Text(run.RoleUser, args.Task))
 	}
 	e.rec.state = new(run.State) // until the parent's has it
 	root := e.rec.ledger.root
@@ -169,11 +169,11 @@ func (t *turn) supervised(j *job, e *engine, err error) error {
 		return context.Cause(e.ctx)
 	case err != nil && t.rec.ledger.failed() != nil:
 		return err
-	case err != nil || e.rec.state.Status == run.Failed:
+	case err != nil || e.rec.state.Status == run.StatusFailed:
 		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.rec.state.Error)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
 		return t.sender.outcome(j, j.errorResult(text, err), 0)
-	case e.rec.state.Status == run.Waiting:
+	case e.rec.state.Status == run.StatusWaiting:
 		return nil
 	}
 	return t.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
@@ -190,7 +190,7 @@ func (e *engine) root() *engine {
 // takenOver returns the answer of an agent that has taken the run over, if one has.
 func (e *engine) takenOver() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
-		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == run.Done && !c.Result.IsError {
+		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == run.CallDone && !c.Result.IsError {
 			return c.Result.Text, true
 		}
 	}

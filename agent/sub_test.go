@@ -94,7 +94,7 @@ func TestSubAgentAsks(t *testing.T) {
 	bob, ann := answer(1, "Bob"), answer(0, "Ann")
 	second := build(play(says("done")), play(says("helped")))
 	got, err = second.ResumeRun(t.Context(), theRun, bob)
-	if err != nil || got.Status != run.Waiting || len(got.Asks) != 1 {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 1 {
 		t.Fatalf("got %+v, %v, want one question left", got, err)
 	}
 	got, err = second.ResumeRun(t.Context(), theRun, ann)
@@ -245,7 +245,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	steps := []step{uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")}
 	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Approve: agent.AskPerson})
 	got := mustRun(t, a, human("go"))
-	if got.Status != run.Waiting || len(got.Asks) != 1 || got.Asks[0].Tool != "sleep" || s.most.Load() > 0 {
+	if got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Tool != "sleep" || s.most.Load() > 0 {
 		t.Errorf("got %+v, want a question about the helper's call", got)
 	}
 	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *run.State, c *agent.ToolCall) error {

@@ -39,7 +39,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory := run.NewMemory()
-			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Store: memory, Answer: atHand("Ann")}, run.Finished)
+			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Store: memory, Answer: atHand("Ann")}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
 			if err != nil {
 				t.Fatal(err)
@@ -50,7 +50,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			url := server.URL + "/" + name + "/office"
-			registers(t, url, agent.Options{Store: store}, run.Waiting)
+			registers(t, url, agent.Options{Store: store}, run.StatusWaiting)
 			if err := closeStore(); err != nil {
 				t.Fatal(err)
 			}
@@ -112,6 +112,6 @@ func openSQLite(ctx context.Context, file string) (run.Store, func() error, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	return store, db.Close, err
 }

@@ -165,10 +165,10 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			time.Sleep(time.Hour)
 			third := s.process(t, play(says("done")), agent.Options{Store: store})
 			got, err = third.ResumeRun(t.Context(), theRun)
-			if err == nil && got.Status == run.Waiting {
+			if err == nil && got.Status == run.StatusWaiting {
 				got, err = third.ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
 			}
-			if err != nil || got.Status != run.Finished {
+			if err != nil || got.Status != run.StatusFinished {
 				t.Fatalf("the run is %s: %v", got.Status, err)
 			}
 			diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)

@@ -138,7 +138,7 @@ func (t *turn) start() (launch []errand, err error) {
 
 // waits reports whether a step may move a call on.
 func (t *turn) waits(c *run.Call, room bool) bool {
-	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != run.Ready)
+	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != run.CallReady)
 }
 
 // waiting is the calls that a step may move on, good until the next call of waiting. A turn may have very many, and
@@ -194,4 +194,4 @@ func (t *turn) startDeciding() error {
 	return nil
 }
 
-func isProposed(c *run.Call) bool { return c.At == run.Proposed }
+func isProposed(c *run.Call) bool { return c.At == run.CallProposed }

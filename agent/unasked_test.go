@@ -96,7 +96,7 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.opts.Tools, tt.opts.Approve = []adapter.Source{pay}, agent.AskPerson
 			got, err := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &tt.opts).Run(t.Context(), human("go"))
-			if err != nil || got.Status != run.Waiting {
+			if err != nil || got.Status != run.StatusWaiting {
 				t.Fatalf("got %s, %v, want a run that waits", got.Status, err)
 			}
 			diff(t, "warnings", warningsOf(got), tt.want)

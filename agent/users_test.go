@@ -122,7 +122,7 @@ func (c *crowd) approve(ctx context.Context, a *adapter.Approval) (adapter.Decis
 		c.t.Errorf("%s is asked about %s at %s", userOf(ctx), a.Arguments, a.Server)
 	}
 	if userOf(ctx) == "bob" && a.Server == "vault" {
-		return adapter.Decision{Remember: adapter.SameServer}, nil
+		return adapter.Decision{Remember: adapter.ScopeServer}, nil
 	}
 	c.mu.Lock()
 	c.approved[note(userOf(ctx), a.Server, string(a.Arguments))] = true

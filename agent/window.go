@@ -80,7 +80,7 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 func tokensOf(messages []run.Message, info *model.Info) (history, results int64) {
 	for i := range messages {
 		n := model.Tokens(&model.Request{Messages: messages[i : i+1]}, info)
-		if messages[i].Role == run.Tool {
+		if messages[i].Role == run.RoleTool {
 			results += n
 		} else {
 			history += n

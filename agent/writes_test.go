@@ -26,9 +26,9 @@ func TestWritesAreInOrder(t *testing.T) {
 		parallel bool
 		want     []string // when each call is sent
 	}{
-		"hints are not trusted": {adapter.Untrusted, false, []string{"1 at 0s", "4 at 0s", "6 at 2s", "2 at 3s", "3 at 5s", "5 at 6s"}},
+		"hints are not trusted": {adapter.TrustNone, false, []string{"1 at 0s", "4 at 0s", "6 at 2s", "2 at 3s", "3 at 5s", "5 at 6s"}},
 		"hints are trusted":     {adapter.TrustHints, false, []string{"1 at 0s", "2 at 0s", "4 at 0s", "5 at 0s", "6 at 2s", "3 at 3s"}},
-		"all in parallel":       {adapter.Untrusted, true, []string{"1 at 0s", "2 at 0s", "3 at 0s", "4 at 0s", "5 at 0s", "6 at 0s"}},
+		"all in parallel":       {adapter.TrustNone, true, []string{"1 at 0s", "2 at 0s", "3 at 0s", "4 at 0s", "5 at 0s", "6 at 0s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,12 +18,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	Answered  Outcome = "answered"
-	Refused   Outcome = "refused"   // by a limit, the policy or the reviewer
-	Invalid   Outcome = "invalid"   // it broke the rules of the protocol
-	Failed    Outcome = "failed"    // the model failed
-	Cancelled Outcome = "cancelled" // the caller stopped waiting
-	Waiting   Outcome = "waiting"   // a person decides later; another record follows then
+	OutcomeAnswered  Outcome = "answered"
+	OutcomeRefused   Outcome = "refused"   // by a limit, the policy or the reviewer
+	OutcomeInvalid   Outcome = "invalid"   // it broke the rules of the protocol
+	OutcomeFailed    Outcome = "failed"    // the model failed
+	OutcomeCancelled Outcome = "cancelled" // the caller stopped waiting
+	OutcomeWaiting   Outcome = "waiting"   // a person decides later; another record follows then
 )
 
 // Decider names who allowed or refused a request or a reply.
@@ -102,7 +102,7 @@ func newRun(w *who, params *mcp.CreateMessageParams) *run {
 	r := &run{who: w}
 	r.record = Record{
 		Time: time.Now(), Server: w.label, SelfName: excerpt.Cut(w.origin.Server.Info.Name),
-		Revision: w.origin.Server.Revision, ID: excerpt.Cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: Failed,
+		Revision: w.origin.Server.Revision, ID: excerpt.Cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: OutcomeFailed,
 	}
 	if call := w.origin.Call; call != nil {
 		r.record.Method, r.record.Tool = call.Method, excerpt.Cut(call.Name)
@@ -135,18 +135,18 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	switch {
 	case result != nil && err == nil:
 		raw := encoded(result)
-		a.Outcome, a.StopReason, a.ReplyHash = Answered, excerpt.Cut(result.StopReason), hash(raw)
+		a.Outcome, a.StopReason, a.ReplyHash = OutcomeAnswered, excerpt.Cut(result.StopReason), hash(raw)
 		if s.options.AuditContents {
 			a.Reply = raw
 		}
 	case errors.Is(err, mcp.ErrAnswerLater):
-		a.Outcome = Waiting
+		a.Outcome = OutcomeWaiting
 	case errors.As(err, &refusal):
-		a.Outcome, a.Kind = Refused, refusal.Kind
+		a.Outcome, a.Kind = OutcomeRefused, refusal.Kind
 	case errors.As(err, &rpc) && rpc.Code == mcp.CodeInvalidParams:
-		a.Outcome = Invalid
+		a.Outcome = OutcomeInvalid
 	case ctx.Err() != nil:
-		a.Outcome = Cancelled
+		a.Outcome = OutcomeCancelled
 	}
 	s.options.Audit(context.WithoutCancel(ctx), a)
 }

@@ -28,7 +28,7 @@ func TestAudit(t *testing.T) {
 		want   Record
 	}{
 		{"answered", secretQuestion, answering(usageAnswer(3, 2)), Options{}, Record{
-			Outcome: Answered, Decision: ByLimits, ReplyDecision: ByLimits, Model: "gpt-4.1", Reason: "the only one", AnsweredBy: "gpt-4.1",
+			Outcome: OutcomeAnswered, Decision: ByLimits, ReplyDecision: ByLimits, Model: "gpt-4.1", Reason: "the only one", AnsweredBy: "gpt-4.1",
 			IncludeContext: "thisServer", StopReason: "endTurn", Completions: 1, InputTokens: 3, OutputTokens: 2}},
 		{"edited", secretQuestion, answering(usageAnswer(3, 2)), Options{Review: ReviewFuncs{
 			Request: func(_ context.Context, r *Request) error { r.Params.SystemPrompt = "x"; return nil },
@@ -37,17 +37,17 @@ func TestAudit(t *testing.T) {
 				return nil
 			},
 		}}, Record{
-			Outcome: Answered, Decision: ByReviewer, ReplyDecision: ByReviewer, Edited: true, ReplyEdited: true, Model: "gpt-4.1", Reason: "the only one",
+			Outcome: OutcomeAnswered, Decision: ByReviewer, ReplyDecision: ByReviewer, Edited: true, ReplyEdited: true, Model: "gpt-4.1", Reason: "the only one",
 			AnsweredBy: "gpt-4.1", IncludeContext: "thisServer", StopReason: "other", Completions: 1, InputTokens: 3, OutputTokens: 2}},
 		{"refused", secretQuestion, answering(plainAnswer), Options{Review: ReviewFuncs{Request: func(context.Context, *Request) error { return no }}}, Record{
-			Outcome: Refused, Kind: KindReview, Decision: ByReviewer, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
+			Outcome: OutcomeRefused, Kind: KindReview, Decision: ByReviewer, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
 		{"over the limit", secretQuestion, answering(plainAnswer), Options{Limits: Limits{Tokens: 1}}, Record{
-			Outcome: Refused, Kind: KindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
-		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: Deny}}, Record{
-			Outcome: Refused, Kind: KindPolicy, IncludeContext: "thisServer"}},
-		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, Record{Outcome: Invalid}},
+			Outcome: OutcomeRefused, Kind: KindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
+		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: ModeDeny}}, Record{
+			Outcome: OutcomeRefused, Kind: KindPolicy, IncludeContext: "thisServer"}},
+		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, Record{Outcome: OutcomeInvalid}},
 		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, Record{
-			Outcome: Failed, Status: 401, Decision: ByLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
+			Outcome: OutcomeFailed, Status: 401, Decision: ByLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,13 +73,13 @@ func TestAudit(t *testing.T) {
 			if strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "Hello") {
 				t.Errorf("contents without being asked for: %s", raw)
 			}
-			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == Answered) {
+			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == OutcomeAnswered) {
 				t.Errorf("got hashes %q and %q", records[0].RequestHash, records[0].ReplyHash)
 			}
 			if tt.want.Model != "" && !strings.Contains(string(records[1].Request), "my secret") {
 				t.Errorf("contents were asked for: got request %s", records[1].Request)
 			}
-			if tt.want.Outcome == Answered && !strings.Contains(string(records[1].Reply), "Hello") {
+			if tt.want.Outcome == OutcomeAnswered && !strings.Contains(string(records[1].Reply), "Hello") {
 				t.Errorf("contents were asked for: got reply %s", records[1].Reply)
 			}
 		})
@@ -129,7 +129,7 @@ func TestAuditOfACancelledRequest(t *testing.T) {
 	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}
-	if r.Outcome != Cancelled || !r.Estimated || r.OutputTokens != 100 {
+	if r.Outcome != OutcomeCancelled || !r.Estimated || r.OutputTokens != 100 {
 		t.Errorf("got %+v, want cancelled with all of what was reserved", r)
 	}
 }

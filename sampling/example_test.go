@@ -72,7 +72,7 @@ func ExampleSampler_For() {
 			{Model: "gpt-5-mini", Currency: "USD", Input: 250_000, Output: 2_000_000},
 		}},
 		Limits:  sampling.Limits{Cost: map[string]int64{"USD": 1_000_000}, Server: sampling.Budget{Requests: 10}},
-		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.Deny}},
+		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.ModeDeny}},
 		Audit: func(_ context.Context, r *sampling.Record) {
 			fmt.Printf("%s: %s by %q because of %q, %d tokens\n", r.Server, r.Outcome, r.Model, r.Reason, r.InputTokens+r.OutputTokens)
 		},

@@ -16,19 +16,19 @@ type Mode int
 
 // The modes. In each the limits hold.
 const (
-	Ask   Mode = iota // the reviewer decides; without a reviewer the limits
-	Allow             // it passes without review
-	Deny              // it is refused without review
+	ModeAsk   Mode = iota // the reviewer decides; without a reviewer the limits
+	ModeAllow             // it passes without review
+	ModeDeny              // it is refused without review
 )
 
 // String is the constant's name in lower case.
 func (m Mode) String() string {
 	switch m {
-	case Ask:
+	case ModeAsk:
 		return "ask"
-	case Allow:
+	case ModeAllow:
 		return "allow"
-	case Deny:
+	case ModeDeny:
 		return "deny"
 	}
 	return fmt.Sprintf("Mode(%d)", int(m))
@@ -180,7 +180,7 @@ func checkPolicies(o *Options) error {
 			}
 		}
 		for _, m := range []Mode{p.During, p.Outside, p.Reply} {
-			if m < Ask || m > Deny {
+			if m < ModeAsk || m > ModeDeny {
 				return fmt.Errorf("%s has the unknown mode %d", name, m)
 			}
 		}
@@ -192,9 +192,9 @@ func checkPolicies(o *Options) error {
 // not counted.
 func (s *Sampler) denied(w *who) error {
 	switch {
-	case w.mode() == Deny:
+	case w.mode() == ModeDeny:
 		return refused(KindPolicy, "the host's policy does not let the request pass")
-	case w.mode() == Ask && s.options.Review != nil && s.memory.recall(w.subject(false)) == Deny:
+	case w.mode() == ModeAsk && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
 		return refused(KindReview, "the request was not approved")
 	}
 	return nil
@@ -234,7 +234,7 @@ func (m *memory) remember(s subject, d Mode) {
 	if m.decision == nil {
 		m.decision = map[subject]Mode{}
 	}
-	if _, known := m.decision[s]; !known && len(m.decision) >= maxRemembered || m.decision[s] == Deny {
+	if _, known := m.decision[s]; !known && len(m.decision) >= maxRemembered || m.decision[s] == ModeDeny {
 		return
 	}
 	m.decision[s] = d

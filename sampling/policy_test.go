@@ -55,11 +55,11 @@ func TestModes(t *testing.T) {
 		asked           int  // the model
 	}{
 		{"ask", Policy{}, true, true, 2, 2, 2},
-		{"allow during a call", Policy{During: Allow}, true, true, 1, 2, 2},
-		{"deny outside", Policy{Outside: Deny}, true, false, 1, 1, 1},
-		{"allow during and deny outside", Policy{During: Allow, Outside: Deny}, true, false, 0, 1, 1},
-		{"allow all, replies too", Policy{During: Allow, Outside: Allow, Reply: Allow}, true, true, 0, 0, 2},
-		{"deny replies", Policy{During: Allow, Outside: Allow, Reply: Deny}, false, false, 0, 0, 2},
+		{"allow during a call", Policy{During: ModeAllow}, true, true, 1, 2, 2},
+		{"deny outside", Policy{Outside: ModeDeny}, true, false, 1, 1, 1},
+		{"allow during and deny outside", Policy{During: ModeAllow, Outside: ModeDeny}, true, false, 0, 1, 1},
+		{"allow all, replies too", Policy{During: ModeAllow, Outside: ModeAllow, Reply: ModeAllow}, true, true, 0, 0, 2},
+		{"deny replies", Policy{During: ModeAllow, Outside: ModeAllow, Reply: ModeDeny}, false, false, 0, 0, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestServers(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
 		Models:  append(catalogue(), Model{ID: "gpt-4.1"}),
-		Servers: map[string]Policy{"small": {Models: []string{"gpt-5-mini"}}, "none": {Outside: Deny}},
+		Servers: map[string]Policy{"small": {Models: []string{"gpt-5-mini"}}, "none": {Outside: ModeDeny}},
 	})
 	if _, err := s.For("small").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-5-mini"`) {
 		t.Errorf("small: got %v, asked %s, want its own model", err, h.last())
@@ -212,15 +212,15 @@ func TestRememberedConsent(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	var m memory
 	for i := range 2 * maxRemembered {
-		m.remember(subject{server: fmt.Sprint(i)}, Deny)
+		m.remember(subject{server: fmt.Sprint(i)}, ModeDeny)
 	}
-	if len(m.decision) != maxRemembered || m.recall(subject{server: "0"}) != Deny {
+	if len(m.decision) != maxRemembered || m.recall(subject{server: "0"}) != ModeDeny {
 		t.Errorf("got %d decisions, want the first %d", len(m.decision), maxRemembered)
 	}
 }
 
 func TestModeInWords(t *testing.T) {
-	for want, mode := range map[string]Mode{"ask": Ask, "allow": Allow, "deny": Deny, "Mode(3)": Deny + 1} {
+	for want, mode := range map[string]Mode{"ask": ModeAsk, "allow": ModeAllow, "deny": ModeDeny, "Mode(3)": ModeDeny + 1} {
 		if got := mode.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -153,17 +153,17 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	}
 	subject := req.who.subject(reply)
 	switch {
-	case mode == Deny:
+	case mode == ModeDeny:
 		return ByPolicy, refused(KindPolicy, fmt.Sprintf("the host's policy does not let the %s pass", what))
-	case mode == Allow:
+	case mode == ModeAllow:
 		return ByPolicy, nil
 	case s.options.Review == nil:
 		return ByLimits, nil
 	}
 	switch s.memory.recall(subject) {
-	case Deny:
+	case ModeDeny:
 		return ByMemory, refused(KindReview, fmt.Sprintf("the %s was not approved", what))
-	case Allow:
+	case ModeAllow:
 		return ByMemory, nil
 	}
 	req.Remember = false
@@ -180,12 +180,12 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	if req.Remember {
 		switch {
 		case err != nil:
-			s.memory.remember(subject, Deny)
+			s.memory.remember(subject, ModeDeny)
 		case req.Server != "":
-			s.memory.remember(subject, Allow)
+			s.memory.remember(subject, ModeAllow)
 		}
 	}
-	if err == nil && s.memory.recall(subject) == Deny {
+	if err == nil && s.memory.recall(subject) == ModeDeny {
 		return ByMemory, refused(KindReview, fmt.Sprintf("the %s was not approved", what))
 	}
 	if err != nil {

@@ -145,13 +145,13 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		})
 		got, err := s.CreateMessage(t.Context(), question(t, params))
 		if tt.want == "" {
-			if err != nil || record.Outcome != Answered {
+			if err != nil || record.Outcome != OutcomeAnswered {
 				t.Errorf("%s: got %v, %s, want it answered", tt.name, err, record.Outcome)
 			}
 			continue
 		}
 		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
-		if got != nil || record.Outcome != Failed || !strings.Contains(log.String(), tt.want) {
+		if got != nil || record.Outcome != OutcomeFailed || !strings.Contains(log.String(), tt.want) {
 			t.Errorf("%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
 		}
 	}
@@ -219,7 +219,7 @@ func TestReviewLater(t *testing.T) {
 // An approval does not overrule the host's policy and limits.
 func TestApprovalWithinTheLimits(t *testing.T) {
 	for name, opts := range map[string]*Options{
-		"policy": {Policy: Policy{During: Deny, Outside: Deny}, Review: AskLater{}},
+		"policy": {Policy: Policy{During: ModeDeny, Outside: ModeDeny}, Review: AskLater{}},
 		"limit":  {Limits: Limits{InputBytes: 1}, Review: AskLater{}},
 	} {
 		h, p := newHost(t, answering(plainAnswer)), question(t, hi)

@@ -118,13 +118,13 @@ func (p *Prompt) Results() []string {
 	reminded := false
 	for _, m := range slices.Backward(p.Request.Messages) {
 		switch {
-		case m.Role == run.Tool:
+		case m.Role == run.RoleTool:
 			for _, part := range slices.Backward(m.Parts) {
-				if part.Type == run.ResultPart {
+				if part.Type == run.PartResult {
 					results = append(results, part.Text)
 				}
 			}
-		case results == nil && m.Role == run.User && reminder.Is(m.Text()):
+		case results == nil && m.Role == run.RoleUser && reminder.Is(m.Text()):
 			reminded = true
 		case results == nil && reminded && isSaid(m):
 		default:
@@ -138,7 +138,7 @@ func (p *Prompt) Results() []string {
 
 // isSaid reports whether the model said something and called no tool.
 func isSaid(m run.Message) bool {
-	return m.Role == run.Assistant && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.CallPart })
+	return m.Role == run.RoleAssistant && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartCall })
 }
 
 // Tools are the names of the tools that the model was offered.
@@ -158,17 +158,17 @@ func Say(text string) Step {
 				return nil, err
 			}
 		}
-		return &model.Reply{Message: run.Text(run.Assistant, text), Finish: model.FinishStop}, nil
+		return &model.Reply{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
 // Use asks for tool calls, all in one turn.
 func Use(calls ...Wanted) Step {
 	return func(_ context.Context, p Prompt) (*model.Reply, error) {
-		m := run.Message{Role: run.Assistant}
+		m := run.Message{Role: run.RoleAssistant}
 		for i, w := range calls {
 			m.Parts = append(m.Parts, run.Part{
-				Type: run.CallPart, ID: fmt.Sprintf("call-%d-%d", p.Number, i+1), Name: w.Tool, Arguments: w.Arguments,
+				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", p.Number, i+1), Name: w.Tool, Arguments: w.Arguments,
 			})
 		}
 		return &model.Reply{Message: m, Finish: model.FinishCalls}, nil

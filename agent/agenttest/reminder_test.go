@@ -71,11 +71,11 @@ func TestResultsBehindReminders(t *testing.T) {
 
 // What the user says after an answer asks for new calls.
 func TestResultsBehindOthers(t *testing.T) {
-	call := run.Message{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "1"}}}
-	told := run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "1", Text: "one"}}}
-	said := run.Text(run.Assistant, "Done.")
-	again := run.Text(run.User, "And tomorrow?")
-	picture := run.Message{Role: run.User, Parts: []run.Part{{Type: run.ImagePart, MIMEType: "image/png"}}}
+	call := run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1"}}}
+	told := run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "1", Text: "one"}}}
+	said := run.Text(run.RoleAssistant, "Done.")
+	again := run.Text(run.RoleUser, "And tomorrow?")
+	picture := run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartImage, MIMEType: "image/png"}}}
 	for _, test := range []struct {
 		name     string
 		messages []run.Message

@@ -319,10 +319,10 @@ func (a *answer) parts() ([]run.Part, error) {
 	var out []run.Part
 	calls := 0
 	for _, b := range a.blocks {
-		p := run.Part{Type: run.ReasoningPart}
+		p := run.Part{Type: run.PartReasoning}
 		switch b.kind {
 		case "text":
-			if p = (run.Part{Type: run.TextPart, Text: b.text.String()}); p.Text == "" {
+			if p = (run.Part{Type: run.PartText, Text: b.text.String()}); p.Text == "" {
 				continue
 			}
 		case "thinking":
@@ -340,7 +340,7 @@ func (a *answer) parts() ([]run.Part, error) {
 			if input == "" {
 				input = "{}"
 			}
-			p = run.Part{Type: run.CallPart, ID: b.id, Name: b.name, Arguments: input}
+			p = run.Part{Type: run.PartCall, ID: b.id, Name: b.name, Arguments: input}
 		default:
 			p.Provider = map[string]json.RawMessage{blockKey: b.raw}
 		}
@@ -374,13 +374,13 @@ func freshIDs(history []run.Message, parts []run.Part) {
 	taken := map[string]bool{}
 	for i := range history {
 		for j := range history[i].Parts {
-			if p := &history[i].Parts[j]; p.Type == run.CallPart {
+			if p := &history[i].Parts[j]; p.Type == run.PartCall {
 				taken[p.ID] = true
 			}
 		}
 	}
 	for i := range parts {
-		if parts[i].Type != run.CallPart {
+		if parts[i].Type != run.PartCall {
 			continue
 		}
 		for n := len(taken); parts[i].ID == "" || taken[parts[i].ID]; n++ {

@@ -112,8 +112,8 @@ func (w *wireRequest) budget(rule *rule, free bool, budget int) error {
 // from models with a budget if the message has calls; true if it has none.
 func startsWithThought(messages []run.Message) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
-		if parts := messages[i].Parts; messages[i].Role == run.Assistant {
-			isCall := func(p run.Part) bool { return p.Type == run.CallPart }
+		if parts := messages[i].Parts; messages[i].Role == run.RoleAssistant {
+			isCall := func(p run.Part) bool { return p.Type == run.PartCall }
 			return !slices.ContainsFunc(parts, isCall) || ours(&parts[0])
 		}
 	}
@@ -149,7 +149,7 @@ func called(history []run.Message) (out []model.Tool) {
 	seen := map[string]bool{}
 	for i := range history {
 		for j := range history[i].Parts {
-			if p := &history[i].Parts[j]; p.Type == run.CallPart && !seen[p.Name] {
+			if p := &history[i].Parts[j]; p.Type == run.PartCall && !seen[p.Name] {
 				seen[p.Name] = true
 				out = append(out, model.Tool{Name: p.Name, Description: "It is not available."})
 			}
@@ -214,7 +214,7 @@ func (m *Model) converse(w *wireRequest, r *model.Request) error {
 		instructions = append(instructions, r.System)
 	}
 	messages := r.Messages
-	for len(messages) > 0 && messages[0].Role == run.System {
+	for len(messages) > 0 && messages[0].Role == run.RoleSystem {
 		instructions = append(instructions, messages[0].Text())
 		messages = messages[1:]
 	}
@@ -249,7 +249,7 @@ func (w *wireRequest) append(role string, blocks []block) {
 }
 
 func roleOf(r run.Role) string {
-	if r == run.Assistant {
+	if r == run.RoleAssistant {
 		return "assistant"
 	}
 	return "user"
@@ -261,19 +261,19 @@ func blocksOf(m *run.Message) (out []block, err error) {
 		p := &m.Parts[i]
 		var b *block
 		switch p.Type {
-		case run.TextPart, run.SummaryPart:
+		case run.PartText, run.PartSummary:
 			if strings.TrimSpace(p.Text) != "" { // the API refuses blank text
 				b = &block{Type: "text", Text: p.Text}
 			}
-		case run.ImagePart, run.FilePart, run.AudioPart:
+		case run.PartImage, run.PartFile, run.PartAudio:
 			b, err = media(p)
-		case run.ReasoningPart:
-			if m.Role == run.Assistant {
+		case run.PartReasoning:
+			if m.Role == run.RoleAssistant {
 				b = thought(p)
 			}
-		case run.CallPart:
+		case run.PartCall:
 			b = &block{Type: "tool_use", ID: callID(p.ID), Name: p.Name, Input: arguments(p.Arguments)}
-		case run.ResultPart:
+		case run.PartResult:
 			b = result(p)
 		}
 		if err != nil {
@@ -294,7 +294,7 @@ const (
 )
 
 // ours reports whether a thought is of this API.
-func ours(p *run.Part) bool { return p.Type == run.ReasoningPart && thought(p) != nil }
+func ours(p *run.Part) bool { return p.Type == run.PartReasoning && thought(p) != nil }
 
 // thought is a thought as it came from the API; nil for those of other hosts.
 func thought(p *run.Part) *block {
@@ -368,7 +368,7 @@ func bare(mimeType string) string {
 func media(p *run.Part) (*block, error) {
 	mimeType := bare(p.MIMEType)
 	kind := "document"
-	if p.Type == run.ImagePart || strings.HasPrefix(mimeType, "image/") {
+	if p.Type == run.PartImage || strings.HasPrefix(mimeType, "image/") {
 		kind = "image"
 	}
 	switch {

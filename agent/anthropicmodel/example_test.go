@@ -23,7 +23,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	request := &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}, Stream: true}
+	request := &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}
 	for delta, err := range claude.Generate(context.Background(), request) {
 		switch {
 		case err != nil:

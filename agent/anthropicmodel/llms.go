@@ -151,8 +151,8 @@ func choiceOf(choice any) (model.Choice, error) {
 // messageOf is a message as a run has it.
 func messageOf(in llms.MessageContent) (out run.Message, err error) {
 	roles := map[llms.ChatMessageType]run.Role{
-		llms.ChatMessageTypeSystem: run.System, llms.ChatMessageTypeHuman: run.User, llms.ChatMessageTypeGeneric: run.User,
-		llms.ChatMessageTypeAI: run.Assistant, llms.ChatMessageTypeTool: run.Tool, llms.ChatMessageTypeFunction: run.Tool,
+		llms.ChatMessageTypeSystem: run.RoleSystem, llms.ChatMessageTypeHuman: run.RoleUser, llms.ChatMessageTypeGeneric: run.RoleUser,
+		llms.ChatMessageTypeAI: run.RoleAssistant, llms.ChatMessageTypeTool: run.RoleTool, llms.ChatMessageTypeFunction: run.RoleTool,
 	}
 	role, ok := roles[in.Role]
 	if !ok {
@@ -169,22 +169,22 @@ func messageOf(in llms.MessageContent) (out run.Message, err error) {
 		}
 		switch p := part.(type) {
 		case llms.TextContent:
-			out.Parts = append(out.Parts, run.Part{Type: run.TextPart, Text: p.Text})
+			out.Parts = append(out.Parts, run.Part{Type: run.PartText, Text: p.Text})
 		case llms.ImageURLContent:
-			out.Parts = append(out.Parts, run.Part{Type: run.ImagePart, MIMEType: "image/*", URL: p.URL})
+			out.Parts = append(out.Parts, run.Part{Type: run.PartImage, MIMEType: "image/*", URL: p.URL})
 		case llms.BinaryContent:
-			kind := run.FilePart
+			kind := run.PartFile
 			if strings.HasPrefix(p.MIMEType, "image/") {
-				kind = run.ImagePart
+				kind = run.PartImage
 			}
 			out.Parts = append(out.Parts, run.Part{Type: kind, MIMEType: p.MIMEType, Data: p.Data})
 		case llms.ToolCall:
 			if p.FunctionCall == nil {
 				return out, fmt.Errorf("part %d: tool call %q without a function", i, p.ID)
 			}
-			out.Parts = append(out.Parts, run.Part{Type: run.CallPart, ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments})
+			out.Parts = append(out.Parts, run.Part{Type: run.PartCall, ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments})
 		case llms.ToolCallResponse:
-			out.Parts = append(out.Parts, run.Part{Type: run.ResultPart, ID: p.ToolCallID, Name: p.Name, Text: p.Content})
+			out.Parts = append(out.Parts, run.Part{Type: run.PartResult, ID: p.ToolCallID, Name: p.Name, Text: p.Content})
 		default:
 			return out, fmt.Errorf("part %d: content of type %T is not supported", i, p)
 		}
@@ -203,9 +203,9 @@ func response(r *model.Reply) *llms.ContentResponse {
 	}
 	for _, p := range r.Message.Parts {
 		switch p.Type {
-		case run.ReasoningPart:
+		case run.PartReasoning:
 			choice.ReasoningContent += p.Text
-		case run.CallPart:
+		case run.PartCall:
 			choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: p.Arguments}})
 		}
 	}

@@ -254,7 +254,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, &invalidError{err}
 	}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == run.Assistant && len(w.Messages) > 1 && paused(&r.Messages[n-1]) {
+	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == run.RoleAssistant && len(w.Messages) > 1 && paused(&r.Messages[n-1]) {
 		w.Messages = w.Messages[:len(w.Messages)-1] // the host continues its own message
 	}
 	if m.vertex {
@@ -277,7 +277,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 		return nil, &chat.Error{Code: chat.CodeMalformed, Message: err.Error()}
 	}
 	return &model.Reply{
-		Message: run.Message{Role: run.Assistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
+		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
 		ID:      a.id, Finish: finish(a.stop), Usage: a.usage, Warning: warning,
 	}, nil
 }

@@ -65,23 +65,23 @@ func thinkAndCall(*claudetest.Request) []claudetest.Block {
 // TestRequests makes requests of all kinds to all models: the host refuses none.
 func TestRequests(t *testing.T) {
 	histories := map[string][]run.Message{
-		"question": {run.Text(run.User, "Hi"), run.Text(run.User, " ")},
-		"system":   {run.Text(run.System, "Be brief."), run.Text(run.User, "Hi"), run.Text(run.System, "Today is Monday.")},
+		"question": {run.Text(run.RoleUser, "Hi"), run.Text(run.RoleUser, " ")},
+		"system":   {run.Text(run.RoleSystem, "Be brief."), run.Text(run.RoleUser, "Hi"), run.Text(run.RoleSystem, "Today is Monday.")},
 		"calls of another host": {
-			run.Text(run.User, "Weather?"),
-			{Role: run.Assistant, Parts: []run.Part{
-				{Type: run.ReasoningPart, Text: "of another model"},
-				{Type: run.CallPart, ID: "functions.weather:0", Name: "weather", Arguments: `[1]`},
-				{Type: run.CallPart, ID: "b", Name: "weather"},
+			run.Text(run.RoleUser, "Weather?"),
+			{Role: run.RoleAssistant, Parts: []run.Part{
+				{Type: run.PartReasoning, Text: "of another model"},
+				{Type: run.PartCall, ID: "functions.weather:0", Name: "weather", Arguments: `[1]`},
+				{Type: run.PartCall, ID: "b", Name: "weather"},
 			}},
-			{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "functions.weather:0", Text: " "}}},
-			{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "b", Text: "sun", Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}, {Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
-			run.Text(run.User, "And now?"),
+			{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "functions.weather:0", Text: " "}}},
+			{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "b", Text: "sun", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}, {Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
+			run.Text(run.RoleUser, "And now?"),
 		},
-		"starts and ends with the assistant": {run.Text(run.Assistant, "Hello."), run.Text(run.User, "Hi"), run.Text(run.Assistant, "Yes?")},
-		"files": {{Role: run.User, Parts: []run.Part{
-			{Type: run.ImagePart, MIMEType: "image/jpeg", Data: []byte("jpeg")}, {Type: run.FilePart, MIMEType: "application/pdf", Data: []byte("pdf")},
-			{Type: run.FilePart, MIMEType: "text/csv; charset=utf-8", Data: []byte("a,b\n")}, {Type: run.ImagePart, MIMEType: "image/png", URL: "https://example.com/a.png"},
+		"starts and ends with the assistant": {run.Text(run.RoleAssistant, "Hello."), run.Text(run.RoleUser, "Hi"), run.Text(run.RoleAssistant, "Yes?")},
+		"files": {{Role: run.RoleUser, Parts: []run.Part{
+			{Type: run.PartImage, MIMEType: "image/jpeg", Data: []byte("jpeg")}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")},
+			{Type: run.PartFile, MIMEType: "text/csv; charset=utf-8", Data: []byte("a,b\n")}, {Type: run.PartImage, MIMEType: "image/png", URL: "https://example.com/a.png"},
 		}}},
 	}
 	half := 0.5
@@ -121,7 +121,7 @@ func TestRequests(t *testing.T) {
 func TestThoughtsGoBack(t *testing.T) {
 	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
 	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Effort: "high"})
-	history := []run.Message{run.Text(run.User, "Weather in Rome and Oslo?")}
+	history := []run.Message{run.Text(run.RoleUser, "Weather in Rome and Oslo?")}
 	reply, text, reasoning, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Stream: true})
 	if err != nil {
 		t.Fatal(err)
@@ -148,8 +148,8 @@ func TestThoughtsGoBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	history = append(history, read,
-		run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "toolu_1", Text: "sun", Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}}}}},
-		run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "toolu_2", Text: "no such city", IsError: true}}})
+		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Text: "sun", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}}}}},
+		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_2", Text: "no such city", IsError: true}}})
 	if _, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,14 +181,14 @@ func TestCacheOfPrompts(t *testing.T) {
 		for i := range 20 {
 			tools = append(tools, model.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("What it does. ", 30), Schema: weather.Schema})
 		}
-		history := []run.Message{run.Text(run.User, "Weather?")}
+		history := []run.Message{run.Text(run.RoleUser, "Weather?")}
 		for range 20 {
 			reply, _, _, err := ask(t, m, &model.Request{System: strings.Repeat("Be brief. ", 100), Messages: history, Tools: tools})
 			if err != nil {
 				t.Fatal(err)
 			}
-			result := run.Part{Type: run.ResultPart, ID: reply.Message.Parts[0].ID, Text: strings.Repeat("sun ", 200)}
-			history = append(history, reply.Message, run.Message{Role: run.Tool, Parts: []run.Part{result}})
+			result := run.Part{Type: run.PartResult, ID: reply.Message.Parts[0].ID, Text: strings.Repeat("sun ", 200)}
+			history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{result}})
 		}
 		for _, r := range h.Requests() {
 			price += r.Usage.Price()
@@ -207,11 +207,11 @@ func TestCacheOfPrompts(t *testing.T) {
 func TestThoughtsOfAnotherKey(t *testing.T) {
 	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
 	m := serve(t, h, "claude-opus-5", anthropicmodel.Options{})
-	message := run.Message{Role: run.Assistant, Parts: []run.Part{
-		{Type: run.ReasoningPart, Text: "old", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"forged"`)}},
-		{Type: run.TextPart, Text: "Hello."},
+	message := run.Message{Role: run.RoleAssistant, Parts: []run.Part{
+		{Type: run.PartReasoning, Text: "old", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"forged"`)}},
+		{Type: run.PartText, Text: "Hello."},
 	}}
-	history := []run.Message{run.Text(run.User, "Hi"), message, run.Text(run.User, "Weather?")}
+	history := []run.Message{run.Text(run.RoleUser, "Hi"), message, run.Text(run.RoleUser, "Weather?")}
 	kept := new(model.Kept)
 	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
 	if err != nil || !strings.Contains(reply.Warning, "refused the model's earlier thoughts") {
@@ -222,7 +222,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	}
 
 	// The conversation remembers what was refused, and its new thoughts go back.
-	history = append(history, reply.Message, run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "toolu_1", Name: weather.Name, Text: "sun"}, {Type: run.ResultPart, ID: "toolu_2", Name: weather.Name, Text: "rain"}}})
+	history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Name: weather.Name, Text: "sun"}, {Type: run.PartResult, ID: "toolu_2", Name: weather.Name, Text: "rain"}}})
 	reply, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
 	if err != nil || reply.Warning != "" || len(h.Invalid()) != 1 {
 		t.Fatalf("got %+v, %v after %q", reply, err, h.Invalid())
@@ -272,7 +272,7 @@ func TestFailures(t *testing.T) {
 				w.WriteHeader(test.status)
 				fmt.Fprint(w, test.body)
 			}), "claude-opus-4-8", anthropicmodel.Options{Retries: 1})
-			_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+			_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 			failure, ok := errors.AsType[*model.Error](err)
 			if !ok || failure.Kind != test.kind || asked != test.asked || failure.Repeated != (test.asked > 1) {
 				t.Fatalf("got %d requests and %+v: %v", asked, failure, err)
@@ -295,7 +295,7 @@ func TestEndsOfReplies(t *testing.T) {
 		parts  int
 	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 2}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
 		h := &claudetest.Host{Key: "key-1", Stop: stop, Reply: func(*claudetest.Request) []claudetest.Block { return cut }}
-		reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+		reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 		if err != nil || reply.Finish != want.finish || len(reply.Message.Parts) != want.parts {
 			t.Errorf("%s: got %+v, %v", stop, reply, err)
 		}
@@ -308,12 +308,12 @@ func TestWholeAnswer(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"type":"message","id":"m","model":"claude-x","stop_reason":"tool_use","content":[{"type":"later","x":[1]},{"type":"text","text":"Hi"},{"type":"tool_use","id":"","name":"now","input":{"a":1}}],"usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`)
 	}), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}, Stream: true})
+	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true})
 	want := &model.Reply{
-		Message: run.Message{Role: run.Assistant, Model: "claude-x", Parts: []run.Part{
-			{Type: run.ReasoningPart, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1]}`)}},
-			{Type: run.TextPart, Text: "Hi"},
-			{Type: run.CallPart, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
+		Message: run.Message{Role: run.RoleAssistant, Model: "claude-x", Parts: []run.Part{
+			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1]}`)}},
+			{Type: run.PartText, Text: "Hi"},
+			{Type: run.PartCall, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
 		}},
 		ID: "m", Finish: model.FinishCalls, Usage: run.Spent{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
 	}
@@ -333,7 +333,7 @@ func TestPausedReply(t *testing.T) {
 		}
 		fmt.Fprint(w, `{"type":"message","stop_reason":"pause_turn","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}}],"usage":{"output_tokens":1}}`)
 	}), "claude-opus-4-8", anthropicmodel.Options{})
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 	if err != nil || asked != 5 || len(reply.Message.Parts) != 5 || reply.Usage.Output != 5 || reply.Finish != "pause_turn" {
 		t.Errorf("got %d requests, %+v, %v", asked, reply, err)
 	}
@@ -351,7 +351,7 @@ func TestVertex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 	want := "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8:streamRawPredict Bearer token-1 vertex-2023-10-16 <nil>"
 	if err != nil || reply.Message.Text() != want {
 		t.Errorf("got %+v, %v, want %q", reply, err, want)
@@ -370,12 +370,12 @@ func TestBadInput(t *testing.T) {
 	if _, err := anthropicmodel.New("", "claude-opus-4-8", nil); err == nil || !strings.Contains(err.Error(), "key is empty") {
 		t.Errorf("got %v", err)
 	}
-	hi := []run.Message{run.Text(run.User, "Hi")}
+	hi := []run.Message{run.Text(run.RoleUser, "Hi")}
 	for want, r := range map[string]*model.Request{
 		"MaxTokens is 1500, and thoughts take at least 1024": {Messages: hi, Effort: "high", MaxTokens: 1500},
 		`effort "huge" is unknown`:                           {Messages: hi, Effort: "huge"},
 		`tool "x": the schema is not a JSON object`:          {Messages: hi, Tools: []model.Tool{{Name: "x", Schema: json.RawMessage(`[]`)}}},
-		`message 0: part 0: content of type "audio/wav"`:     {Messages: []run.Message{{Role: run.User, Parts: []run.Part{{Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
+		`message 0: part 0: content of type "audio/wav"`:     {Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
 	} {
 		m := serve(t, http.NotFoundHandler(), "claude-sonnet-4-5", anthropicmodel.Options{})
 		_, _, _, err := ask(t, m, r)
@@ -389,7 +389,7 @@ func TestBadInput(t *testing.T) {
 func TestStop(t *testing.T) {
 	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
 	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{})
-	r := &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}, Stream: true}
+	r := &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}
 	for d, err := range m.Generate(t.Context(), r) {
 		if err != nil || d.Reasoning == "" {
 			t.Errorf("got %+v, %v", d, err)
@@ -411,7 +411,7 @@ func TestBombs(t *testing.T) {
 	many := `{"type":"message","content":[` + strings.Repeat("{},", 1<<20) + `{}]}`
 	for name, body := range map[string]string{"depth": `{"type":"message","content":` + deep, "elements": many, "name": `{"type":"message","content":[{"type":"tool_use","name":"` + strings.Repeat("x", 1<<20) + `"}]}`} {
 		m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }), "claude-opus-4-8", anthropicmodel.Options{})
-		_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.User, "Hi")}})
+		_, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 		if err == nil || len(err.Error()) > 4<<10 {
 			t.Errorf("%s: got %.200v", name, err)
 		}

@@ -37,7 +37,7 @@ func refusedOf(kept *model.Kept) refused {
 func (r refused) add(history []run.Message) (found bool) {
 	for i := range history {
 		for j := range history[i].Parts {
-			if p := &history[i].Parts[j]; p.Type == run.ReasoningPart && ours(p) {
+			if p := &history[i].Parts[j]; p.Type == run.PartReasoning && ours(p) {
 				r[signatureOf(p)], found = true, true
 			}
 		}
@@ -50,7 +50,7 @@ func (r refused) without(history []run.Message) []run.Message {
 	if len(r) == 0 {
 		return history
 	}
-	isRefused := func(p run.Part) bool { return p.Type == run.ReasoningPart && r[signatureOf(&p)] }
+	isRefused := func(p run.Part) bool { return p.Type == run.PartReasoning && r[signatureOf(&p)] }
 	out := slices.Clone(history)
 	for i := range out {
 		if slices.ContainsFunc(out[i].Parts, isRefused) {

@@ -132,6 +132,6 @@ func Trim(o *Options) Compactor {
 }
 
 // note stands for what Trim leaves out.
-var note = run.Message{Role: run.User, Parts: []run.Part{{
-	Type: run.SummaryPart, Text: "[Older messages were left out here to save room.]",
+var note = run.Message{Role: run.RoleUser, Parts: []run.Part{{
+	Type: run.PartSummary, Text: "[Older messages were left out here to save room.]",
 }}}

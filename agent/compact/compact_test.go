@@ -20,15 +20,15 @@ import (
 )
 
 func call(id string) run.Part {
-	return run.Part{Type: run.CallPart, ID: id, Name: "f", Arguments: `{"x":1}`}
+	return run.Part{Type: run.PartCall, ID: id, Name: "f", Arguments: `{"x":1}`}
 }
 
 func result(id, text string, media ...run.Part) run.Part {
-	return run.Part{Type: run.ResultPart, ID: id, Name: "f", Text: text, Media: media}
+	return run.Part{Type: run.PartResult, ID: id, Name: "f", Text: text, Media: media}
 }
 
 func picture() run.Part {
-	return run.Part{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}
+	return run.Part{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}
 }
 
 // session makes the messages of a random run, each with a time of its own.
@@ -49,24 +49,24 @@ func (s *session) text(most int) string {
 // more adds a few messages: an input, turns, now and then a system message.
 func (s *session) more(h []run.Message) []run.Message {
 	if len(h) == 0 && s.r.IntN(2) == 0 {
-		h = append(h, s.message(run.System, run.Part{Type: run.TextPart, Text: s.text(20)}))
+		h = append(h, s.message(run.RoleSystem, run.Part{Type: run.PartText, Text: s.text(20)}))
 	}
 	if len(h) < 2 || s.r.IntN(3) == 0 {
-		h = append(h, s.message(run.User, run.Part{Type: run.TextPart, Text: s.text(20)}, run.Part{Type: run.AudioPart, Data: []byte("wav")}))
+		h = append(h, s.message(run.RoleUser, run.Part{Type: run.PartText, Text: s.text(20)}, run.Part{Type: run.PartAudio, Data: []byte("wav")}))
 	}
 	for range 1 + s.r.IntN(4) {
 		h = s.turn(h)
 	}
 	if s.r.IntN(20) == 0 {
-		h = append(h, s.message(run.System, run.Part{Type: run.TextPart, Text: s.text(20)}))
+		h = append(h, s.message(run.RoleSystem, run.Part{Type: run.PartText, Text: s.text(20)}))
 	}
 	return h
 }
 
 func (s *session) turn(h []run.Message) []run.Message {
-	ai := s.message(run.Assistant,
-		run.Part{Type: run.ReasoningPart, Text: s.text(10), Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"sig"`)}},
-		run.Part{Type: run.TextPart, Text: s.text(10)})
+	ai := s.message(run.RoleAssistant,
+		run.Part{Type: run.PartReasoning, Text: s.text(10), Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"sig"`)}},
+		run.Part{Type: run.PartText, Text: s.text(10)})
 	var results []run.Part
 	for i := range s.r.IntN(4) {
 		id := fmt.Sprintf("%d.%d", s.n, i)
@@ -84,12 +84,12 @@ func (s *session) turn(h []run.Message) []run.Message {
 	h = append(h, ai)
 	if len(results) > 1 && s.r.IntN(5) == 0 { // one by one
 		for _, r := range results {
-			h = append(h, s.message(run.Tool, r))
+			h = append(h, s.message(run.RoleTool, r))
 		}
 		return h
 	}
 	if len(results) > 0 {
-		h = append(h, s.message(run.Tool, results...))
+		h = append(h, s.message(run.RoleTool, results...))
 	}
 	return h
 }
@@ -113,7 +113,7 @@ func clone(h []run.Message) []run.Message {
 	return h
 }
 
-func isSummary(m run.Message) bool { return m.Parts[0].Type == run.SummaryPart }
+func isSummary(m run.Message) bool { return m.Parts[0].Type == run.PartSummary }
 
 // TestInvariants takes random runs through compactions, and holds each one against
 // the promises of the package.
@@ -136,7 +136,7 @@ func TestInvariants(t *testing.T) {
 			h = s.more(h)
 			open := step == 4 && seed%3 == 0
 			if open {
-				h = append(h, s.message(run.Assistant, call("open")))
+				h = append(h, s.message(run.RoleAssistant, call("open")))
 			}
 			h, stable = made.compact(t, c, o, h, stable)
 			if open && h[len(h)-1].Parts[0].ID != "open" {
@@ -194,9 +194,9 @@ func checkMessages(t *testing.T, o *compact.Options, before, after []run.Message
 	var users, turns []int // what must stay
 	for i, m := range before {
 		switch {
-		case m.Role == run.User && !isSummary(m):
+		case m.Role == run.RoleUser && !isSummary(m):
 			users = append(users, i)
-		case m.Role == run.Assistant:
+		case m.Role == run.RoleAssistant:
 			turns = append(turns, i)
 		}
 	}
@@ -219,7 +219,7 @@ func checkMessages(t *testing.T, o *compact.Options, before, after []run.Message
 		case next < len(after) && after[next].At.Equal(m.At):
 			checkMessage(t, o, m, after[next])
 			next++
-		case m.Role == run.System || must[i]:
+		case m.Role == run.RoleSystem || must[i]:
 			t.Errorf("message %d (%s) is gone", i, m.Role)
 		default:
 			left++
@@ -246,13 +246,13 @@ func checkMessage(t *testing.T, o *compact.Options, before, after run.Message) {
 		if o.Result == 0 {
 			limit = 1024
 		}
-		if p.Type == run.ResultPart && p.Text != before.Parts[i].Text && len(p.Text) > limit {
+		if p.Type == run.PartResult && p.Text != before.Parts[i].Text && len(p.Text) > limit {
 			t.Errorf("a result has %d bytes, want at most %d", len(p.Text), limit)
 		}
 		if strings.Contains(before.Parts[i].Text, `"handle":"abc"`) && !strings.Contains(p.Text, `"handle":"abc"`) {
 			t.Errorf("the handle is gone: %q", p.Text)
 		}
-		if p.Type == run.ResultPart {
+		if p.Type == run.PartResult {
 			p.Text, p.Media = before.Parts[i].Text, before.Parts[i].Media
 		}
 	}
@@ -274,7 +274,7 @@ func checkCalls(t *testing.T, before, after []run.Message) {
 		}
 		return out
 	}
-	results, calls, answered := ids(before, run.ResultPart), ids(after, run.CallPart), ids(after, run.ResultPart)
+	results, calls, answered := ids(before, run.PartResult), ids(after, run.PartCall), ids(after, run.PartResult)
 	for id := range results {
 		if calls[id] != answered[id] {
 			t.Errorf("call %s stays: %t, its result: %t", id, calls[id], answered[id])
@@ -284,12 +284,12 @@ func checkCalls(t *testing.T, before, after []run.Message) {
 
 // turns is a run of n turns with results of so many bytes.
 func turns(n, bytes int) []run.Message {
-	h := []run.Message{run.Text(run.User, "go")}
+	h := []run.Message{run.Text(run.RoleUser, "go")}
 	for i := range n {
 		id := fmt.Sprint(i)
 		h = append(h,
-			run.Message{Role: run.Assistant, Parts: []run.Part{call(id)}},
-			run.Message{Role: run.Tool, Parts: []run.Part{result(id, strings.Repeat("x", bytes))}})
+			run.Message{Role: run.RoleAssistant, Parts: []run.Part{call(id)}},
+			run.Message{Role: run.RoleTool, Parts: []run.Part{result(id, strings.Repeat("x", bytes))}})
 	}
 	return h
 }
@@ -379,7 +379,7 @@ func TestLastResort(t *testing.T) {
 
 func TestMediaAreDropped(t *testing.T) {
 	h := turns(6, 10)
-	ref := run.Part{Type: run.ImagePart, MIMEType: "image/png", URL: "store:1"}
+	ref := run.Part{Type: run.PartImage, MIMEType: "image/png", URL: "store:1"}
 	h[2].Parts = []run.Part{result("0", "Look.", picture(), ref, picture())}
 	got, err := compact.Trim(&compact.Options{Window: 2000})(t.Context(), h, compact.Budget{})
 	if err != nil || got == nil {
@@ -411,8 +411,8 @@ func TestSummarize(t *testing.T) {
 		if err != nil || got == nil || got.Usage.Total != 5 {
 			t.Fatal(got, err)
 		}
-		want := []run.Message{run.Text(run.User, "go"), {Role: run.User, Parts: []run.Part{
-			{Type: run.SummaryPart, Text: fmt.Sprintf("[Summary of older messages]\nsummary %d", i+1)}}}}
+		want := []run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleUser, Parts: []run.Part{
+			{Type: run.PartSummary, Text: fmt.Sprintf("[Summary of older messages]\nsummary %d", i+1)}}}}
 		if diff := cmp.Diff(want, got.Messages); diff != "" {
 			t.Errorf("summary %d (-want +got):\n%s", i+1, diff)
 		}
@@ -514,11 +514,11 @@ func BenchmarkBelowStart(b *testing.B) {
 // What the host of the model gets back with a call is a part of the history.
 func TestHostDataCounts(t *testing.T) {
 	history := func(data int) []run.Message {
-		h := []run.Message{run.Text(run.User, "go")}
+		h := []run.Message{run.Text(run.RoleUser, "go")}
 		for i := range 10 {
 			c := call(fmt.Sprint(i))
 			c.Provider = map[string]json.RawMessage{"host": json.RawMessage(`{"reasoning":"` + strings.Repeat("x", data) + `"}`)}
-			h = append(h, run.Message{Role: run.Assistant, Parts: []run.Part{c}}, run.Message{Role: run.Tool, Parts: []run.Part{result(c.ID, "ok")}})
+			h = append(h, run.Message{Role: run.RoleAssistant, Parts: []run.Part{c}}, run.Message{Role: run.RoleTool, Parts: []run.Part{result(c.ID, "ok")}})
 		}
 		return h
 	}

@@ -11,12 +11,12 @@ import (
 )
 
 func ExampleTrim() {
-	history := []run.Message{run.Text(run.User, "Compare the two logs.")}
+	history := []run.Message{run.Text(run.RoleUser, "Compare the two logs.")}
 	for i, log := range []string{strings.Repeat("first log\n", 2000), strings.Repeat("second log\n", 2000), "a table"} {
 		id := fmt.Sprint(i)
 		history = append(history,
-			run.Message{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: id, Name: "read", Arguments: "{}"}}},
-			run.Message{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: id, Name: "read", Text: log}}})
+			run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: id, Name: "read", Arguments: "{}"}}},
+			run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: id, Name: "read", Text: log}}})
 	}
 	compactor := compact.Trim(&compact.Options{Window: 10_000, Keep: 1})
 	c, err := compactor(context.Background(), history, compact.Budget{})
@@ -38,9 +38,9 @@ func ExampleTrim() {
 }
 
 func ExampleSummarize() {
-	history := []run.Message{run.Text(run.User, "Find the fault.")}
+	history := []run.Message{run.Text(run.RoleUser, "Find the fault.")}
 	for i := range 50 {
-		history = append(history, run.Text(run.Assistant, fmt.Sprintf("Step %d: %s", i, strings.Repeat("I look at the next part. ", 20))))
+		history = append(history, run.Text(run.RoleAssistant, fmt.Sprintf("Step %d: %s", i, strings.Repeat("I look at the next part. ", 20))))
 	}
 	// This model always gives the same answer.
 	summarizer := compact.ByModel(agenttest.PlayOn(agenttest.Say("All parts up to here are sound.")), nil)

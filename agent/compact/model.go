@@ -49,7 +49,7 @@ func ByModel(m model.Model, o *ModelOptions) Summarizer {
 	}
 	opts.MaxBytes = max(opts.MaxBytes, minResult)
 	return func(ctx context.Context, messages []run.Message) (string, run.Spent, error) {
-		text := run.Text(run.User, shorten(transcript(messages), opts.MaxBytes))
+		text := run.Text(run.RoleUser, shorten(transcript(messages), opts.MaxBytes))
 		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}, MaxTokens: opts.MaxTokens}
 		for delta, err := range m.Generate(ctx, q) {
 			if err != nil {
@@ -82,13 +82,13 @@ func transcript(messages []run.Message) string {
 	for _, m := range messages {
 		for _, p := range m.Parts {
 			switch p.Type {
-			case run.TextPart, run.SummaryPart:
+			case run.PartText, run.PartSummary:
 				fmt.Fprintf(&b, "%s: %s\n\n", m.Role, p.Text)
-			case run.CallPart:
+			case run.PartCall:
 				fmt.Fprintf(&b, "%s calls %s: %s\n\n", m.Role, p.Name, shorten(p.Arguments, defaultResult))
-			case run.ResultPart:
+			case run.PartResult:
 				fmt.Fprintf(&b, "result of %s: %s\n\n", p.Name, shorten(p.Text, defaultResult))
-			case run.ImagePart, run.AudioPart, run.FilePart:
+			case run.PartImage, run.PartAudio, run.PartFile:
 				fmt.Fprintf(&b, "%s: [%s: %s]\n\n", m.Role, p.Type, p.MIMEType)
 			}
 		}

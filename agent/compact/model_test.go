@@ -18,7 +18,7 @@ import (
 // plays makes a model that gives one answer, or fails.
 func plays(answer string, err error) *agenttest.Model {
 	return agenttest.PlayOn(func(context.Context, agenttest.Prompt) (*model.Reply, error) {
-		m := run.Text(run.Assistant, answer)
+		m := run.Text(run.RoleAssistant, answer)
 		m.Model = "mini-1"
 		return &model.Reply{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
 	})
@@ -28,11 +28,11 @@ func TestByModel(t *testing.T) {
 	m := plays("They compared logs.", nil)
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "mini*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
 	old := []run.Message{
-		run.Text(run.User, "Compare."),
-		{Role: run.Assistant, Parts: []run.Part{
-			{Type: run.ReasoningPart, Text: "hm"}, {Type: run.TextPart, Text: "I look."}, {Type: run.CallPart, ID: "1", Name: "read", Arguments: `{"n":1}`}}},
-		{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "1", Name: "read", Text: strings.Repeat("x", 5000)}}},
-		{Role: run.User, Parts: []run.Part{picture()}},
+		run.Text(run.RoleUser, "Compare."),
+		{Role: run.RoleAssistant, Parts: []run.Part{
+			{Type: run.PartReasoning, Text: "hm"}, {Type: run.PartText, Text: "I look."}, {Type: run.PartCall, ID: "1", Name: "read", Arguments: `{"n":1}`}}},
+		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "1", Name: "read", Text: strings.Repeat("x", 5000)}}},
+		{Role: run.RoleUser, Parts: []run.Part{picture()}},
 	}
 	text, used, err := compact.ByModel(m, &compact.ModelOptions{Prices: prices})(t.Context(), old)
 	if err != nil || text != "They compared logs." {
@@ -53,7 +53,7 @@ func TestByModel(t *testing.T) {
 
 func TestByModelOptions(t *testing.T) {
 	m := plays("ok", nil)
-	_, used, err := compact.ByModel(m, &compact.ModelOptions{Prompt: "Be brief.", MaxBytes: 1000, MaxTokens: 50})(t.Context(), []run.Message{run.Text(run.User, strings.Repeat("é", 10_000))})
+	_, used, err := compact.ByModel(m, &compact.ModelOptions{Prompt: "Be brief.", MaxBytes: 1000, MaxTokens: 50})(t.Context(), []run.Message{run.Text(run.RoleUser, strings.Repeat("é", 10_000))})
 	if err != nil || used.Cost != nil {
 		t.Errorf("got %+v, %v, want no cost without prices", used, err)
 	}

@@ -67,15 +67,15 @@ func split(messages []run.Message) (units []unit, last int) {
 	for i := 0; i < len(messages); {
 		u := unit{from: i, to: i + 1}
 		switch role := messages[i].Role; {
-		case role == run.Assistant || role == run.Tool:
+		case role == run.RoleAssistant || role == run.RoleTool:
 			u.turn = true
-			for u.to < len(messages) && messages[u.to].Role == run.Tool {
+			for u.to < len(messages) && messages[u.to].Role == run.RoleTool {
 				u.to++
 			}
 			u.fixed = hasOpenCalls(messages[u.from:u.to], open)
 		case isSummary(&messages[i]):
 			u.summary = true
-		case role == run.User:
+		case role == run.RoleUser:
 			last = len(units)
 			if first < 0 {
 				first = last
@@ -94,7 +94,7 @@ func split(messages []run.Message) (units []unit, last int) {
 }
 
 func isSummary(m *run.Message) bool {
-	return m.Role == run.User && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.SummaryPart })
+	return m.Role == run.RoleUser && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.PartSummary })
 }
 
 // hasOpenCalls reports whether a turn has a call without a result, and leaves in open which.
@@ -103,9 +103,9 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	for i := range turn {
 		for j := range turn[i].Parts {
 			switch p := &turn[i].Parts[j]; p.Type {
-			case run.CallPart:
+			case run.PartCall:
 				open[p.ID] = true
-			case run.ResultPart:
+			case run.PartResult:
 				delete(open, p.ID)
 			}
 		}
@@ -123,7 +123,7 @@ func (p *plan) make(inPlace int64) {
 		if keep > 0 {
 			continue
 		}
-		if first := slices.IndexFunc(p.units, func(u unit) bool { return u.fixed && p.messages[u.from].Role == run.User }); first >= 0 && first != p.last && p.units[first].tokens > p.start {
+		if first := slices.IndexFunc(p.units, func(u unit) bool { return u.fixed && p.messages[u.from].Role == run.RoleUser }); first >= 0 && first != p.last && p.units[first].tokens > p.start {
 			p.units[first].fixed = false // the task itself is too long
 			p.try(0, inPlace)
 		}

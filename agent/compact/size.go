@@ -23,7 +23,7 @@ func tokensOf(m *run.Message) int64 {
 				tokens += mediaTokens(&p.Media[j])
 			}
 		}
-		if p.Type != run.ReasoningPart {
+		if p.Type != run.PartReasoning {
 			bytes += len(p.Text) + len(p.ID) + len(p.Name) + len(p.Arguments)
 		}
 	}
@@ -32,9 +32,9 @@ func tokensOf(m *run.Message) int64 {
 
 func mediaTokens(p *run.Part) int64 {
 	switch {
-	case p.Type == run.ImagePart && (p.Data != nil || p.URL != ""):
+	case p.Type == run.PartImage && (p.Data != nil || p.URL != ""):
 		return imageTokens
-	case p.Type == run.AudioPart:
+	case p.Type == run.PartAudio:
 		return int64(len(p.Data) / audioTokenBytes)
 	}
 	return int64(len(p.Data) / tokenBytes)

@@ -53,7 +53,7 @@ func Summarize(s Summarizer, o *Options) Compactor {
 }
 
 func summaryOf(text string) run.Message {
-	return run.Message{Role: run.User, Parts: []run.Part{{Type: run.SummaryPart, Text: summaryHead + shorten(text, maxSummary)}}}
+	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: summaryHead + shorten(text, maxSummary)}}}
 }
 
 // once is for the first gap: a summary is of all that is left out.
@@ -77,7 +77,7 @@ func (p *plan) old() []run.Message {
 	}
 	var out []run.Message
 	for i, u := range p.units[:last+1] {
-		if p.gone[i] || p.messages[u.from].Role == run.User {
+		if p.gone[i] || p.messages[u.from].Role == run.RoleUser {
 			out = append(out, p.messages[u.from:u.to]...)
 		}
 	}

@@ -27,7 +27,7 @@ func trimMessage(m *run.Message, limit int) (out run.Message, changed bool) {
 
 // isLong reports whether there is something to trim about a part.
 func isLong(p *run.Part, limit int) bool {
-	return p.Type == run.ResultPart && (len(p.Text) > limit || slices.ContainsFunc(p.Media, hasData))
+	return p.Type == run.PartResult && (len(p.Text) > limit || slices.ContainsFunc(p.Media, hasData))
 }
 
 func hasData(m run.Part) bool { return m.Data != nil }

@@ -38,7 +38,7 @@ func open(t *testing.T, text string, o *adapter.Options) *adapter.Toolset {
 }
 
 func callTool(t *testing.T, ts *adapter.Toolset, name, args string) string {
-	r := ts.Catalog(adapter.Plain).Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: args}})
+	r := ts.Catalog(adapter.ProfilePlain).Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: args}})
 	if r.IsError {
 		t.Fatal(r.Text)
 	}
@@ -47,8 +47,8 @@ func callTool(t *testing.T, ts *adapter.Toolset, name, args string) string {
 
 // trimmed is a result after a compaction that cuts it to 500 bytes.
 func trimmed(t *testing.T, text string) string {
-	h := append([]run.Message{run.Text(run.User, "go"), {Role: run.Assistant, Parts: []run.Part{call("long")}},
-		{Role: run.Tool, Parts: []run.Part{result("long", text)}}}, turns(1, 10)[1:]...)
+	h := append([]run.Message{run.Text(run.RoleUser, "go"), {Role: run.RoleAssistant, Parts: []run.Part{call("long")}},
+		{Role: run.RoleTool, Parts: []run.Part{result("long", text)}}}, turns(1, 10)[1:]...)
 	got, err := compact.Trim(&compact.Options{Window: 600, Keep: 1, Result: 500})(t.Context(), h, compact.Budget{})
 	if err != nil || got == nil || got.Replaced != 3 || len(got.Messages) != 3 {
 		t.Fatalf("got %+v, %v, want the result trimmed", got, err)

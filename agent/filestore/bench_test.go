@@ -16,7 +16,7 @@ import (
 // BenchmarkAppend appends a record of 600 bytes. The store of each sync level is on the disk of the
 // temporary directory.
 func BenchmarkAppend(b *testing.B) {
-	for name, sync := range map[string]filestore.Sync{"EveryEffect": filestore.EveryEffect, "Never": filestore.Never} {
+	for name, sync := range map[string]filestore.Sync{"EveryEffect": filestore.SyncEveryEffect, "Never": filestore.SyncNever} {
 		b.Run(name, func(b *testing.B) {
 			s := open(b, b.TempDir(), &filestore.Options{Sync: sync})
 			d, lease := create(b, s, key)
@@ -92,7 +92,7 @@ func BenchmarkSuspended(b *testing.B) {
 func BenchmarkLists(b *testing.B) {
 	const runs = 100_000
 	dir := b.TempDir()
-	s := open(b, dir, &filestore.Options{Sync: filestore.Never})
+	s := open(b, dir, &filestore.Options{Sync: filestore.SyncNever})
 	for i := range runs {
 		d := &draft{new(run.State)}
 		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
@@ -112,9 +112,9 @@ func BenchmarkLists(b *testing.B) {
 		want int
 	}{
 		{"due", run.Query{AllTenants: true}, 0},
-		{"running", run.Query{AllTenants: true, Status: run.Running}, 0},
-		{"50 that wait", run.Query{AllTenants: true, Status: run.Waiting, Limit: 50}, 50},
-		{"50 that wait of a tenant", run.Query{Tenant: "tenant_7", Status: run.Waiting, Limit: 50}, 50},
+		{"running", run.Query{AllTenants: true, Status: run.StatusRunning}, 0},
+		{"50 that wait", run.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 50}, 50},
+		{"50 that wait of a tenant", run.Query{Tenant: "tenant_7", Status: run.StatusWaiting, Limit: 50}, 50},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {

@@ -76,7 +76,7 @@ func (s *Store) putBlob(key run.Key, name string, data []byte) error {
 		return err
 	}
 	s.count(key, int64(len(data))-old)
-	if s.opts.Sync == Never {
+	if s.opts.Sync == SyncNever {
 		return nil
 	}
 	return s.opts.FS.SyncDir(dir)
@@ -93,7 +93,7 @@ func (s *Store) writeBlob(path string, data []byte) error {
 	if _, err = f.WriteAt(head, 0); err == nil {
 		_, err = f.WriteAt(data, int64(len(head)))
 	}
-	if err == nil && s.opts.Sync != Never {
+	if err == nil && s.opts.Sync != SyncNever {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

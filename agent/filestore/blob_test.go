@@ -80,7 +80,7 @@ func TestBlobAtAPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	for cut := 0; ; cut++ {
 		d := newDisk()
-		s := d.on(t, dir, filestore.EveryEffect)
+		s := d.on(t, dir, filestore.SyncEveryEffect)
 		_, lease := create(t, s, key)
 		before := d.changes
 		d.cut = before + cut
@@ -89,7 +89,7 @@ func TestBlobAtAPowerCut(t *testing.T) {
 		}
 		err := s.PutBlob(ctx, lease, "x", []byte("what is kept"))
 		for fate := range fates {
-			got, failed := d.reboot(fate).on(t, dir, filestore.EveryEffect).Blob(ctx, key, "x")
+			got, failed := d.reboot(fate).on(t, dir, filestore.SyncEveryEffect).Blob(ctx, key, "x")
 			if kept := failed == nil && string(got) == "what is kept"; err == nil && !kept || failed != nil && errors.Is(failed, run.ErrCorrupt) {
 				t.Errorf("cut at change %d, %s: got %q, %v after %v", cut, fates[fate].name, got, failed, err)
 			}

@@ -47,7 +47,7 @@ func begin(s run.Store, key run.Key, changes ...run.Change) (c cast, err error) 
 }
 
 var (
-	both  = []filestore.Sync{filestore.EveryEffect, filestore.EveryTurn}
+	both  = []filestore.Sync{filestore.SyncEveryEffect, filestore.SyncEveryTurn}
 	every = both[:1]
 	large = strings.Repeat("x", 3000)
 )
@@ -62,16 +62,16 @@ var steps = []step{
 	{"create another", both, func(_ *cast, s run.Store) error { _, err := begin(s, two); return err }},
 	{"acquire", nil, func(c *cast, s run.Store) error { return c.acquire(s) }},
 	{"answer", both, func(_ *cast, s run.Store) error {
-		return s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.Accept}})
+		return s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.ActionAccept}})
 	}},
 	{"suspend", both, func(c *cast, s run.Store) error { return c.append(s, &run.Suspended{}) }},
 	{"take the answer", every, func(c *cast, s run.Store) error {
-		return c.append(s, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.Accept}}, &run.Woken{})
+		return c.append(s, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAccept}}, &run.Woken{})
 	}},
 	{"delete the other", both, func(_ *cast, s run.Store) error { return s.Delete(ctx, two) }},
 	{"release", nil, func(c *cast, s run.Store) error { return s.Release(ctx, c.lease) }},
 	{"append after the release", every, func(c *cast, s run.Store) error { return c.append(s, note("3")) }},
-	{"end", both, func(c *cast, s run.Store) error { return c.append(s, &run.Ended{Status: run.Finished}) }},
+	{"end", both, func(c *cast, s run.Store) error { return c.append(s, &run.Ended{Status: run.StatusFinished}) }},
 }
 
 // content is all that a store has of a run, but for its lease.
@@ -186,7 +186,7 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 
 // TestSyncs counts the syncs of each call.
 func TestSyncs(t *testing.T) {
-	for _, sync := range []filestore.Sync{filestore.EveryEffect, filestore.EveryTurn, filestore.Never} {
+	for _, sync := range []filestore.Sync{filestore.SyncEveryEffect, filestore.SyncEveryTurn, filestore.SyncNever} {
 		d := newDisk()
 		s := d.on(t, t.TempDir(), sync)
 		c := new(cast)
@@ -216,7 +216,7 @@ func TestSyncs(t *testing.T) {
 // TestFailedSync keeps a record out of the file if the disk does not take it.
 func TestFailedSync(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.EveryEffect)
+	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	drafted, lease := create(t, s, key)
 	before := content(t, s, key)
 	head, records := drafted.next(note("1"))
@@ -235,9 +235,9 @@ func TestFailedSync(t *testing.T) {
 // TestEqualAnswerIsSynced: the process that has written the first may have ended before its sync.
 func TestEqualAnswerIsSynced(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.EveryEffect)
+	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	create(t, s, key, ask("a"))
-	answer := []run.Answer{{Ask: "a", Action: run.Accept}}
+	answer := []run.Answer{{Ask: "a", Action: run.ActionAccept}}
 	if err := s.Answer(ctx, key, answer); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 func TestUnfinishedFile(t *testing.T) {
 	d, dir := newDisk(), t.TempDir()
 	d.cut = 3 // of the file, the mark and what is written
-	if _, err := begin(d.on(t, dir, filestore.EveryEffect), key); !errors.Is(err, errCut) {
+	if _, err := begin(d.on(t, dir, filestore.SyncEveryEffect), key); !errors.Is(err, errCut) {
 		t.Fatalf("got %v, want %v", err, errCut)
 	}
 	path, _ := d.file(t)

@@ -21,9 +21,9 @@ import (
 func sample(t testing.TB) (s *filestore.Store, d *disk, path string, data []byte) {
 	t.Helper()
 	d = newDisk()
-	s = d.on(t, t.TempDir(), filestore.EveryEffect)
+	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	drafted, _ := create(t, s, key, ask("a"), ask("b"))
-	if err := s.Answer(ctx, key, []run.Answer{{Ask: "b", Action: run.Accept}}); err != nil {
+	if err := s.Answer(ctx, key, []run.Answer{{Ask: "b", Action: run.ActionAccept}}); err != nil {
 		t.Fatal(err)
 	}
 	lease, err := s.Acquire(ctx, key, run.Holder{Name: "second"})
@@ -124,7 +124,7 @@ func TestTornTail(t *testing.T) {
 // may not have been synced.
 func TestHole(t *testing.T) {
 	disk := newDisk()
-	s := disk.on(t, t.TempDir(), filestore.EveryTurn)
+	s := disk.on(t, t.TempDir(), filestore.SyncEveryTurn)
 	d, lease := create(t, s, key)
 	large := strings.Repeat("x", 2000)
 	add(t, s, lease, d, note(large))
@@ -171,7 +171,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		disk := newDisk()
 		disk.put(path, data)
-		s := disk.on(t, dir, filestore.Never)
+		s := disk.on(t, dir, filestore.SyncNever)
 		log, err := s.Load(ctx, key)
 		if err != nil {
 			return

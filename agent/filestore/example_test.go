@@ -44,12 +44,12 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for head, err := range other.List(ctx, run.Query{Status: run.Waiting}) {
+	for head, err := range other.List(ctx, run.Query{Status: run.StatusWaiting}) {
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(head.Key.ID, "asks", head.Asks)
-		err = other.Answer(ctx, head.Key, []run.Answer{{Ask: head.Asks[0], Action: run.Accept, Content: []byte(`{"city":"Oslo"}`)}})
+		err = other.Answer(ctx, head.Key, []run.Answer{{Ask: head.Asks[0], Action: run.ActionAccept, Content: []byte(`{"city":"Oslo"}`)}})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -49,16 +49,16 @@ type Sync int
 
 // What Append syncs. Create, Answer, Delete and an Append with answers always sync, except under Never.
 const (
-	// EveryEffect syncs each Append. A power cut loses nothing.
-	EveryEffect Sync = iota
+	// SyncEveryEffect syncs each Append. A power cut loses nothing.
+	SyncEveryEffect Sync = iota
 
-	// EveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an input. A power cut
+	// SyncEveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an input. A power cut
 	// may lose the turn under way: then its calls, which may have had their effects, are made again.
-	EveryTurn
+	SyncEveryTurn
 
-	// Never leaves it to the operating system. A power cut may lose what was written in the
+	// SyncNever leaves it to the operating system. A power cut may lose what was written in the
 	// seconds before, and may leave a file that is damaged.
-	Never
+	SyncNever
 )
 
 // Options configure [Open]. Nil and zero are valid. A change or a file beyond its bound is an error of the method.

@@ -65,7 +65,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestStoreWithFewerSyncs(t *testing.T) {
-	for name, sync := range map[string]filestore.Sync{"every turn": filestore.EveryTurn, "never": filestore.Never} {
+	for name, sync := range map[string]filestore.Sync{"every turn": filestore.SyncEveryTurn, "never": filestore.SyncNever} {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) run.Store { return newDisk().on(t, t.TempDir(), sync) })
 		})
@@ -202,7 +202,7 @@ func fold(t testing.TB, s run.Store) *run.State {
 // TestAcquireReadsTheEnd names the holder of a large run without reading the run.
 func TestAcquireReadsTheEnd(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.EveryEffect)
+	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	large, _ := create(t, s, key)
 	lease, err := s.Acquire(ctx, key, run.Holder{Name: "one", TTL: time.Hour})
 	if err != nil {
@@ -210,7 +210,7 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	}
 	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
 	add(t, s, lease, large, ask("a"))
-	if err := s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.Decline}}); err != nil {
+	if err := s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.ActionDecline}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Renew(ctx, lease, 2*time.Hour); err != nil {
@@ -275,7 +275,7 @@ func TestCopiedFile(t *testing.T) {
 // A run of a deleted run's key has another epoch, also while the clock stands still. In the bubble it does.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.Never})
+		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,12 +307,12 @@ func TestRoomForTheEnd(t *testing.T) {
 			break
 		}
 	}
-	end := &run.Ended{Status: run.Failed, Error: strings.Repeat("the file is full ", 300)}
+	end := &run.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	head, records := (&draft{fold(t, s)}).next(end)
 	if err := s.Append(ctx, lease, head, records); err != nil {
 		t.Errorf("the end of the run: got %v", err)
 	}
-	if got := fold(t, s).Status; got != run.Failed {
+	if got := fold(t, s).Status; got != run.StatusFailed {
 		t.Errorf("got a run that is %s", got)
 	}
 }

@@ -61,7 +61,7 @@ func (l *listing) read(ctx context.Context) (err error) {
 		_, err := l.take(ctx, nameOf(run.Key{Tenant: q.Tenant, ID: q.ID}))
 		return err
 	}
-	if q.DueAt.IsZero() && q.Status != run.Running && q.Status != run.Waiting {
+	if q.DueAt.IsZero() && q.Status != run.StatusRunning && q.Status != run.StatusWaiting {
 		return l.all(ctx)
 	}
 	if err := l.store.marked(ctx); err != nil {
@@ -70,7 +70,7 @@ func (l *listing) read(ctx context.Context) (err error) {
 	switch {
 	case !q.DueAt.IsZero():
 		return l.due(ctx, nanos(q.DueAt))
-	case q.Status == run.Running:
+	case q.Status == run.StatusRunning:
 		return l.due(ctx, 0)
 	}
 	return l.waiting(ctx)

@@ -50,12 +50,12 @@ func marksOf(h run.Head) (marks []mark) {
 		marks = append(marks, mark{shelf, at, nameOf(h.Key)})
 	}
 	switch {
-	case h.Status == run.Running, h.Status == run.Waiting && h.Answers > 0:
+	case h.Status == run.StatusRunning, h.Status == run.StatusWaiting && h.Answers > 0:
 		add(dueShelf, 0)
-	case h.Status == run.Waiting && !h.Wake.IsZero():
+	case h.Status == run.StatusWaiting && !h.Wake.IsZero():
 		add(dueShelf, nanos(h.Wake))
 	}
-	if h.Status == run.Waiting {
+	if h.Status == run.StatusWaiting {
 		add(waitingShelf(run.Query{AllTenants: true}), nanos(h.Updated))
 		add(waitingShelf(run.Query{Tenant: h.Key.Tenant}), nanos(h.Updated))
 	}

@@ -42,8 +42,8 @@ func compareLists(t testing.TB, s run.Store, what string) {
 	}
 	now := time.Now()
 	for _, q := range []run.Query{
-		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.Running},
-		{AllTenants: true, Status: run.Waiting}, {Status: run.Waiting, Limit: 1}, {Tenant: key.Tenant, Status: run.Waiting}, {AllTenants: true, Status: run.Waiting, DueAt: now},
+		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.StatusRunning},
+		{AllTenants: true, Status: run.StatusWaiting}, {Status: run.StatusWaiting, Limit: 1}, {Tenant: key.Tenant, Status: run.StatusWaiting}, {AllTenants: true, Status: run.StatusWaiting, DueAt: now},
 	} {
 		var heads []run.Head
 		for _, h := range all {
@@ -78,24 +78,24 @@ func (d *disk) marksOn() (marks []string) {
 // the runs before, lists what there is; a third one leaves no mark too many.
 func TestMarksOfAProcessThatEnds(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
-	play(whole.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
 	for cut := 1; cut <= whole.changes; cut++ {
 		d := newDisk()
-		other := d.on(t, dir, filestore.EveryEffect)
+		other := d.on(t, dir, filestore.SyncEveryEffect)
 		listed(t, other, run.Query{AllTenants: true, DueAt: time.Now()})
 		d.cut = cut
-		made, _, _ := play(d.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+		made, _, _ := play(d.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
 		d.cut = 0
 		what := fmt.Sprintf("ended at change %d", cut)
 		if made < len(steps) {
 			what += ", in step " + steps[made].name
 		}
 		compareLists(t, other, what)
-		third := d.on(t, dir, filestore.EveryEffect)
+		third := d.on(t, dir, filestore.SyncEveryEffect)
 		compareLists(t, third, what+", then compared")
 		left := len(d.marksOn())
 		want := len(listed(t, third, run.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
-			2*len(listed(t, third, run.Query{AllTenants: true, Status: run.Waiting}))
+			2*len(listed(t, third, run.Query{AllTenants: true, Status: run.StatusWaiting}))
 		if left != want {
 			t.Errorf("%s: got the marks %q, want %d", what, d.marksOn(), want)
 		}
@@ -105,13 +105,13 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 // TestMarksAfterAPowerCut loses marks with the power. The process that starts then lists what there is.
 func TestMarksAfterAPowerCut(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
-	play(whole.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
+	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
 	for cut := 1; cut <= whole.changes; cut += soak.Pick(3, 1) {
 		for fate := range fates {
 			d := newDisk()
 			d.cut = cut
-			play(d.on(t, dir, filestore.EveryEffect), filestore.EveryEffect)
-			compareLists(t, d.reboot(fate).on(t, dir, filestore.EveryEffect), fmt.Sprintf("cut at change %d, %s", cut, fates[fate].name))
+			play(d.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
+			compareLists(t, d.reboot(fate).on(t, dir, filestore.SyncEveryEffect), fmt.Sprintf("cut at change %d, %s", cut, fates[fate].name))
 		}
 	}
 }
@@ -125,11 +125,11 @@ func TestFolderWithoutMarks(t *testing.T) {
 				delete(d.names, name)
 			}
 		}
-		s := d.on(t, dir, filestore.EveryEffect)
+		s := d.on(t, dir, filestore.SyncEveryEffect)
 		create(t, s, run.Key{ID: "runs"})
 		create(t, s, run.Key{ID: "waits"}, ask("a"), &run.Suspended{Wake: time.Now().Add(time.Minute)})
 		unmark()
-		s = d.on(t, dir, filestore.EveryEffect)
+		s = d.on(t, dir, filestore.SyncEveryEffect)
 		compareLists(t, s, "alone")
 
 		create(t, s, run.Key{ID: "later"})
@@ -145,12 +145,12 @@ func TestFolderWithoutMarks(t *testing.T) {
 // TestListsOpenFew counts what lists read of many runs that wait.
 func TestListsOpenFew(t *testing.T) {
 	d := newDisk()
-	s := d.on(t, t.TempDir(), filestore.Never)
+	s := d.on(t, t.TempDir(), filestore.SyncNever)
 	for i := range 200 {
 		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &run.Suspended{Wake: time.Now().Add(time.Hour)})
 	}
 	var last run.Head
-	for head, err := range s.List(ctx, run.Query{Tenant: "1", Status: run.Waiting, Limit: 60}) {
+	for head, err := range s.List(ctx, run.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,9 +162,9 @@ func TestListsOpenFew(t *testing.T) {
 		want int
 	}{
 		{"due", run.Query{AllTenants: true, DueAt: time.Now()}, 0},
-		{"running", run.Query{AllTenants: true, Status: run.Running}, 0},
-		{"waiting", run.Query{AllTenants: true, Status: run.Waiting, Limit: 5}, 5},
-		{"of a tenant", run.Query{Tenant: "1", Status: run.Waiting, Limit: 5, After: &last}, 5},
+		{"running", run.Query{AllTenants: true, Status: run.StatusRunning}, 0},
+		{"waiting", run.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 5}, 5},
+		{"of a tenant", run.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 5, After: &last}, 5},
 	} {
 		d.sizes = 0
 		got := listed(t, s, c.q)

@@ -85,7 +85,7 @@ func appendForEver(s run.Store) error {
 			return err
 		}
 		fmt.Println("record", seq+1)
-		if err := s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.Accept}}); err != nil {
+		if err := s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.ActionAccept}}); err != nil {
 			return err
 		}
 		fmt.Println("answer", q)
@@ -135,7 +135,7 @@ func has(t *testing.T, s run.Store, seq uint64, q string) {
 			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
 		}
 	}
-	err = s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.Decline}})
+	err = s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.ActionDecline}})
 	if q != "" && !errors.Is(err, run.ErrAnswered) {
 		t.Fatalf("got %v for another answer to %s, want %v", err, q, run.ErrAnswered)
 	}

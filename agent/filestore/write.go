@@ -57,7 +57,7 @@ func (s *Store) begin(path string, l *line) (err error) {
 	if err != nil {
 		return err
 	}
-	err = s.write(f, tip{}, l, s.opts.Sync != Never)
+	err = s.write(f, tip{}, l, s.opts.Sync != SyncNever)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = s.opts.FS.Rename(unfinished, path)
 	}
@@ -68,7 +68,7 @@ func (s *Store) begin(path string, l *line) (err error) {
 }
 
 func (s *Store) syncDir() error {
-	if s.opts.Sync == Never {
+	if s.opts.Sync == SyncNever {
 		return nil
 	}
 	return s.opts.FS.SyncDir(s.dir)
@@ -91,7 +91,7 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, reco
 			}
 			l.Head = l.Head.answered(asksOf(l.Answers))
 		}
-		return s.write(f, t, l, s.syncs(records) || len(answers) > 0 && s.opts.Sync != Never)
+		return s.write(f, t, l, s.syncs(records) || len(answers) > 0 && s.opts.Sync != SyncNever)
 	})
 	if errors.Is(err, run.ErrNotFound) {
 		err = run.ErrConflict
@@ -108,8 +108,8 @@ func asksOf(answers []run.Answer) (asks []string) {
 
 // syncs reports whether an Append of records is synced.
 func (s *Store) syncs(records []run.Record) bool {
-	if s.opts.Sync != EveryTurn {
-		return s.opts.Sync == EveryEffect
+	if s.opts.Sync != SyncEveryTurn {
+		return s.opts.Sync == SyncEveryEffect
 	}
 	return slices.ContainsFunc(records, func(r run.Record) bool {
 		switch r.Change.(type) {
@@ -132,8 +132,8 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 		case err != nil:
 			return err
 		case len(fresh) > 0:
-			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asksOf(fresh))}, s.opts.Sync != Never)
-		case len(answers) > 0 && s.opts.Sync != Never:
+			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asksOf(fresh))}, s.opts.Sync != SyncNever)
+		case len(answers) > 0 && s.opts.Sync != SyncNever:
 			return f.Sync() // whoever wrote the answer may have ended before
 		}
 		return nil
@@ -265,7 +265,7 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 			return err
 		}
 	}
-	data, err := encode(l, end{at: t.end, synced: t.synced, sync: sync || s.opts.Sync == Never})
+	data, err := encode(l, end{at: t.end, synced: t.synced, sync: sync || s.opts.Sync == SyncNever})
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (s *Store) reserve(l *line, size int64) int64 {
 
 // cut removes what a crash has left, before something shorter takes its place.
 func (s *Store) cut(f File, size int64) error {
-	if err := f.Truncate(size); err != nil || s.opts.Sync == Never {
+	if err := f.Truncate(size); err != nil || s.opts.Sync == SyncNever {
 		return err
 	}
 	return f.Sync()

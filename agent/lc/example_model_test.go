@@ -44,7 +44,7 @@ func ExampleModel_langchaingo() {
 		says("Thought: Do I need to use a tool? Yes\nAction: forecast\nAction Input: {\"city\":\"Oslo\"}"),
 		says("Thought: Do I need to use a tool? No\nAI: Take sunglasses."),
 	)
-	tool := forecast().Catalog(adapter.Plain).Tools()[0]
+	tool := forecast().Catalog(adapter.ProfilePlain).Tools()[0]
 	executor := agents.NewExecutor(agents.NewConversationalAgent(llm, []tools.Tool{tool}), agents.WithMemory(memory.NewConversationBuffer()))
 	answer, err := chains.Run(context.Background(), executor, "What do I need in Oslo?")
 	if err != nil {

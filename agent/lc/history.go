@@ -44,7 +44,7 @@ func (h *history) Messages(ctx context.Context) ([]llms.ChatMessage, error) {
 		return nil, err
 	}
 	messages := s.History
-	if s.Phase == run.CallsPhase {
+	if s.Phase == run.PhaseCalls {
 		messages = messages[:len(messages)-1]
 	}
 	return toChat(messages), nil
@@ -62,7 +62,7 @@ func (h *history) AddAIMessage(ctx context.Context, text string) error {
 func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
 	messages := fromChat([]llms.ChatMessage{message})
 	return h.change(ctx, messages, func(s *run.State) []run.Change {
-		return []run.Change{&run.Said{Messages: messages, Limits: s.Limits}, &run.Ended{Status: run.Finished}}
+		return []run.Change{&run.Said{Messages: messages, Limits: s.Limits}, &run.Ended{Status: run.StatusFinished}}
 	})
 }
 
@@ -98,7 +98,7 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 	s := new(run.State)
 	records, err := apply(s, &run.Begun{
 		V: run.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: run.AgentName{Name: h.agent}, Messages: first,
-	}, &run.Ended{Status: run.Finished})
+	}, &run.Ended{Status: run.StatusFinished})
 	if err != nil {
 		return err
 	}

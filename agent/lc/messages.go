@@ -16,15 +16,15 @@ func toChat(messages []run.Message) []llms.ChatMessage {
 	var out []llms.ChatMessage
 	for _, m := range messages {
 		switch m.Role {
-		case run.User:
+		case run.RoleUser:
 			out = append(out, llms.HumanChatMessage{Content: m.Text()})
-		case run.System:
+		case run.RoleSystem:
 			out = append(out, llms.SystemChatMessage{Content: m.Text()})
-		case run.Assistant:
+		case run.RoleAssistant:
 			out = append(out, llms.AIChatMessage{Content: m.Text(), ToolCalls: toolCalls(m.Parts), ReasoningContent: reasoning(m)})
-		case run.Tool:
+		case run.RoleTool:
 			for _, p := range m.Parts {
-				if p.Type == run.ResultPart {
+				if p.Type == run.PartResult {
 					out = append(out, llms.ToolChatMessage{ID: p.ID, Content: p.Text})
 				}
 			}
@@ -36,7 +36,7 @@ func toChat(messages []run.Message) []llms.ChatMessage {
 func reasoning(m run.Message) string {
 	text := ""
 	for _, p := range m.Parts {
-		if p.Type == run.ReasoningPart {
+		if p.Type == run.PartReasoning {
 			text += p.Text
 		}
 	}
@@ -70,7 +70,7 @@ func fromChat(messages []llms.ChatMessage) []run.Message {
 func toolCalls(parts []run.Part) []llms.ToolCall {
 	var calls []llms.ToolCall
 	for _, p := range parts {
-		if p.Type == run.CallPart {
+		if p.Type == run.PartCall {
 			calls = append(calls, llms.ToolCall{
 				ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: p.Arguments},
 			})

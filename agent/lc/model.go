@@ -48,7 +48,7 @@ type ModelOptions struct {
 	Provider string
 
 	// Profile is the provider for which the schemas of tools are written. Default: by the dialect:
-	// [adapter.Anthropic], [adapter.GoogleAI] or [adapter.OpenAI].
+	// [adapter.ProfileAnthropic], [adapter.ProfileGoogleAI] or [adapter.ProfileOpenAI].
 	Profile adapter.Profile
 
 	// Stream has the model stream. Some models of langchaingo mix up parallel tool calls then, pass them as
@@ -330,9 +330,9 @@ func providerOf(m llms.Model, d Dialect) string {
 func profileOf(d convert.Dialect) adapter.Profile {
 	switch d {
 	case convert.Anthropic:
-		return adapter.Anthropic
+		return adapter.ProfileAnthropic
 	case convert.Google:
-		return adapter.GoogleAI
+		return adapter.ProfileGoogleAI
 	}
-	return adapter.OpenAI
+	return adapter.ProfileOpenAI
 }

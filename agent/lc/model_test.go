@@ -128,7 +128,7 @@ func TestInfo(t *testing.T) {
 		provider, profile string
 	}{
 		{claude, nil, "anthropic", "anthropic"},
-		{claude, &lc.ModelOptions{Provider: "acme", Profile: adapter.Plain}, "acme", "plain"},
+		{claude, &lc.ModelOptions{Provider: "acme", Profile: adapter.ProfilePlain}, "acme", "plain"},
 		{play(), nil, "unknown", "openai"},
 		{play(), &lc.ModelOptions{Dialect: lc.DialectMistral}, "mistral_ai", "openai"},
 		{play(), &lc.ModelOptions{Dialect: lc.DialectBedrock}, "aws.bedrock", "openai"},

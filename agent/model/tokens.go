@@ -52,8 +52,8 @@ func schemaShare(info *Info) float64 {
 
 func partTokens(p *run.Part, info *Info) (n float64) {
 	switch p.Type {
-	case run.ReasoningPart:
-	case run.ImagePart, run.AudioPart, run.FilePart:
+	case run.PartReasoning:
+	case run.PartImage, run.PartAudio, run.PartFile:
 		n = max(imageTokens, float64(len(p.Data))/mediaBytes)
 	default:
 		n = textTokens(p.Name) + textTokens(p.Text) + textTokens(p.Arguments)

@@ -60,7 +60,7 @@ func TestTextTokens(t *testing.T) {
 // tiktoken, for gpt-4o, and platform.claude.com/docs/en/build-with-claude/token-counting.
 func TestRequestTokens(t *testing.T) {
 	const location = `{"type":"object","properties":{"location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"}`
-	ask := []run.Message{run.Text(run.User, "What's the weather like in San Francisco?")}
+	ask := []run.Message{run.Text(run.RoleUser, "What's the weather like in San Francisco?")}
 	for name, tt := range map[string]struct {
 		provider string
 		request  Request
@@ -68,12 +68,12 @@ func TestRequestTokens(t *testing.T) {
 	}{
 		"OpenAI, a tool": {"openai", Request{
 			System:   "You are a helpful assistant that can answer to questions about the weather.",
-			Messages: []run.Message{run.Text(run.User, "What's the weather like in Pittsburgh, Pennsylvania?")},
+			Messages: []run.Message{run.Text(run.RoleUser, "What's the weather like in Pittsburgh, Pennsylvania?")},
 			Tools: []Tool{{Name: "get_current_weather", Description: "Get the current weather in a given location",
 				Schema: json.RawMessage(location + `,"unit":{"type":"string","description":"The unit of temperature to return","enum":["celsius","fahrenheit"]}},"required":["location"]}`)}},
 		}, 101},
 		"Anthropic, text": {"anthropic", Request{
-			System: "You are a scientist", Messages: []run.Message{run.Text(run.User, "Hello, Claude")},
+			System: "You are a scientist", Messages: []run.Message{run.Text(run.RoleUser, "Hello, Claude")},
 		}, 14},
 		"Anthropic, a tool": {"anthropic", Request{
 			Messages: ask,

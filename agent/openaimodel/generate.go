@@ -134,7 +134,7 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	}
 	for i := 0; i < len(r.Messages); {
 		n := i + 1
-		for r.Messages[i].Role == run.Tool && n < len(r.Messages) && r.Messages[n].Role == run.Tool {
+		for r.Messages[i].Role == run.RoleTool && n < len(r.Messages) && r.Messages[n].Role == run.RoleTool {
 			n++
 		}
 		var err error
@@ -153,16 +153,16 @@ var choices = map[model.ChoiceMode]chat.Choice{
 // appendMessages adds a message, or the results of a turn, in one message or several.
 func (m *Model) appendMessages(out []chat.Message, group []run.Message, responses bool) ([]chat.Message, error) {
 	switch first := &group[0]; first.Role {
-	case run.System, run.User:
+	case run.RoleSystem, run.RoleUser:
 		role := chat.User
-		if first.Role == run.System {
+		if first.Role == run.RoleSystem {
 			role = chat.System
 		}
 		parts, err := contentOf(first.Parts, responses)
 		return append(out, chat.Message{Role: role, Parts: parts}), err
-	case run.Assistant:
+	case run.RoleAssistant:
 		return m.appendAssistant(out, first, responses)
-	case run.Tool:
+	case run.RoleTool:
 		return m.appendResults(out, group, responses), nil
 	default:
 		return nil, fmt.Errorf("role %q is unknown", first.Role)
@@ -174,9 +174,9 @@ func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
 	out := make([]chat.Part, 0, len(parts))
 	for i := range parts {
 		switch p := &parts[i]; p.Type {
-		case run.TextPart, run.SummaryPart:
+		case run.PartText, run.PartSummary:
 			out = append(out, chat.Part{Text: p.Text})
-		case run.ImagePart, run.AudioPart, run.FilePart:
+		case run.PartImage, run.PartAudio, run.PartFile:
 			part, err := mediaPart(p, files)
 			if err != nil {
 				return nil, fmt.Errorf("part %d: %w", i, err)
@@ -196,7 +196,7 @@ func mediaPart(p *run.Part, files bool) (chat.Part, error) {
 	if p.Data != nil || p.URL == "" {
 		return binary(p.MIMEType, p.Data)
 	}
-	if p.Type != run.ImagePart {
+	if p.Type != run.PartImage {
 		return chat.Part{Text: fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)}, nil
 	}
 	image := &chat.Image{URL: p.URL}
@@ -214,12 +214,12 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 		p := &in.Parts[i]
 		data, mine := m.ofHost(p)
 		switch p.Type {
-		case run.TextPart, run.SummaryPart:
+		case run.PartText, run.PartSummary:
 			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
 			if responses {
 				msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
 			}
-		case run.ReasoningPart:
+		case run.PartReasoning:
 			if responses && data.Item != nil {
 				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
 			}
@@ -229,14 +229,14 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 			if msg.Details == nil {
 				msg.Details = data.Details
 			}
-		case run.CallPart:
+		case run.PartCall:
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
 				ID: p.ID, Name: cmp.Or(p.Name, "unknown"), Arguments: p.Arguments, Extra: data.Extra,
 			})
 			if responses {
 				msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
 			}
-		case run.ImagePart, run.AudioPart, run.FilePart:
+		case run.PartImage, run.PartAudio, run.PartFile:
 			part, err := mediaPart(p, false)
 			if err != nil {
 				return nil, fmt.Errorf("part %d: %w", i, err)
@@ -252,7 +252,7 @@ func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses b
 
 func callsIn(parts []run.Part) (n int) {
 	for i := range parts {
-		if parts[i].Type == run.CallPart {
+		if parts[i].Type == run.PartCall {
 			n++
 		}
 	}
@@ -266,7 +266,7 @@ func (m *Model) appendResults(out []chat.Message, group []run.Message, responses
 	for i := range group {
 		for j := range group[i].Parts {
 			p := &group[i].Parts[j]
-			if p.Type != run.ResultPart {
+			if p.Type != run.PartResult {
 				continue
 			}
 			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}})
@@ -315,7 +315,7 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
 	back := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
 	if r.Reasoning != "" || back {
-		p := run.Part{Type: run.ReasoningPart, Text: r.Reasoning}
+		p := run.Part{Type: run.PartReasoning, Text: r.Reasoning}
 		if back {
 			m.keep(&p, hostData{Details: r.Details})
 		}
@@ -326,10 +326,10 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 		text = r.Refusal
 	}
 	if text != "" {
-		parts = append(parts, run.Part{Type: run.TextPart, Text: text})
+		parts = append(parts, run.Part{Type: run.PartText, Text: text})
 	}
 	for _, call := range r.ToolCalls {
-		p := run.Part{Type: run.CallPart, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
+		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
 		if call.Extra != nil && m.chat.WantsDataBack() {
 			m.keep(&p, hostData{Extra: call.Extra})
 		}
@@ -339,7 +339,7 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 		parts = m.itemParts(r.Items, text)
 	}
 	out := &model.Reply{
-		Message: run.Message{Role: run.Assistant, Parts: slices.Clip(parts), Model: r.Model},
+		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
 		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
 	}
 	if u := r.Usage; u != nil {
@@ -365,21 +365,21 @@ func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 	for _, item := range items {
 		switch {
 		case item.Raw != nil:
-			p := run.Part{Type: run.ReasoningPart, Text: chat.Summary(item.Raw)}
+			p := run.Part{Type: run.PartReasoning, Text: chat.Summary(item.Raw)}
 			m.keep(&p, hostData{Item: item.Raw})
 			parts = append(parts, p)
 		case item.Text != nil:
-			p := run.Part{Type: run.TextPart, Text: item.Text.Text}
+			p := run.Part{Type: run.PartText, Text: item.Text.Text}
 			if item.Text.Phase != "" {
 				m.keep(&p, hostData{Phase: item.Text.Phase})
 			}
 			parts, said = append(parts, p), true
 		case item.Call != nil:
-			parts = append(parts, run.Part{Type: run.CallPart, ID: item.Call.ID, Name: item.Call.Name, Arguments: item.Call.Arguments})
+			parts = append(parts, run.Part{Type: run.PartCall, ID: item.Call.ID, Name: item.Call.Name, Arguments: item.Call.Arguments})
 		}
 	}
 	if !said && text != "" {
-		parts = append(parts, run.Part{Type: run.TextPart, Text: text})
+		parts = append(parts, run.Part{Type: run.PartText, Text: text})
 	}
 	return parts
 }

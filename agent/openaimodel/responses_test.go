@@ -59,8 +59,8 @@ func twoCalls(r *openaitest.Request) []openaitest.Block {
 
 func results(reply *model.Reply) []run.Message {
 	return []run.Message{reply.Message,
-		{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "call_1", Text: "sunny", Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("png")}}}}},
-		{Role: run.Tool, Parts: []run.Part{{Type: run.ResultPart, ID: "call_2", Text: "rainy", IsError: true}}}}
+		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "call_1", Text: "sunny", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}}}}},
+		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "call_2", Text: "rainy", IsError: true}}}}
 }
 
 // TestModelsOfOpenAI asks each model with each effort, tools or none, streamed and whole, for any text and for JSON: the host
@@ -73,7 +73,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 		m := atOpenAI(t, host, name, nil)
 		for _, effort := range append([]string{""}, openaitest.Efforts(name)...) {
 			for n := range 32 {
-				r := &model.Request{System: "Be brief.", Messages: []run.Message{run.Text(run.User, "Weather?")}, Effort: effort, Stream: n&1 > 0, CacheKey: strings.Repeat("conversation", 9)}
+				r := &model.Request{System: "Be brief.", Messages: []run.Message{run.Text(run.RoleUser, "Weather?")}, Effort: effort, Stream: n&1 > 0, CacheKey: strings.Repeat("conversation", 9)}
 				if n&2 > 0 {
 					r.Tools = []model.Tool{{Name: "weather", Schema: object, Strict: n&4 > 0}, {Name: "odd.name"}}
 					r.Choice = []model.Choice{{}, {Mode: model.ChoiceTool, Name: "weather"}}[n>>3&1]
@@ -106,7 +106,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 // TestItemsGoBack holds that what the host wants back is in the message, byte for byte, also for another process.
 func TestItemsGoBack(t *testing.T) {
 	host := &openaitest.Host{Key: "key-1", Reply: twoCalls}
-	r := &model.Request{Messages: []run.Message{{Role: run.User, Parts: []run.Part{{Type: run.TextPart, Text: "Weather?"}, {Type: run.FilePart, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
+	r := &model.Request{Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartText, Text: "Weather?"}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
 		Tools: []model.Tool{{Name: "weather"}}, Stream: true}
 	reply, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
 	if err != nil {

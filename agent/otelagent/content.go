@@ -162,13 +162,13 @@ func (w *writer) message(m run.Message) message {
 
 func (w *writer) part(p *run.Part) part {
 	switch p.Type {
-	case run.ReasoningPart:
+	case run.PartReasoning:
 		return w.text("reasoning", p.Text)
-	case run.CallPart:
+	case run.PartCall:
 		return part{Type: "tool_call", ID: p.ID, Name: p.Name, Arguments: w.arguments(p.Arguments)}
-	case run.ResultPart:
+	case run.PartResult:
 		return part{Type: "tool_call_response", ID: p.ID, Response: w.response(p)}
-	case run.ImagePart, run.AudioPart, run.FilePart:
+	case run.PartImage, run.PartAudio, run.PartFile:
 		return w.media(p)
 	}
 	return w.text("text", p.Text)
@@ -213,9 +213,9 @@ func (w *writer) media(p *run.Part) part {
 // modality is the kind of medium, in the words of the conventions.
 func modality(p *run.Part) string {
 	switch {
-	case p.Type == run.ImagePart:
+	case p.Type == run.PartImage:
 		return "image"
-	case p.Type == run.AudioPart:
+	case p.Type == run.PartAudio:
 		return "audio"
 	case strings.HasPrefix(p.MIMEType, "video/"):
 		return "video"

@@ -145,7 +145,7 @@ func TestContent(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{Content: true})
 	thinks := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 		reply, err := uses("1", "lookup", `{"day":"today"}`)(ctx, p)
-		reply.Message.Parts = append([]runs.Part{{Type: runs.ReasoningPart, Text: "hm <b>"}, {Type: runs.TextPart, Text: "Let me see."}}, reply.Message.Parts...)
+		reply.Message.Parts = append([]runs.Part{{Type: runs.PartReasoning, Text: "hm <b>"}, {Type: runs.PartText, Text: "Let me see."}}, reply.Message.Parts...)
 		return reply, err
 	}
 	lookup := adapter.Func("lookup", "Looks up.", func(_ context.Context, in struct {
@@ -154,9 +154,9 @@ func TestContent(t *testing.T) {
 		return "Sunny " + in.Day, nil
 	}, nil)
 	a := r.agent(t, play(thinks, says("Sunny.")), agent.Options{System: "Be brief."}, lookup)
-	input := agent.Messages(runs.Message{Role: runs.User, Parts: []runs.Part{
-		{Type: runs.TextPart, Text: "Weather?"}, {Type: runs.ImagePart, MIMEType: "image/png", Data: []byte{1, 2, 3}},
-		{Type: runs.ImagePart, URL: "https://example.com/a.png"}, {Type: runs.FilePart, MIMEType: "video/mp4", Data: []byte{1}},
+	input := agent.Messages(runs.Message{Role: runs.RoleUser, Parts: []runs.Part{
+		{Type: runs.PartText, Text: "Weather?"}, {Type: runs.PartImage, MIMEType: "image/png", Data: []byte{1, 2, 3}},
+		{Type: runs.PartImage, URL: "https://example.com/a.png"}, {Type: runs.PartFile, MIMEType: "video/mp4", Data: []byte{1}},
 	}})
 	if _, err := a.Run(t.Context(), input); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestStructuredResult(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{Content: true})
 	v := &agent.Execution{Call: agent.Call{Name: "sum", Arguments: `[1]`}}
 	_, end := r.telemetry.Execute(t.Context(), v)
-	v.Result = &runs.Part{Type: runs.ResultPart, Text: "3", Structured: json.RawMessage(`{"sum":3}`)}
+	v.Result = &runs.Part{Type: runs.PartResult, Text: "3", Structured: json.RawMessage(`{"sum":3}`)}
 	end(nil)
 	got := attributes(r.span(t, "execute_tool sum").Attributes)
 	if got["gen_ai.tool.call.result"] != `{"sum":3}` {
@@ -234,13 +234,13 @@ func TestContentIsBounded(t *testing.T) {
 	long := strings.Repeat("é", limit)
 	q := &model.Request{System: long}
 	for range 100 {
-		q.Messages = append(q.Messages, runs.Text(runs.User, long), runs.Message{Role: runs.User, Parts: []runs.Part{
-			{Type: runs.ImagePart, MIMEType: "image/png", Data: []byte(long)}, {Type: runs.ImagePart, URL: "data:image/png;base64,AQID"},
-			{Type: runs.CallPart, ID: "1", Name: "f", Arguments: `"` + long + `"`},
+		q.Messages = append(q.Messages, runs.Text(runs.RoleUser, long), runs.Message{Role: runs.RoleUser, Parts: []runs.Part{
+			{Type: runs.PartImage, MIMEType: "image/png", Data: []byte(long)}, {Type: runs.PartImage, URL: "data:image/png;base64,AQID"},
+			{Type: runs.PartCall, ID: "1", Name: "f", Arguments: `"` + long + `"`},
 		}})
 		q.Tools = append(q.Tools, model.Tool{Name: "f", Description: long, Schema: json.RawMessage(`{}`)}, model.Tool{Name: "g", Schema: json.RawMessage(`{`)})
 	}
-	q.Messages = append(q.Messages, runs.Text(runs.User, "\xff last"))
+	q.Messages = append(q.Messages, runs.Text(runs.RoleUser, "\xff last"))
 	v := &agent.Inference{Request: q}
 	_, end := r.telemetry.Infer(t.Context(), v)
 	end(nil)

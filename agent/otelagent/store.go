@@ -70,7 +70,7 @@ func ObserveStore(store run.Store, q run.Query, opts *Options) (stop func() erro
 }
 
 // observed are the statuses of runs that somebody may have to look after.
-var observed = []run.Status{run.Running, run.Waiting, run.Failed}
+var observed = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
 
 func count(ctx context.Context, store run.Store, q run.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
@@ -99,13 +99,13 @@ func (c *counts) add(h run.Head, now time.Time) {
 	if h.HeldAt(now) {
 		c.held++
 	}
-	if h.Status == run.Failed && h.Takeovers > 0 {
+	if h.Status == run.StatusFailed && h.Takeovers > 0 {
 		c.parked++
 	}
 	if h.Due(now) {
 		c.due++
 		since := h.Updated
-		if h.Status != run.Running && h.Answers == 0 {
+		if h.Status != run.StatusRunning && h.Answers == 0 {
 			since = h.Wake
 		}
 		c.lag = max(c.lag, now.Sub(since))

@@ -17,7 +17,7 @@ func TestTaken(t *testing.T) {
 	used := run.Spent{Total: 30, Cost: usd(3)}
 	child := with(called, &run.Replied{Calls: []run.Call{call("1")}},
 		nested(1, &run.Begun{V: run.Version, ID: "c"}), nested(2, &run.Called{Reserved: run.Amount{Tokens: 50, Cost: usd(5)}}))
-	ended := &run.Ended{Status: run.Failed}
+	ended := &run.Ended{Status: run.StatusFailed}
 	for name, tt := range map[string]struct {
 		changes []run.Change
 		want    run.Amount

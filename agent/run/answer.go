@@ -24,23 +24,23 @@ const maxAnswer = 1 << 20
 
 // actions are the answers that a question takes, by its kind.
 var actions = map[AskKind][]Action{
-	AskApproval: {Allow, Deny},
-	AskForm:     {Accept, Decline, Cancel},
-	AskURL:      {Accept, Decline, Cancel},
-	AskSampling: {Allow, Deny},
-	AskDoubt:    {Ran, NotRun, Known},
-	AskSignIn:   {Accept, Decline, Cancel},
+	AskApproval: {ActionAllow, ActionDeny},
+	AskForm:     {ActionAccept, ActionDecline, ActionCancel},
+	AskURL:      {ActionAccept, ActionDecline, ActionCancel},
+	AskSampling: {ActionAllow, ActionDeny},
+	AskDoubt:    {ActionRan, ActionNotRun, ActionKnown},
+	AskSignIn:   {ActionAccept, ActionDecline, ActionCancel},
 }
 
 // The scopes of an approval: for which later calls it holds. Without one it holds for this call alone.
 const (
-	SameArguments = "arguments" // the same tool with the same arguments
-	SameTool      = "tool"      // the same tool
-	SameServer    = "server"    // all tools of the server, later ones included
+	ScopeArguments = "arguments" // the same tool with the same arguments
+	ScopeTool      = "tool"      // the same tool
+	ScopeServer    = "server"    // all tools of the server, later ones included
 )
 
 // scopes are the values of [Decision.Scope].
-var scopes = []string{"", SameArguments, SameTool, SameServer}
+var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 
 // Open returns the open questions of a run and its sub-agents. They are the state's own: do not change them.
 func Open(s *State) []*Ask {
@@ -139,11 +139,11 @@ func (q *Ask) fits(a Answer) error {
 		return fmt.Errorf("it has more than %d bytes", maxAnswer)
 	case a.Scope != "" && q.Kind != AskApproval || !slices.Contains(scopes, a.Scope):
 		return fmt.Errorf("the scope %.100q is not one of an approval", a.Scope)
-	case len(a.Arguments) > 0 && (q.Kind != AskApproval && q.Kind != AskSampling || a.Action != Allow):
+	case len(a.Arguments) > 0 && (q.Kind != AskApproval && q.Kind != AskSampling || a.Action != ActionAllow):
 		return errors.New("arguments are for a call or a completion that is allowed")
 	case len(a.Arguments) > 0 && !isObject(a.Arguments):
 		return errors.New("the arguments are not a JSON object")
-	case len(a.Content) > 0 && (q.Kind != AskForm || a.Action != Accept):
+	case len(a.Content) > 0 && (q.Kind != AskForm || a.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
 	}
 	switch q.Kind {
@@ -217,25 +217,25 @@ func (q *Ask) Elicited(a Answer) (*mcp.ElicitResult, error) {
 }
 
 // Allow lets a call run (AskApproval), or a server have a completion (AskSampling). Set
-// Scope for later calls, such as [SameTool].
-func (q *Ask) Allow() Answer { return q.with(Allow, "") }
+// Scope for later calls, such as [ScopeTool].
+func (q *Ask) Allow() Answer { return q.with(ActionAllow, "") }
 
 // AllowWith lets a call run with other arguments, a JSON object as the tool wants it, or a server have a completion
 // for another request: the JSON of [mcp.CreateMessageParams].
 func (q *Ask) AllowWith(arguments json.RawMessage) Answer {
-	return Answer{Ask: q.ID, Action: Allow, Arguments: arguments}
+	return Answer{Ask: q.ID, Action: ActionAllow, Arguments: arguments}
 }
 
 // Deny refuses a call or a completion. The model is told the reason.
-func (q *Ask) Deny(reason string) Answer { return q.with(Deny, reason) }
+func (q *Ask) Deny(reason string) Answer { return q.with(ActionDeny, reason) }
 
 // Accept answers a form with its fields, or consents to visit a URL or to sign in, with
 // nil. Fields that are left out have their defaults. The error matches [ErrUnfit] if the
 // fields are not as the form asks for; its text is for the person.
 func (q *Ask) Accept(fields map[string]any) (Answer, error) {
-	a := q.with(Accept, "")
+	a := q.with(ActionAccept, "")
 	if q.Kind == AskForm && q.Elicit != nil {
-		r, err := q.Elicit.Complete(&mcp.ElicitResult{Action: string(Accept), Content: fields})
+		r, err := q.Elicit.Complete(&mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
 		if err != nil {
 			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
@@ -255,19 +255,19 @@ func (q *Ask) Accept(fields map[string]any) (Answer, error) {
 }
 
 // Decline says no to a form, a URL or a sign-in.
-func (q *Ask) Decline() Answer { return q.with(Decline, "") }
+func (q *Ask) Decline() Answer { return q.with(ActionDecline, "") }
 
 // Cancel leaves a form, a URL or a sign-in without a choice.
-func (q *Ask) Cancel() Answer { return q.with(Cancel, "") }
+func (q *Ask) Cancel() Answer { return q.with(ActionCancel, "") }
 
 // Ran says that a call in doubt ran. Its result is lost.
-func (q *Ask) Ran() Answer { return q.with(Ran, "") }
+func (q *Ask) Ran() Answer { return q.with(ActionRan, "") }
 
 // RanWith says that a call in doubt ran with a result that the person knows.
-func (q *Ask) RanWith(result string) Answer { return q.with(Known, result) }
+func (q *Ask) RanWith(result string) Answer { return q.with(ActionKnown, result) }
 
 // NotRun says that a call in doubt did not run. It is sent again.
-func (q *Ask) NotRun() Answer { return q.with(NotRun, "") }
+func (q *Ask) NotRun() Answer { return q.with(ActionNotRun, "") }
 
 func (q *Ask) with(action Action, reason string) Answer {
 	return Answer{Ask: q.ID, Action: action, Reason: reason}

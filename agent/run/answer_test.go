@@ -139,38 +139,38 @@ func TestCheckAnswer(t *testing.T) {
 		is     error
 		want   string
 	}{
-		{run.Answer{Ask: "other", Action: run.Allow}, start, run.ErrNotAsked, `question "other" of run "run_1"`},
-		{run.Answer{Action: run.Allow}, start, run.ErrNotAsked, `question ""`},
-		{run.Answer{Ask: "approval", Action: run.Allow}, late, run.ErrExpired, "until 2026-11-01T13:00:00Z"},
-		{run.Answer{Ask: "approval", Action: run.Allow}, late.Add(-1), nil, ""},
-		{run.Answer{Ask: "approval", Action: run.Accept}, start, run.ErrUnfit, `not "accept"`},
+		{run.Answer{Ask: "other", Action: run.ActionAllow}, start, run.ErrNotAsked, `question "other" of run "run_1"`},
+		{run.Answer{Action: run.ActionAllow}, start, run.ErrNotAsked, `question ""`},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow}, late, run.ErrExpired, "until 2026-11-01T13:00:00Z"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow}, late.Add(-1), nil, ""},
+		{run.Answer{Ask: "approval", Action: run.ActionAccept}, start, run.ErrUnfit, `not "accept"`},
 		{run.Answer{Ask: "approval"}, start, run.ErrUnfit, `not ""`},
-		{run.Answer{Ask: "form", Action: run.Allow}, start, run.ErrUnfit, `not "allow"`},
-		{run.Answer{Ask: "sampling", Action: run.Accept}, start, run.ErrUnfit, `not "accept"`},
-		{run.Answer{Ask: "doubt", Action: run.Allow}, start, run.ErrUnfit, `not "allow"`},
-		{run.Answer{Ask: "later", Action: run.Allow}, start, run.ErrUnfit, `kind "of a later version" takes []`},
+		{run.Answer{Ask: "form", Action: run.ActionAllow}, start, run.ErrUnfit, `not "allow"`},
+		{run.Answer{Ask: "sampling", Action: run.ActionAccept}, start, run.ErrUnfit, `not "accept"`},
+		{run.Answer{Ask: "doubt", Action: run.ActionAllow}, start, run.ErrUnfit, `not "allow"`},
+		{run.Answer{Ask: "later", Action: run.ActionAllow}, start, run.ErrUnfit, `kind "of a later version" takes []`},
 
-		{run.Answer{Ask: "approval", Action: run.Allow, Arguments: raw(`[1]`)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "approval", Action: run.Allow, Arguments: raw(`{"a":`)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "approval", Action: run.Allow, Arguments: raw(` `)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "approval", Action: run.Deny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
-		{run.Answer{Ask: "approval", Action: run.Allow, Arguments: raw(`{"n":"many"}`)}, start, run.ErrUnfit, "not as the tool wants them"},
-		{run.Answer{Ask: "approval", Action: run.Allow, Arguments: raw(`{"m":5}`)}, start, run.ErrUnfit, "not as the tool wants them"},
-		{run.Answer{Ask: "sampling", Action: run.Deny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
-		{run.Answer{Ask: "sampling", Action: run.Allow, Arguments: raw(`{}`)}, start, run.ErrUnfit, "no messages"},
-		{run.Answer{Ask: "sampling", Action: run.Allow, Arguments: raw(`{"messages":5}`)}, start, run.ErrUnfit, "no sampling request"},
-		{run.Answer{Ask: "sampling", Action: run.Allow, Arguments: raw(`{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`)}, start, run.ErrUnfit, "neither user nor assistant"},
-		{run.Answer{Ask: "approval", Action: run.Allow, Scope: "world"}, start, run.ErrUnfit, `scope "world"`},
-		{run.Answer{Ask: "doubt", Action: run.Ran, Scope: "tool"}, start, run.ErrUnfit, `scope "tool"`},
-		{run.Answer{Ask: "approval", Action: run.Allow, Scope: "tool"}, start, nil, ""},
-		{run.Answer{Ask: "approval", Action: run.Deny, Reason: long}, start, run.ErrUnfit, "more than 1048576 bytes"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`[1]`)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`{"a":`)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(` `)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Answer{Ask: "approval", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`{"n":"many"}`)}, start, run.ErrUnfit, "not as the tool wants them"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`{"m":5}`)}, start, run.ErrUnfit, "not as the tool wants them"},
+		{run.Answer{Ask: "sampling", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
+		{run.Answer{Ask: "sampling", Action: run.ActionAllow, Arguments: raw(`{}`)}, start, run.ErrUnfit, "no messages"},
+		{run.Answer{Ask: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":5}`)}, start, run.ErrUnfit, "no sampling request"},
+		{run.Answer{Ask: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`)}, start, run.ErrUnfit, "neither user nor assistant"},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Scope: "world"}, start, run.ErrUnfit, `scope "world"`},
+		{run.Answer{Ask: "doubt", Action: run.ActionRan, Scope: "tool"}, start, run.ErrUnfit, `scope "tool"`},
+		{run.Answer{Ask: "approval", Action: run.ActionAllow, Scope: "tool"}, start, nil, ""},
+		{run.Answer{Ask: "approval", Action: run.ActionDeny, Reason: long}, start, run.ErrUnfit, "more than 1048576 bytes"},
 
-		{run.Answer{Ask: "form", Action: run.Accept}, start, run.ErrUnfit, `field "city"`},
-		{run.Answer{Ask: "form", Action: run.Accept, Content: raw(`{"city":1}`)}, start, run.ErrUnfit, `field "city"`},
-		{run.Answer{Ask: "form", Action: run.Accept, Content: raw(`null`)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "form", Action: run.Accept, Content: raw(`{"city":"x","n":9007199254740993}`)}, start, nil, ""},
-		{run.Answer{Ask: "form", Action: run.Decline, Content: raw(`{"city":"x"}`)}, start, run.ErrUnfit, "a form that is accepted"},
-		{run.Answer{Ask: "url", Action: run.Accept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
+		{run.Answer{Ask: "form", Action: run.ActionAccept}, start, run.ErrUnfit, `field "city"`},
+		{run.Answer{Ask: "form", Action: run.ActionAccept, Content: raw(`{"city":1}`)}, start, run.ErrUnfit, `field "city"`},
+		{run.Answer{Ask: "form", Action: run.ActionAccept, Content: raw(`null`)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Answer{Ask: "form", Action: run.ActionAccept, Content: raw(`{"city":"x","n":9007199254740993}`)}, start, nil, ""},
+		{run.Answer{Ask: "form", Action: run.ActionDecline, Content: raw(`{"city":"x"}`)}, start, run.ErrUnfit, "a form that is accepted"},
+		{run.Answer{Ask: "url", Action: run.ActionAccept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
 	} {
 		err := run.CheckAnswer(s, tt.answer, tt.now)
 		if !errors.Is(err, tt.is) || tt.is != nil && !strings.Contains(err.Error(), tt.want) {
@@ -178,11 +178,11 @@ func TestCheckAnswer(t *testing.T) {
 		}
 	}
 	q := question(t, s, "form")
-	if err := run.Check(q, run.Answer{Ask: "url", Action: run.Decline}, start); !errors.Is(err, run.ErrNotAsked) {
+	if err := run.Check(q, run.Answer{Ask: "url", Action: run.ActionDecline}, start); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v for an answer to another question", err)
 	}
 	q.Elicit = nil
-	if err := run.Check(q, run.Answer{Ask: "form", Action: run.Accept}, start); !errors.Is(err, run.ErrUnfit) {
+	if err := run.Check(q, run.Answer{Ask: "form", Action: run.ActionAccept}, start); !errors.Is(err, run.ErrUnfit) {
 		t.Errorf("got %v for a form that is not there", err)
 	}
 }
@@ -190,7 +190,7 @@ func TestCheckAnswer(t *testing.T) {
 // TestElicited keeps all digits of an integer.
 func TestElicited(t *testing.T) {
 	q := &run.Ask{ID: "1", Kind: run.AskForm, Elicit: form()}
-	r, err := q.Elicited(run.Answer{Ask: "1", Action: run.Accept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
+	r, err := q.Elicited(run.Answer{Ask: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
 	if want := map[string]any{"city": "x", "n": int64(9007199254740993)}; err != nil || !cmp.Equal(r.Content, want) {
 		t.Errorf("got %v, %v, want %v", r, err, want)
 	}

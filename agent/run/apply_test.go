@@ -12,16 +12,16 @@ import (
 
 // call is a proposed tool call.
 func call(id string) run.Call {
-	return run.Call{ID: id, Key: "key_" + id, Name: "echo", At: run.Proposed, Asked: `{}`}
+	return run.Call{ID: id, Key: "key_" + id, Name: "echo", At: run.CallProposed, Asked: `{}`}
 }
 
 func result(id string) run.Part {
-	return run.Part{Type: run.ResultPart, ID: id, Name: "echo", Text: "ok"}
+	return run.Part{Type: run.PartResult, ID: id, Name: "echo", Text: "ok"}
 }
 
 // changes are the ways to some states.
 var (
-	begun    = []run.Change{&run.Begun{V: run.Version, ID: "run_1", Messages: []run.Message{run.Text(run.User, "go")}}}
+	begun    = []run.Change{&run.Begun{V: run.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
 	called   = with(begun, &run.Called{})
 	two      = with(called, &run.Replied{Calls: []run.Call{call("1"), call("2")}})
 	asked    = with(two, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}})
@@ -32,7 +32,7 @@ var (
 	reviewed = with(paused, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSampling, Call: "1", Key: "k"}})
 	done     = with(sent, &run.Outcome{Call: "1", Result: result("1")})
 	child    = with(ready, nested(1, &run.Begun{V: run.Version, ID: "run_2"}))
-	ended    = with(called, &run.Replied{}, &run.Ended{Status: run.Finished})
+	ended    = with(called, &run.Replied{}, &run.Ended{Status: run.StatusFinished})
 )
 
 func with(changes []run.Change, more ...run.Change) []run.Change {
@@ -70,7 +70,7 @@ func TestContradictions(t *testing.T) {
 		{"less than no tokens", begun, &run.Called{Reserved: run.Amount{Tokens: -1}}, "less than nothing"},
 		{"a reservation with a key that is taken", with(begun, &run.Reserved{Key: "k"}), &run.Reserved{Key: "k"}, "taken"},
 		{"a reservation of less than nothing", begun, &run.Reserved{Amount: run.Amount{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
-		{"a reservation after the end", with(begun, &run.Ended{Status: run.Failed}), &run.Reserved{}, "failed"},
+		{"a reservation after the end", with(begun, &run.Ended{Status: run.StatusFailed}), &run.Reserved{}, "failed"},
 		{"the loss of a reply that nobody waits for", begun, &run.Called{Lost: true}, "not made"},
 		{"a reply without a call", begun, &run.Replied{}, "not called"},
 		{"a second reply", with(called, &run.Replied{}), &run.Replied{}, "not called"},
@@ -80,8 +80,8 @@ func TestContradictions(t *testing.T) {
 		{"calls with one id", called, &run.Replied{Calls: []run.Call{call("1"), call("1")}}, `two calls have the id "1"`},
 		{"a call without an id", called, &run.Replied{Calls: []run.Call{call("")}}, "call 1 has no id"},
 		{"an id that is no text", called, &run.Replied{Calls: []run.Call{call("\xff")}}, "call 1 has no id"},
-		{"a call that is done", called, &run.Replied{Calls: []run.Call{{ID: "1", At: run.Done}}}, "not proposed"},
-		{"a call with a child", called, &run.Replied{Calls: []run.Call{{ID: "1", At: run.Proposed, Child: &run.State{}}}}, "not proposed"},
+		{"a call that is done", called, &run.Replied{Calls: []run.Call{{ID: "1", At: run.CallDone}}}, "not proposed"},
+		{"a call with a child", called, &run.Replied{Calls: []run.Call{{ID: "1", At: run.CallProposed, Child: &run.State{}}}}, "not proposed"},
 
 		{"a decision on no call", two, &run.Decided{Call: "3"}, `no call "3"`},
 		{"a decision on a call that was sent", sent, &run.Decided{Call: "1", Decision: run.Decision{Allow: true}}, `call "1" is "sent"`},
@@ -111,7 +111,7 @@ func TestContradictions(t *testing.T) {
 		{"sending what waits for a sign-in", with(sent, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSignIn, Call: "1"}}), &run.Intent{Call: "1"}, "a person is asked"},
 		{"a parked question of a call that was not sent", ready, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1", Parked: true}}, `call "1" is "ready"`},
 		{"a completion that nobody has allowed", paused, &run.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
-		{"a completion that is denied", with(reviewed, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.Deny}}), &run.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
+		{"a completion that is denied", with(reviewed, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionDeny}}), &run.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
 		{"a completion of no round", sent, &run.Sampled{Call: "1", Key: "k"}, `call "1" is "sent"`},
 		{"a question about no call", two, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "3"}}, `no call "3"`},
 		{"a question of no round", sent, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1", Key: "k"}}, `call "1" is "sent"`},
@@ -122,7 +122,7 @@ func TestContradictions(t *testing.T) {
 		{"a doubt about a call that was not sent", ready, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskDoubt, Call: "1"}}, `call "1" is "ready"`},
 		{"a question about a call that is done", done, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1"}}, `call "1" is "done"`},
 		{"an answer to no question", two, &run.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
-		{"a second answer", with(asked, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.Allow}}), &run.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
+		{"a second answer", with(asked, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}}), &run.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
 
 		{"more messages replaced than there are", begun, &run.Compacted{Replaced: 2}, "2 messages"},
 		{"less than no messages replaced", begun, &run.Compacted{Replaced: -1}, "-1 messages"},
@@ -139,8 +139,8 @@ func TestContradictions(t *testing.T) {
 		{"sending what a sub-agent works on", child, &run.Intent{Call: "1"}, `call "1" is "child"`},
 
 		{"waking a run that runs", begun, &run.Woken{}, "running"},
-		{"an end that is none", begun, &run.Ended{Status: run.Waiting}, `"waiting" is not`},
-		{"a second end", ended, &run.Ended{Status: run.Failed}, "the run is done"},
+		{"an end that is none", begun, &run.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
+		{"a second end", ended, &run.Ended{Status: run.StatusFailed}, "the run is done"},
 		{"a call of the model after the end", ended, &run.Called{}, "the run is done"},
 		{"a question after the end", ended, &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "the run is done"},
 		{"a wait after the end", ended, &run.Suspended{}, "the run is done"},
@@ -232,15 +232,15 @@ func TestAnswerToADoubt(t *testing.T) {
 	doubt := &run.Opened{Ask: run.Ask{ID: "b", Kind: run.AskDoubt, Call: "1"}}
 	again := &run.Opened{Ask: run.Ask{ID: "c", Kind: run.AskDoubt, Call: "1"}}
 	changes := with(asked,
-		&run.Answered{Answer: run.Answer{Ask: "a", Action: run.Allow}},
+		&run.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}},
 		&run.Decided{Call: "1", Decision: run.Decision{Allow: true}},
 		&run.Intent{Call: "1"}, doubt)
-	answered := with(changes, &run.Answered{Answer: run.Answer{Ask: "b", Action: run.NotRun}})
+	answered := with(changes, &run.Answered{Answer: run.Answer{Ask: "b", Action: run.ActionNotRun}})
 	for _, tt := range []struct {
 		changes []run.Change
 		want    run.Action
 	}{
-		{changes, ""}, {answered, run.NotRun}, {with(answered, &run.Intent{Call: "1"}, again), ""},
+		{changes, ""}, {answered, run.ActionNotRun}, {with(answered, &run.Intent{Call: "1"}, again), ""},
 	} {
 		var got run.Action
 		if c := fold(t, tt.changes).Call("1"); c.Answer != nil {
@@ -258,7 +258,7 @@ func TestListsInOtherHands(t *testing.T) {
 		return &run.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Call: "1", Key: id}}
 	}
 	answer := func(id string) run.Change {
-		return &run.Answered{Answer: run.Answer{Ask: id, Action: run.Decline}, Value: json.RawMessage(`{}`)}
+		return &run.Answered{Answer: run.Answer{Ask: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
 	}
 	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
 	asks, answers, history := s.Asks, s.Call("1").Answers, s.History
@@ -280,7 +280,7 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 	ask := &run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}}
 	turn := []run.Change{
 		&run.Called{}, &run.Replied{Calls: []run.Call{call("1")}}, ask, &run.Suspended{},
-		&run.Answered{Answer: run.Answer{Ask: "a", Action: run.Allow}}, &run.Woken{}, &run.Decided{Call: "1", Decision: run.Decision{Allow: true}},
+		&run.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}}, &run.Woken{}, &run.Decided{Call: "1", Decision: run.Decision{Allow: true}},
 		&run.Intent{Call: "1"}, &run.Outcome{Call: "1", Result: result("1")}, &run.TurnEnded{}, &run.Charged{},
 	}
 	apply := func() {
@@ -320,10 +320,10 @@ func TestSignInOfOthers(t *testing.T) {
 		want []run.Action // of the calls
 		open int
 	}{
-		{"accepted", []run.Change{answer("a", run.Accept)}, []run.Action{run.Accept, run.Accept}, 0},
-		{"declined", []run.Change{answer("a", run.Decline)}, []run.Action{run.Decline, ""}, 1},
-		{"cancelled", []run.Change{answer("a", run.Cancel)}, []run.Action{run.Cancel, ""}, 1},
-		{"asked twice", []run.Change{asks("c", "1"), answer("a", run.Decline), answer("b", run.Accept)}, []run.Action{run.Decline, run.Accept}, 0},
+		{"accepted", []run.Change{answer("a", run.ActionAccept)}, []run.Action{run.ActionAccept, run.ActionAccept}, 0},
+		{"declined", []run.Change{answer("a", run.ActionDecline)}, []run.Action{run.ActionDecline, ""}, 1},
+		{"cancelled", []run.Change{answer("a", run.ActionCancel)}, []run.Action{run.ActionCancel, ""}, 1},
+		{"asked twice", []run.Change{asks("c", "1"), answer("a", run.ActionDecline), answer("b", run.ActionAccept)}, []run.Action{run.ActionDecline, run.ActionAccept}, 0},
 	} {
 		s := fold(t, with(waiting, tt.then...))
 		for i, want := range tt.want {

@@ -61,18 +61,18 @@ type Ask struct {
 // Action is the gist of an [Answer].
 type Action string
 
-// The actions. An approval takes Allow and Deny; a form, a URL and a sign-in take
-// Accept, Decline and Cancel; a sampling review Allow and Deny; a doubt Ran, NotRun and
-// Known.
+// The actions. An approval takes ActionAllow and ActionDeny; a form, a URL and a sign-in take
+// ActionAccept, ActionDecline and ActionCancel; a sampling review ActionAllow and ActionDeny; a doubt ActionRan, ActionNotRun and
+// ActionKnown.
 const (
-	Allow   Action = "allow"
-	Deny    Action = "deny"
-	Accept  Action = "accept"
-	Decline Action = "decline"
-	Cancel  Action = "cancel"
-	Ran     Action = "ran"     // it ran; the model is told
-	NotRun  Action = "not_run" // it did not run, and is sent again
-	Known   Action = "known"   // it ran with the result in Reason
+	ActionAllow   Action = "allow"
+	ActionDeny    Action = "deny"
+	ActionAccept  Action = "accept"
+	ActionDecline Action = "decline"
+	ActionCancel  Action = "cancel"
+	ActionRan     Action = "ran"     // it ran; the model is told
+	ActionNotRun  Action = "not_run" // it did not run, and is sent again
+	ActionKnown   Action = "known"   // it ran with the result in Reason
 )
 
 // Answer answers an [Ask]. The first answer to an ask counts.

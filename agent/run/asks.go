@@ -68,8 +68,8 @@ func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, erro
 			}
 			return true
 		}
-		if list(Running, Waiting) && q.After == nil {
-			list(Running) // a run that has waited may go on meanwhile
+		if list(StatusRunning, StatusWaiting) && q.After == nil {
+			list(StatusRunning) // a run that has waited may go on meanwhile
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // keep keeps a run with these changes after its beginning, a second after the one before.
 func keep(t *testing.T, store run.Store, key run.Key, agent string, more ...run.Change) {
 	t.Helper()
-	first := &run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Agent: run.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.User, "go")}}
+	first := &run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Agent: run.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
 	changes := with([]run.Change{first, &run.Called{}, &run.Replied{Calls: []run.Call{call("1"), call("2")}}}, more...)
 	log, s := records(changes...), fold(t, changes)
 	lease, err := store.Create(t.Context(), run.Holder{Name: "h", TTL: time.Minute}, run.HeadOf(s), log)
@@ -91,10 +91,10 @@ func TestOpenAsks(t *testing.T) {
 	keep(t, store, acme("held"), "clerk", &run.Intent{Call: "1"}, opens("d", run.AskForm))
 	keep(t, store, acme("busy"), "clerk")
 	keep(t, store, acme("answered"), "clerk", opens("e", run.AskApproval), wait)
-	keep(t, store, acme("over"), "clerk", opens("f", run.AskApproval), &run.Ended{Status: run.Cancelled})
+	keep(t, store, acme("over"), "clerk", opens("f", run.AskApproval), &run.Ended{Status: run.StatusCancelled})
 	keep(t, store, acme("other"), "lawyer", opens("g", run.AskApproval), wait)
 	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.AskApproval), wait)
-	if err := store.Answer(t.Context(), acme("answered"), []run.Answer{{Ask: "e", Action: run.Allow}}); err != nil {
+	if err := store.Answer(t.Context(), acme("answered"), []run.Answer{{Ask: "e", Action: run.ActionAllow}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -117,7 +117,7 @@ func TestOpenAsks(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if err := store.Answer(t.Context(), acme("two"), []run.Answer{{Ask: "a", Action: run.Allow}}); err != nil {
+	if err := store.Answer(t.Context(), acme("two"), []run.Answer{{Ask: "a", Action: run.ActionAllow}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := asksOf(t, store, run.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {

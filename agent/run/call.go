@@ -15,17 +15,17 @@ type CallAt string
 // A call is proposed by the model, ready once it may run, and sent once its intent is
 // recorded: from then on it may have had its effect. It ends as done.
 const (
-	Proposed CallAt = "proposed"
-	Asked    CallAt = "asked" // its approval is asked for
-	Ready    CallAt = "ready"
-	Sent     CallAt = "sent"
-	Round    CallAt = "round"   // the server asks for input before it goes on
-	Tasked   CallAt = "task"    // the server goes on with it by itself
-	Doubt    CallAt = "doubt"   // a person is asked whether it ran
-	SignIn   CallAt = "sign_in" // it was not taken: a person has to sign in first
-	Parked   CallAt = "parked"  // it was given up for a person's answer, and is made again
-	Child    CallAt = "child"   // another agent works on it
-	Done     CallAt = "done"
+	CallProposed CallAt = "proposed"
+	CallAsked    CallAt = "asked" // its approval is asked for
+	CallReady    CallAt = "ready"
+	CallSent     CallAt = "sent"
+	CallInRound  CallAt = "round"   // the server asks for input before it goes on
+	CallTasked   CallAt = "task"    // the server goes on with it by itself
+	CallInDoubt  CallAt = "doubt"   // a person is asked whether it ran
+	CallAtSignIn CallAt = "sign_in" // it was not taken: a person has to sign in first
+	CallParked   CallAt = "parked"  // it was given up for a person's answer, and is made again
+	CallOfChild  CallAt = "child"   // another agent works on it
+	CallDone     CallAt = "done"
 )
 
 // Call is a tool call of the present turn.

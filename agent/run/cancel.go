@@ -13,7 +13,7 @@ func CancelRun(ctx context.Context, store Store, key Key) error {
 		if s.Status.Ended() {
 			return nil, nil
 		}
-		return &Ended{Status: Cancelled, Error: "the run was cancelled"}, nil
+		return &Ended{Status: StatusCancelled, Error: "the run was cancelled"}, nil
 	})
 }
 

@@ -56,7 +56,7 @@ func (c *Answered) apply(s *State, _ time.Time) error {
 		c.settle(q, call)
 	}
 	s.drop(func(o *Ask) bool { return o.ID == q.ID })
-	if q.Kind == AskSignIn && q.Call != "" && c.Answer.Action == Accept {
+	if q.Kind == AskSignIn && q.Call != "" && c.Answer.Action == ActionAccept {
 		c.signedIn(q, s)
 	}
 	return nil
@@ -80,7 +80,7 @@ func (c *Answered) settle(q *Ask, call *Call) {
 	answer := c.Answer
 	switch q.Kind {
 	case AskApproval:
-		call.At, call.Answer = Proposed, &answer
+		call.At, call.Answer = CallProposed, &answer
 	case AskDoubt, AskSignIn:
 		call.Answer = &answer
 	case AskSampling:
@@ -101,17 +101,17 @@ func (s *State) asks(q *Ask) error {
 	case q.Call == "" && q.Key == "" && q.Kind != AskApproval && q.Kind != AskDoubt:
 		return nil
 	case q.Kind == AskApproval:
-		from = []CallAt{Proposed}
+		from = []CallAt{CallProposed}
 	case q.Kind == AskDoubt:
-		from = []CallAt{Sent, Round, Tasked, Child}
+		from = []CallAt{CallSent, CallInRound, CallTasked, CallOfChild}
 	case q.Kind == AskSignIn:
-		from = []CallAt{Sent, Round, Tasked, SignIn}
+		from = []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
 	case q.Parked:
-		from = []CallAt{Sent, Parked}
+		from = []CallAt{CallSent, CallParked}
 	case q.Key != "":
-		from = []CallAt{Round}
+		from = []CallAt{CallInRound}
 	default:
-		from = []CallAt{Proposed, Ready, Sent, Round, Tasked, Child}
+		from = []CallAt{CallProposed, CallReady, CallSent, CallInRound, CallTasked, CallOfChild}
 	}
 	call, err := s.call(q.Call, from...)
 	if err != nil {
@@ -119,17 +119,17 @@ func (s *State) asks(q *Ask) error {
 	}
 	switch q.Kind {
 	case AskApproval:
-		call.At, call.Answer = Asked, nil
+		call.At, call.Answer = CallAsked, nil
 		if len(q.Arguments) > 0 {
 			call.Args = q.Arguments // what is approved is what runs
 		}
 	case AskDoubt:
-		call.At, call.Answer = Doubt, nil
+		call.At, call.Answer = CallInDoubt, nil
 	case AskSignIn:
-		call.At, call.Answer = SignIn, nil
+		call.At, call.Answer = CallAtSignIn, nil
 	}
 	if q.Parked {
-		call.At = Parked
+		call.At = CallParked
 	}
 	return nil
 }

@@ -22,13 +22,13 @@ type Decided struct {
 func (*Decided) kind() string { return "decided" }
 
 func (c *Decided) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call, Proposed, Ready)
+	call, err := s.call(c.Call, CallProposed, CallReady)
 	if err != nil {
 		return err
 	}
 	call.Approved = &c.Decision
 	if c.Decision.Allow {
-		call.At, call.Args, call.Edited = Ready, c.Args, len(c.Decision.Arguments) > 0
+		call.At, call.Args, call.Edited = CallReady, c.Args, len(c.Decision.Arguments) > 0
 	}
 	return nil
 }
@@ -44,17 +44,17 @@ type Intent struct {
 func (*Intent) kind() string { return "intent" }
 
 func (c *Intent) apply(s *State, at time.Time) error {
-	call, err := s.call(c.Call, Proposed, Ready, Sent, Round, Doubt, SignIn, Parked)
+	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallInRound, CallInDoubt, CallAtSignIn, CallParked)
 	if err != nil {
 		return err
 	}
-	if s.Status != Running {
+	if s.Status != StatusRunning {
 		return fmt.Errorf("the run is %s", s.Status)
 	}
-	if call.Approved != nil && !call.Approved.Allow || (call.At == Doubt || call.At == SignIn) && call.Answer == nil {
+	if call.Approved != nil && !call.Approved.Allow || (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Answer == nil {
 		return fmt.Errorf("call %q is denied, or a person is asked about it", c.Call)
 	}
-	call.At, call.Tries, call.Sent = Sent, call.Tries+1, at
+	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
 	if c.Args != nil {
 		call.Args = c.Args
 	}
@@ -74,11 +74,11 @@ type Paused struct {
 func (*Paused) kind() string { return "paused" }
 
 func (c *Paused) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call, Sent, Round, Tasked, SignIn)
+	call, err := s.call(c.Call, CallSent, CallInRound, CallTasked, CallAtSignIn)
 	if err != nil {
 		return err
 	}
-	call.At, call.Round, call.Answers, call.Reviews = Round, c.Round, maps.Clone(c.Answers), nil
+	call.At, call.Round, call.Answers, call.Reviews = CallInRound, c.Round, maps.Clone(c.Answers), nil
 	return nil
 }
 
@@ -93,12 +93,12 @@ type Detached struct {
 func (*Detached) kind() string { return "detached" }
 
 func (c *Detached) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call, Sent, Round, Tasked)
+	call, err := s.call(c.Call, CallSent, CallInRound, CallTasked)
 	if err != nil {
 		return err
 	}
 	t := c.Task
-	call.At, call.Task = Tasked, &t
+	call.At, call.Task = CallTasked, &t
 	return nil
 }
 
@@ -118,13 +118,13 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	if call.At == Done {
+	if call.At == CallDone {
 		return fmt.Errorf("call %q is done already", c.Call)
 	}
-	if c.Result.Type != ResultPart || c.Result.ID != c.Call {
+	if c.Result.Type != PartResult || c.Result.ID != c.Call {
 		return fmt.Errorf("call %q has a part %q of call %q as its result", c.Call, c.Result.Type, c.Result.ID)
 	}
-	call.At, call.Result, call.Stop = Done, &c.Result, c.Stop
+	call.At, call.Result, call.Stop = CallDone, &c.Result, c.Stop
 	call.Round, call.Answers, call.Reviews, call.Task, call.Child = nil, nil, nil, nil, nil
 	if k := c.Result.Kept; k != nil {
 		s.Kept = append(slices.Clip(s.Kept), k)
@@ -144,12 +144,12 @@ type Nested struct {
 func (*Nested) kind() string { return "nested" }
 
 func (c *Nested) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call, Proposed, Ready, Sent, Child)
+	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallOfChild)
 	if err != nil {
 		return err
 	}
 	if call.Child == nil {
-		call.Child, call.At = new(State), Child
+		call.Child, call.At = new(State), CallOfChild
 	}
 	return Apply(call.Child, c.Record)
 }

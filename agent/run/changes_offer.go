@@ -18,9 +18,9 @@ type Discovery string
 
 // Without discovery a model is offered all tools from the beginning.
 const (
-	NoDiscovery    Discovery = ""
-	NativeTools    Discovery = "native" // it searches, and what it finds is offered as tools of its own
-	ToolsByCalling Discovery = "call"   // it searches, and calls what it finds by one tool
+	DiscoveryNone   Discovery = ""
+	DiscoveryNative Discovery = "native" // it searches, and what it finds is offered as tools of its own
+	DiscoveryCall   Discovery = "call"   // it searches, and calls what it finds by one tool
 )
 
 // Offered adds tools to those that the model is offered, in their order, after all that were added before. The first
@@ -47,8 +47,8 @@ type OfferedTool struct {
 func (*Offered) kind() string { return "offered" }
 
 func (c *Offered) apply(s *State, _ time.Time) error {
-	if c.Discovery != NoDiscovery {
-		if s.Discovery != NoDiscovery {
+	if c.Discovery != DiscoveryNone {
+		if s.Discovery != DiscoveryNone {
 			return fmt.Errorf("the model has the tools by %q already", s.Discovery)
 		}
 		s.Discovery, s.Directory = c.Discovery, c.Directory
@@ -89,7 +89,7 @@ func (s *State) AskedAs(id, name string) string {
 		return name
 	}
 	for _, p := range s.History[len(s.History)-1].Parts {
-		if p.Type == CallPart && p.ID == id {
+		if p.Type == PartCall && p.ID == id {
 			return p.Name
 		}
 	}

@@ -31,7 +31,7 @@ func (c *Begun) apply(s *State, at time.Time) error {
 		return err
 	}
 	*s = State{
-		V: c.V, ID: c.ID, Tenant: c.Tenant, Agent: c.Agent, Created: at, Status: Running, Phase: ModelPhase, Turn: 1,
+		V: c.V, ID: c.ID, Tenant: c.Tenant, Agent: c.Agent, Created: at, Status: StatusRunning, Phase: PhaseModel, Turn: 1,
 		History: slices.Clip(c.Messages), Limits: c.Limits, Vars: c.Vars, Schema: c.Schema,
 	}
 	return nil
@@ -53,7 +53,7 @@ func (c *Said) apply(s *State, _ time.Time) error {
 		return fmt.Errorf("the run is %s; an input goes to one that has ended", s.Status)
 	}
 	s.History = append(s.History, c.Messages...)
-	s.Status, s.Phase, s.Turn, s.Limits, s.Schema = Running, ModelPhase, 1, c.Limits, c.Schema
+	s.Status, s.Phase, s.Turn, s.Limits, s.Schema = StatusRunning, PhaseModel, 1, c.Limits, c.Schema
 	s.Before, s.Failures, s.Repairs = s.Spent, 0, 0
 	s.Final, s.Answer, s.Output, s.Stop, s.Finish, s.Error = "", "", nil, "", "", ""
 	return nil
@@ -69,7 +69,7 @@ type Suspended struct {
 func (*Suspended) kind() string { return "suspended" }
 
 func (c *Suspended) apply(s *State, _ time.Time) error {
-	s.Status, s.Wake = Waiting, c.Wake
+	s.Status, s.Wake = StatusWaiting, c.Wake
 	return nil
 }
 
@@ -81,10 +81,10 @@ type Woken struct {
 func (*Woken) kind() string { return "woken" }
 
 func (c *Woken) apply(s *State, _ time.Time) error {
-	if s.Status != Waiting {
+	if s.Status != StatusWaiting {
 		return fmt.Errorf("the run is %s", s.Status)
 	}
-	s.Status, s.Wake = Running, time.Time{}
+	s.Status, s.Wake = StatusRunning, time.Time{}
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (c *Ended) apply(s *State, at time.Time) error {
 	if !c.Status.Ended() {
 		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
 	}
-	if s.Phase == CallsPhase {
+	if s.Phase == PhaseCalls {
 		s.History = append(s.History, s.leftovers(at))
 	}
 	s.Phase, s.Status, s.Stop, s.Answer, s.Output, s.Error = "", c.Status, c.Stop, c.Answer, c.Output, c.Error

@@ -22,11 +22,11 @@ type Sampled struct {
 func (*Sampled) kind() string { return "sampled" }
 
 func (c *Sampled) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call, Round)
+	call, err := s.call(c.Call, CallInRound)
 	if err != nil {
 		return err
 	}
-	if review, ok := call.Reviews[c.Key]; !ok || review.Answer.Action != Allow {
+	if review, ok := call.Reviews[c.Key]; !ok || review.Answer.Action != ActionAllow {
 		return fmt.Errorf("call %q has no sampling request %.100q that is allowed", c.Call, c.Key)
 	}
 	call.answer(c.Key, c.Value)

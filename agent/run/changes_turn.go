@@ -22,7 +22,7 @@ type Called struct {
 func (*Called) kind() string { return "called" }
 
 func (c *Called) apply(s *State, _ time.Time) error {
-	if err := s.in(ModelPhase); err != nil {
+	if err := s.in(PhaseModel); err != nil {
 		return err
 	}
 	if c.Reserved.negative() || c.Lost && s.Model == nil {
@@ -55,7 +55,7 @@ type Replied struct {
 func (*Replied) kind() string { return "replied" }
 
 func (c *Replied) apply(s *State, _ time.Time) error {
-	if err := s.in(ModelPhase); err != nil {
+	if err := s.in(PhaseModel); err != nil {
 		return err
 	}
 	if s.Model == nil {
@@ -86,7 +86,7 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 		s.Calls[i] = &calls[i]
 	}
 	if len(s.Calls) > 0 {
-		s.Phase = CallsPhase
+		s.Phase = PhaseCalls
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func proposed(calls []Call) error {
 			return fmt.Errorf("call %d has no id, or one that is no text", i+1)
 		case known[c.ID]:
 			return fmt.Errorf("two calls have the id %q", c.ID)
-		case c.At != Proposed || c.Child != nil || c.Result != nil:
+		case c.At != CallProposed || c.Child != nil || c.Result != nil:
 			return fmt.Errorf("call %q is %q and not proposed", c.ID, c.At)
 		}
 		known[c.ID] = true
@@ -111,7 +111,7 @@ func proposed(calls []Call) error {
 
 // in returns an error unless the run is running, in that phase.
 func (s *State) in(p Phase) error {
-	if s.Status != Running || s.Phase != p {
+	if s.Status != StatusRunning || s.Phase != p {
 		return fmt.Errorf("the run is %s, in phase %q", s.Status, s.Phase)
 	}
 	return nil
@@ -125,7 +125,7 @@ type TurnEnded struct {
 func (*TurnEnded) kind() string { return "turn_ended" }
 
 func (c *TurnEnded) apply(s *State, at time.Time) error {
-	if s.Phase != CallsPhase {
+	if s.Phase != PhaseCalls {
 		return fmt.Errorf("the run is in phase %q", s.Phase)
 	}
 	m, err := s.results(at)
@@ -139,7 +139,7 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 			s.Failures = 0
 		}
 	}
-	s.Calls, s.Asks, s.Phase, s.Status, s.Wake = nil, nil, ModelPhase, Running, time.Time{}
+	s.Calls, s.Asks, s.Phase, s.Status, s.Wake = nil, nil, PhaseModel, StatusRunning, time.Time{}
 	s.Turn++
 	return nil
 }
@@ -156,7 +156,7 @@ type Compacted struct {
 func (*Compacted) kind() string { return "compacted" }
 
 func (c *Compacted) apply(s *State, _ time.Time) error {
-	if s.Phase == CallsPhase {
+	if s.Phase == PhaseCalls {
 		return errors.New("the calls of the last message have no results yet")
 	}
 	if c.Replaced < 0 || c.Replaced > len(s.History) {

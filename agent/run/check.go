@@ -125,7 +125,7 @@ func (q Query) Compare(a, b Head) int {
 
 // since is when a run that is due became due, as far as its head tells.
 func (h Head) since() time.Time {
-	if h.Status == Running || h.Answers > 0 {
+	if h.Status == StatusRunning || h.Answers > 0 {
 		return h.Updated
 	}
 	return h.Wake

@@ -49,9 +49,9 @@ func Example() {
 // suspended keeps a run that asks whether a call may run.
 func suspended(ctx context.Context, store run.Store, key run.Key) error {
 	changes := []run.Change{
-		&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.User, "Note it.")}},
+		&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
 		&run.Called{},
-		&run.Replied{Calls: []run.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: run.Proposed}}},
+		&run.Replied{Calls: []run.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: run.CallProposed}}},
 		&run.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
 		&run.Suspended{},
 	}

@@ -68,13 +68,13 @@ func (g *generator) change(s *run.State, depth int) run.Change {
 		return g.aside(s)
 	case n == 2:
 		return &run.Suspended{Wake: g.time()}
-	case s.Status == run.Waiting && n < 10:
+	case s.Status == run.StatusWaiting && n < 10:
 		return &run.Woken{}
 	case n == 19 && g.IntN(3) == 0:
-		return &run.Ended{Status: pick(g, run.Finished, run.Failed, run.Cancelled), Answer: g.text(), Output: g.raw(), Error: g.text()}
+		return &run.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Answer: g.text(), Output: g.raw(), Error: g.text()}
 	case len(s.Asks) > 0 && n < 8:
 		return &run.Answered{Answer: g.answer(pick(g, s.Asks...).ID), Value: g.raw()}
-	case s.Phase == run.ModelPhase:
+	case s.Phase == run.PhaseModel:
 		return g.ofModel(s)
 	}
 	return g.ofCalls(s, depth)
@@ -102,7 +102,7 @@ func (g *generator) aside(s *run.State) run.Change {
 func (g *generator) offered(s *run.State) run.Change {
 	c := &run.Offered{Unknown: g.unknown()}
 	if s.Discovery == "" && g.IntN(2) == 0 {
-		c.Discovery, c.Directory = pick(g, run.NativeTools, run.ToolsByCalling, "of a later version"), g.text()
+		c.Discovery, c.Directory = pick(g, run.DiscoveryNative, run.DiscoveryCall, "of a later version"), g.text()
 	}
 	if len(s.Offered) > 0 && g.IntN(2) == 0 {
 		again := pick(g, s.Offered...)
@@ -117,7 +117,7 @@ func (g *generator) offered(s *run.State) run.Change {
 
 func (g *generator) ofModel(s *run.State) run.Change {
 	switch {
-	case s.Status == run.Waiting:
+	case s.Status == run.StatusWaiting:
 		return &run.Woken{}
 	case g.IntN(8) == 0:
 		return &run.Compacted{Replaced: g.IntN(len(s.History) + 1), Messages: g.messages(), Usage: g.spent()}
@@ -127,7 +127,7 @@ func (g *generator) ofModel(s *run.State) run.Change {
 	c := &run.Replied{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
 	for range g.IntN(4) {
 		c.Calls = append(c.Calls, run.Call{
-			ID: g.id("call"), Key: g.text(), Name: g.text(), At: run.Proposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
+			ID: g.id("call"), Key: g.text(), Name: g.text(), At: run.CallProposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
 		})
 	}
 	return c
@@ -135,16 +135,16 @@ func (g *generator) ofModel(s *run.State) run.Change {
 
 func (g *generator) ofCalls(s *run.State, depth int) run.Change {
 	c := pick(g, s.Calls...)
-	if c.At == run.Done {
+	if c.At == run.CallDone {
 		for _, o := range s.Calls {
-			if o.At != run.Done {
+			if o.At != run.CallDone {
 				c = o
 			}
 		}
 	}
 	id := c.ID
 	outcome := &run.Outcome{Call: id, Result: run.Part{
-		Type: run.ResultPart, ID: id, Text: g.text(), Structured: g.raw(), IsError: g.IntN(2) == 0, Media: g.parts(1), Unknown: g.unknown(),
+		Type: run.PartResult, ID: id, Text: g.text(), Structured: g.raw(), IsError: g.IntN(2) == 0, Media: g.parts(1), Unknown: g.unknown(),
 	}}
 	if g.IntN(4) == 0 {
 		outcome.Result.Kept = &run.Kept{Handle: g.id("r"), Tool: g.text(), Kind: "json", Shape: g.text(), Size: g.IntN(99), Digest: g.text(), Unknown: g.unknown()}
@@ -154,10 +154,10 @@ func (g *generator) ofCalls(s *run.State, depth int) run.Change {
 	}
 	var to []run.Change
 	switch c.At {
-	case run.Proposed:
+	case run.CallProposed:
 		to = append(to, &run.Decided{Call: id, Decision: run.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
 			&run.Opened{Ask: g.ask(run.AskApproval, id, "")})
-	case run.Ready, run.Child:
+	case run.CallReady, run.CallOfChild:
 		if depth < 3 {
 			child := c.Child
 			if child == nil {
@@ -166,29 +166,29 @@ func (g *generator) ofCalls(s *run.State, depth int) run.Change {
 			nested := &run.Nested{Call: id, Record: g.record(child, depth+1), Unknown: g.unknown()}
 			to = append(to, nested, nested, nested)
 		}
-	case run.Sent:
+	case run.CallSent:
 		to = append(to, &run.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Answers: g.raws()},
 			&run.Detached{Call: id, Task: run.Task{ID: g.text(), Expires: g.time()}}, &run.Opened{Ask: g.ask(run.AskDoubt, id, "")},
 			&run.Opened{Ask: g.ask(run.AskForm, id, "")}, &run.Opened{Ask: g.ask(run.AskSignIn, id, "")}, &run.Opened{Ask: g.parked(id)})
-	case run.Round:
+	case run.CallInRound:
 		to = append(to, &run.Opened{Ask: g.ask(pick(g, run.AskForm, run.AskURL, run.AskSampling), id, g.id("key"))},
 			&run.Detached{Call: id, Task: run.Task{ID: g.text()}}, &run.Opened{Ask: g.ask(run.AskSignIn, id, "")})
 		for _, key := range slices.Sorted(maps.Keys(c.Reviews)) {
-			if c.Reviews[key].Answer.Action == run.Allow {
+			if c.Reviews[key].Answer.Action == run.ActionAllow {
 				to = append(to, &run.Sampled{Call: id, Key: key, Value: g.raw()})
 			}
 		}
-	case run.Parked:
+	case run.CallParked:
 		to = append(to, &run.Opened{Ask: g.parked(id)})
-	case run.SignIn:
+	case run.CallAtSignIn:
 		to = append(to, &run.Paused{Call: id, Round: json.RawMessage(`{}`)})
-	case run.Tasked:
+	case run.CallTasked:
 		to = append(to, &run.Paused{Call: id, Round: json.RawMessage(`[]`)}, &run.Opened{Ask: g.ask(run.AskSignIn, id, "")})
-	case run.Done:
+	case run.CallDone:
 		return &run.TurnEnded{Unknown: g.unknown()}
 	}
-	sends := c.At == run.Ready || c.At == run.Sent || c.At == run.Round || c.At == run.Parked || (c.At == run.Doubt || c.At == run.SignIn) && c.Answer != nil
-	if sends && s.Status == run.Running && (c.Approved == nil || c.Approved.Allow) {
+	sends := c.At == run.CallReady || c.At == run.CallSent || c.At == run.CallInRound || c.At == run.CallParked || (c.At == run.CallInDoubt || c.At == run.CallAtSignIn) && c.Answer != nil
+	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
 		to = append(to, &run.Intent{Call: id, Args: g.raw()}, &run.Intent{Call: id})
 	}
 	if len(to) == 0 || g.IntN(6) == 0 {
@@ -224,7 +224,7 @@ func (g *generator) parked(call string) run.Ask {
 
 func (g *generator) answer(ask string) run.Answer {
 	return run.Answer{
-		Ask: ask, Action: pick(g, run.Allow, run.Deny, run.Accept, run.NotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
+		Ask: ask, Action: pick(g, run.ActionAllow, run.ActionDeny, run.ActionAccept, run.ActionNotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
 		By: g.text(), At: g.time(), Unknown: g.unknown(),
 	}
 }
@@ -238,14 +238,14 @@ func (g *generator) messages() []run.Message {
 }
 
 func (g *generator) message() run.Message {
-	return run.Message{Role: pick(g, run.User, run.Assistant), Parts: g.parts(3), Model: g.text(), At: g.time(), Unknown: g.unknown()}
+	return run.Message{Role: pick(g, run.RoleUser, run.RoleAssistant), Parts: g.parts(3), Model: g.text(), At: g.time(), Unknown: g.unknown()}
 }
 
 func (g *generator) parts(n int) []run.Part {
 	parts := make([]run.Part, g.IntN(n+1))
 	for i := range parts {
 		parts[i] = run.Part{
-			Type: pick(g, run.TextPart, run.ReasoningPart, run.SummaryPart, "of a later version"), Text: g.text(),
+			Type: pick(g, run.PartText, run.PartReasoning, run.PartSummary, "of a later version"), Text: g.text(),
 			Data: pick(g, nil, []byte{}, []byte{0, 255}), Meta: g.raw(), Provider: g.raws(), Unknown: g.unknown(),
 		}
 	}

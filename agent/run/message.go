@@ -13,10 +13,10 @@ type Role string
 
 // The roles.
 const (
-	System    Role = "system"
-	User      Role = "user"
-	Assistant Role = "assistant"
-	Tool      Role = "tool"
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
 )
 
 // Message is one message of a history. It has all that a provider gave: reasoning with
@@ -35,14 +35,14 @@ type PartType string
 
 // The types of parts.
 const (
-	TextPart      PartType = "text"      // Text
-	ImagePart     PartType = "image"     // MIMEType with Data or URL
-	AudioPart     PartType = "audio"     // MIMEType with Data or URL
-	FilePart      PartType = "file"      // MIMEType with Data or URL
-	ReasoningPart PartType = "reasoning" // Text, and in Provider what the provider wants back
-	CallPart      PartType = "call"      // ID, Name, Arguments
-	ResultPart    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept
-	SummaryPart   PartType = "summary"   // Text in the place of older messages
+	PartText      PartType = "text"      // Text
+	PartImage     PartType = "image"     // MIMEType with Data or URL
+	PartAudio     PartType = "audio"     // MIMEType with Data or URL
+	PartFile      PartType = "file"      // MIMEType with Data or URL
+	PartReasoning PartType = "reasoning" // Text, and in Provider what the provider wants back
+	PartCall      PartType = "call"      // ID, Name, Arguments
+	PartResult    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept
+	PartSummary   PartType = "summary"   // Text in the place of older messages
 )
 
 // Part is a piece of a [Message]. Its type says which members it has.
@@ -72,17 +72,17 @@ type Part struct {
 
 // Text is a message of one text.
 func Text(role Role, text string) Message {
-	return Message{Role: role, Parts: []Part{{Type: TextPart, Text: text}}}
+	return Message{Role: role, Parts: []Part{{Type: PartText, Text: text}}}
 }
 
 // Text is the message's text, without reasoning and results.
 func (m Message) Text() string {
-	if len(m.Parts) == 1 && m.Parts[0].Type == TextPart {
+	if len(m.Parts) == 1 && m.Parts[0].Type == PartText {
 		return m.Parts[0].Text
 	}
 	var b strings.Builder
 	for _, p := range m.Parts {
-		if p.Type == TextPart || p.Type == SummaryPart {
+		if p.Type == PartText || p.Type == PartSummary {
 			b.WriteString(p.Text)
 		}
 	}
@@ -97,7 +97,7 @@ func (m *Message) ReturnedSize() (size int) {
 		for _, data := range p.Provider {
 			size += len(data)
 		}
-		if p.Type == ReasoningPart && len(p.Provider) > 0 {
+		if p.Type == PartReasoning && len(p.Provider) > 0 {
 			size += len(p.Text)
 		}
 	}

@@ -20,18 +20,18 @@ func tools(names ...string) (out []run.OfferedTool) {
 // TestOffered holds that tools are only appended, each once, and stay through a compaction, an end and a new input.
 func TestOffered(t *testing.T) {
 	s := fold(t, with(begun,
-		&run.Offered{Discovery: run.NativeTools, Directory: "files", Tools: tools("b")},
+		&run.Offered{Discovery: run.DiscoveryNative, Directory: "files", Tools: tools("b")},
 		&run.Called{},
 		&run.Replied{Calls: []run.Call{call("1")}},
 		&run.Offered{Tools: append(tools("a"), run.OfferedTool{Server: "files", Tool: "b", Def: "later", Name: "b"})},
 		&run.Outcome{Call: "1", Result: result("1")},
 		&run.TurnEnded{},
-		&run.Compacted{Replaced: 3, Messages: []run.Message{run.Text(run.System, "All was done.")}},
-		&run.Ended{Status: run.Failed},
-		&run.Said{Messages: []run.Message{run.Text(run.User, "again")}},
+		&run.Compacted{Replaced: 3, Messages: []run.Message{run.Text(run.RoleSystem, "All was done.")}},
+		&run.Ended{Status: run.StatusFailed},
+		&run.Said{Messages: []run.Message{run.Text(run.RoleUser, "again")}},
 		&run.Offered{Tools: tools("c")},
 	))
-	if diff := cmp.Diff(tools("b", "a", "c"), s.Offered); diff != "" || s.Discovery != run.NativeTools || s.Directory != "files" {
+	if diff := cmp.Diff(tools("b", "a", "c"), s.Offered); diff != "" || s.Discovery != run.DiscoveryNative || s.Directory != "files" {
 		t.Errorf("got %q, %q (-want +got):\n%s", s.Discovery, s.Directory, diff)
 	}
 	if got := s.OfferedTool("files__a"); got == nil || got.Tool != "a" {
@@ -47,9 +47,9 @@ func TestOfferedMisfits(t *testing.T) {
 	for i := range run.MaxOffered + 1 {
 		many = append(many, tools(fmt.Sprint(i))...)
 	}
-	on := with(begun, &run.Offered{Discovery: run.ToolsByCalling, Tools: tools("a")})
+	on := with(begun, &run.Offered{Discovery: run.DiscoveryCall, Tools: tools("a")})
 	for want, c := range map[string]*run.Offered{
-		"already":                  {Discovery: run.NativeTools},
+		"already":                  {Discovery: run.DiscoveryNative},
 		"two tools":                {Tools: []run.OfferedTool{{Tool: "b", Name: "files__a"}}},
 		"no name":                  {Tools: []run.OfferedTool{{Tool: "b"}}},
 		"is no text":               {Tools: []run.OfferedTool{{Tool: "b", Name: "\xff"}}},

@@ -20,7 +20,7 @@ func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	}
 	statuses := []Status{q.Status}
 	if q.Status == "" {
-		statuses = []Status{Finished, Failed, Cancelled}
+		statuses = []Status{StatusFinished, StatusFailed, StatusCancelled}
 	}
 	limit := q.Limit
 	for _, q.Status = range statuses {

@@ -16,11 +16,11 @@ import (
 func TestDeleteEnded(t *testing.T) {
 	store := run.NewMemory()
 	for i := range 250 {
-		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &run.Ended{Status: run.Finished})
+		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &run.Ended{Status: run.StatusFinished})
 	}
-	keep(t, store, run.Key{ID: "failed"}, "a", &run.Ended{Status: run.Failed})
+	keep(t, store, run.Key{ID: "failed"}, "a", &run.Ended{Status: run.StatusFailed})
 	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.AskApproval), &run.Suspended{})
-	keep(t, store, run.Key{ID: "other"}, "b", &run.Ended{Status: run.Cancelled})
+	keep(t, store, run.Key{ID: "other"}, "b", &run.Ended{Status: run.StatusCancelled})
 	count := func() (n int) {
 		for range store.List(t.Context(), run.Query{}) {
 			n++
@@ -34,7 +34,7 @@ func TestDeleteEnded(t *testing.T) {
 	}{
 		{run.Query{Before: start.AddDate(-1, 0, 0)}, 0, 253},
 		{run.Query{Before: later, Limit: 3}, 3, 250},
-		{run.Query{Before: later, Status: run.Failed}, 1, 249},
+		{run.Query{Before: later, Status: run.StatusFailed}, 1, 249},
 		{run.Query{Before: later, Agents: []string{"a"}}, 247, 2},
 		{run.Query{}, 1, 1},
 		{run.Query{}, 0, 1},
@@ -43,7 +43,7 @@ func TestDeleteEnded(t *testing.T) {
 			t.Errorf("%+v: deleted %d and left %d, %v, want %d and %d", step.query, n, count(), err, step.deleted, step.left)
 		}
 	}
-	if _, err := run.DeleteEnded(t.Context(), store, run.Query{Status: run.Waiting}); err == nil || !strings.Contains(err.Error(), "not over") {
+	if _, err := run.DeleteEnded(t.Context(), store, run.Query{Status: run.StatusWaiting}); err == nil || !strings.Contains(err.Error(), "not over") {
 		t.Errorf("runs that wait: got %v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestVerify(t *testing.T) {
 		want   string
 	}{
 		"fine":            {func(*run.Log) {}, ""},
-		"another status":  {func(l *run.Log) { l.Head.Status = run.Finished }, "its head is"},
+		"another status":  {func(l *run.Log) { l.Head.Status = run.StatusFinished }, "its head is"},
 		"a question less": {func(l *run.Log) { l.Head.Asks = nil }, "its head is"},
 		"a record less":   {func(l *run.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *run.Log) {

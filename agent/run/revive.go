@@ -13,7 +13,7 @@ const StopParked = "parked"
 // were under way are in doubt, and the model is told. The error is for a run that is not parked.
 func Revive(ctx context.Context, store Store, key Key) error {
 	return change(ctx, store, key, "revive", func(s *State) (Change, error) {
-		if s.Status != Failed || s.Stop != StopParked {
+		if s.Status != StatusFailed || s.Stop != StopParked {
 			return nil, fmt.Errorf("it is %s, and not parked", s.Status)
 		}
 		return &Said{Limits: s.Limits, Schema: s.Schema}, nil

@@ -179,7 +179,7 @@ func kept(t *testing.T, store run.Store, key run.Key) run.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Answer(t.Context(), key, []run.Answer{{Ask: "ask_8", Action: run.Accept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
+	if err := store.Answer(t.Context(), key, []run.Answer{{Ask: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
 		t.Fatal(err)
 	}
 	return lease
@@ -297,7 +297,7 @@ func TestTamperedStore(t *testing.T) {
 		{"a record that is not sealed", func(l *run.Log) { l.Records[2] = plain[2] }, run.ErrCorrupt},
 		{"an answer of another run", func(l *run.Log) { l.Answers[0] = others["run"].Answers[0] }, run.ErrForeign},
 		{"an answer to another question", func(l *run.Log) { l.Answers[0].Ask = "ask_9" }, run.ErrForged},
-		{"an answer that is not sealed", func(l *run.Log) { l.Answers[0] = run.Answer{Ask: "ask_8", Action: run.Decline} }, run.ErrCorrupt},
+		{"an answer that is not sealed", func(l *run.Log) { l.Answers[0] = run.Answer{Ask: "ask_8", Action: run.ActionDecline} }, run.ErrCorrupt},
 	} {
 		log, err := run.Sealed(swapped{below, tt.with}, keys(t, "a")).Load(t.Context(), key)
 		if tt.want == nil {
@@ -342,11 +342,11 @@ func TestKeyRotation(t *testing.T) {
 	lease := kept(t, run.Sealed(below, keys(t, "old")), key)
 
 	both := run.Sealed(below, keys(t, "new", "older", "old"))
-	answer := run.Answer{Ask: "ask_8", Action: run.Accept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
+	answer := run.Answer{Ask: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
 	if err := both.Answer(t.Context(), key, []run.Answer{answer}); err != nil {
 		t.Errorf("an equal answer: %v", err)
 	}
-	answer.Action = run.Decline
+	answer.Action = run.ActionDecline
 	if err := both.Answer(t.Context(), key, []run.Answer{answer}); !errors.Is(err, run.ErrAnswered) {
 		t.Errorf("another answer: got %v, want %v", err, run.ErrAnswered)
 	}
@@ -365,7 +365,7 @@ func TestKeyRotation(t *testing.T) {
 	if err := both.Append(t.Context(), lease, run.HeadOf(s), []run.Record{next}, answer); !errors.Is(err, run.ErrAnswered) {
 		t.Errorf("append with another answer: got %v, want %v", err, run.ErrAnswered)
 	}
-	answer.Action = run.Accept
+	answer.Action = run.ActionAccept
 	if err := both.Append(t.Context(), lease, run.HeadOf(s), []run.Record{next}, answer); err != nil {
 		t.Fatalf("append with an equal answer: %v", err)
 	}
@@ -400,7 +400,7 @@ func TestKeyRotationWithoutTheStore(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: run.ErrAnswered} {
 		store := run.Sealed(&unsure{run.NewMemory(), refused, broken}, keys(t, "new", "older", "old"))
-		err := store.Answer(t.Context(), run.Key{ID: "run_1"}, []run.Answer{{Ask: "ask_8", Action: run.Accept}})
+		err := store.Answer(t.Context(), run.Key{ID: "run_1"}, []run.Answer{{Ask: "ask_8", Action: run.ActionAccept}})
 		if !errors.Is(err, want) || errors.Is(err, run.ErrAnswered) != (want == run.ErrAnswered) {
 			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
 		}

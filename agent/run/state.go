@@ -22,23 +22,23 @@ type Status string
 // A run is running, or waiting for a person, a task or a time, until it is done (it has
 // its answer), failed or cancelled. A new input sets a run that has ended running again.
 const (
-	Running   Status = "running"
-	Waiting   Status = "waiting"
-	Finished  Status = "done"
-	Failed    Status = "failed"
-	Cancelled Status = "cancelled"
+	StatusRunning   Status = "running"
+	StatusWaiting   Status = "waiting"
+	StatusFinished  Status = "done"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
 )
 
 // Ended reports whether the run is over.
-func (s Status) Ended() bool { return s == Finished || s == Failed || s == Cancelled }
+func (s Status) Ended() bool { return s == StatusFinished || s == StatusFailed || s == StatusCancelled }
 
 // Phase says what a running run does next.
 type Phase string
 
 // A turn is one call of the model and the tool calls that it asks for.
 const (
-	ModelPhase Phase = "model"
-	CallsPhase Phase = "calls"
+	PhaseModel Phase = "model"
+	PhaseCalls Phase = "calls"
 )
 
 // State is a run: the fold of its records, with which it shares data. Change it by records only,
@@ -186,9 +186,9 @@ func readable(v int) error {
 
 // results makes the message of the results of the present turn.
 func (s *State) results(at time.Time) (Message, error) {
-	m := Message{Role: Tool, At: at, Parts: make([]Part, len(s.Calls))}
+	m := Message{Role: RoleTool, At: at, Parts: make([]Part, len(s.Calls))}
 	for i, c := range s.Calls {
-		if c.At != Done || c.Result == nil {
+		if c.At != CallDone || c.Result == nil {
 			return Message{}, fmt.Errorf("call %q is %s and not done", c.ID, c.At)
 		}
 		m.Parts[i] = *c.Result
@@ -206,13 +206,13 @@ func (s *State) drop(match func(*Ask) bool) {
 // leftovers makes the message of the results of a turn that is not brought to its end,
 // so that each call of the history has a result.
 func (s *State) leftovers(at time.Time) Message {
-	m := Message{Role: Tool, At: at, Parts: make([]Part, len(s.Calls))}
+	m := Message{Role: RoleTool, At: at, Parts: make([]Part, len(s.Calls))}
 	for i, c := range s.Calls {
 		text := "The run ended before the call was made."
 		if c.Tries > 0 {
 			text = "The run ended before the call had a result. It may or may not have run."
 		}
-		m.Parts[i] = Part{Type: ResultPart, ID: c.ID, Name: s.AskedAs(c.ID, c.Name), Text: text, IsError: true}
+		m.Parts[i] = Part{Type: PartResult, ID: c.ID, Name: s.AskedAs(c.ID, c.Name), Text: text, IsError: true}
 		if c.Result != nil {
 			m.Parts[i] = *c.Result
 		}
@@ -223,7 +223,7 @@ func (s *State) leftovers(at time.Time) Message {
 // check refuses a state that no records make. ids are the questions of the runs above.
 func (s *State) check(ids map[string]bool) error {
 	switch {
-	case s.Status != Running && s.Status != Waiting && !s.Status.Ended():
+	case s.Status != StatusRunning && s.Status != StatusWaiting && !s.Status.Ended():
 		return fmt.Errorf("run %q has the status %q", s.ID, s.Status)
 	case s.Spent.negative() || s.Before.negative() || s.Last.negative() || min(s.Turn, s.Archived, s.Failures, s.Repairs) < 0:
 		return fmt.Errorf("run %q has a count below 0", s.ID)
@@ -251,7 +251,7 @@ func (s *State) check(ids map[string]bool) error {
 	}
 	calls := map[string]bool{}
 	for _, c := range s.Calls {
-		if c == nil || c.ID == "" || calls[c.ID] || c.At == Done && c.Result == nil {
+		if c == nil || c.ID == "" || calls[c.ID] || c.At == CallDone && c.Result == nil {
 			return fmt.Errorf("run %q has a call without an id of its own, or one that is done without a result", s.ID)
 		}
 		calls[c.ID] = true

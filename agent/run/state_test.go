@@ -26,24 +26,24 @@ func records(changes ...run.Change) []run.Record {
 // turn is a run with one tool call, which a person allows.
 func turn() []run.Record {
 	return records(
-		&run.Begun{V: run.Version, ID: "run_1", Messages: []run.Message{run.Text(run.User, "go")}},
+		&run.Begun{V: run.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
 		&run.Called{},
 		&run.Replied{
-			Message: run.Message{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "1", Name: "echo", Arguments: `{"x":1}`}}},
-			Calls:   []run.Call{{ID: "1", Key: "k", Name: "echo", At: run.Proposed, Asked: `{"x":1}`}},
+			Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1", Name: "echo", Arguments: `{"x":1}`}}},
+			Calls:   []run.Call{{ID: "1", Key: "k", Name: "echo", At: run.CallProposed, Asked: `{"x":1}`}},
 			Usage:   run.Spent{Turns: 1, Input: 10, Output: 2, Total: 12},
 		},
 		&run.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "1", Survives: true}},
 		&run.Suspended{},
-		&run.Answered{Answer: run.Answer{Ask: "ask_1", Action: run.Allow}},
+		&run.Answered{Answer: run.Answer{Ask: "ask_1", Action: run.ActionAllow}},
 		&run.Woken{},
 		&run.Decided{Call: "1", Decision: run.Decision{Allow: true}, Args: json.RawMessage(`{"x":1}`)},
 		&run.Intent{Call: "1"},
-		&run.Outcome{Call: "1", Result: run.Part{Type: run.ResultPart, ID: "1", Name: "echo", Text: "1"}},
+		&run.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "echo", Text: "1"}},
 		&run.TurnEnded{},
 		&run.Called{},
-		&run.Replied{Message: run.Text(run.Assistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
-		&run.Ended{Status: run.Finished, Stop: "answer", Answer: "done"},
+		&run.Replied{Message: run.Text(run.RoleAssistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
+		&run.Ended{Status: run.StatusFinished, Stop: "answer", Answer: "done"},
 	)
 }
 
@@ -61,14 +61,14 @@ func TestFoldOfATurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Status != run.Finished || s.Answer != "done" || s.Spent.Total != 15 || s.Spent.Calls != 1 || len(s.Asks) != 0 {
+	if s.Status != run.StatusFinished || s.Answer != "done" || s.Spent.Total != 15 || s.Spent.Calls != 1 || len(s.Asks) != 0 {
 		t.Errorf("got %+v", s)
 	}
 	var roles []run.Role
 	for _, m := range s.History {
 		roles = append(roles, m.Role)
 	}
-	if want := []run.Role{run.User, run.Assistant, run.Tool, run.Assistant}; !cmp.Equal(roles, want) {
+	if want := []run.Role{run.RoleUser, run.RoleAssistant, run.RoleTool, run.RoleAssistant}; !cmp.Equal(roles, want) {
 		t.Errorf("got %v, want %v", roles, want)
 	}
 }
@@ -93,7 +93,7 @@ func TestLaterVersion(t *testing.T) {
 	if _, err := run.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
 		t.Errorf("got %v, want the kind named", err)
 	}
-	answer := run.Answer{Ask: "1", Action: run.Accept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
+	answer := run.Answer{Ask: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
 	data, err := json.Marshal(answer)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestLastCall(t *testing.T) {
 		"during the next":  {with(replied, &run.Called{}), run.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
 		"not counted":      {with(replied, &run.Called{}, &run.Replied{Size: 400}), run.LastCall{}},
 		"compacted":        {with(replied, &run.Compacted{Replaced: 1}), run.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300}},
-		"with a new input": {with(replied, &run.Ended{Status: run.Finished}, &run.Said{}), run.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+		"with a new input": {with(replied, &run.Ended{Status: run.StatusFinished}, &run.Said{}), run.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
 	} {
 		if d := cmp.Diff(tt.want, fold(t, tt.changes).Last); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

@@ -209,7 +209,7 @@ func (h Head) Due(now time.Time) bool {
 	if h.Status.Ended() || h.HeldAt(now) {
 		return false
 	}
-	return h.Status == Running || h.Answers > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
+	return h.Status == StatusRunning || h.Answers > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
 
 // Query selects runs. The zero value selects all of the tenant "".

@@ -69,7 +69,7 @@ const head = "---\nname: pdf\ndescription: |-\n  Fills\n  forms.\nallowed-tools:
 
 func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
 	t.Helper()
-	return s.Catalog(adapter.Plain).Call(t.Context(), llms.ToolCall{
+	return s.Catalog(adapter.ProfilePlain).Call(t.Context(), llms.ToolCall{
 		ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: tool, Arguments: arguments},
 	}).Text
 }

@@ -176,7 +176,7 @@ func BenchmarkLists(b *testing.B) {
 			want int
 		}{
 			{"due", run.Query{AllTenants: true, DueAt: time.Now()}, 0},
-			{"done", run.Query{AllTenants: true, Status: run.Finished, Limit: 50}, 0},
+			{"done", run.Query{AllTenants: true, Status: run.StatusFinished, Limit: 50}, 0},
 			{"50 newest", run.Query{AllTenants: true, Limit: 50}, 50},
 		} {
 			b.Run(c.name, func(b *testing.B) {

@@ -66,11 +66,11 @@ func clockSetBack(t *testing.T, store *sqlstore.Store) {
 }
 
 func TestSQLiteClockSetBack(t *testing.T) {
-	store, _ := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	clockSetBack(t, store)
 }
 
 func TestPostgresClockSetBack(t *testing.T) {
-	store, _ := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	store, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	clockSetBack(t, store)
 }

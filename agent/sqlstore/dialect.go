@@ -19,8 +19,8 @@ type Dialect uint8
 
 // The dialects.
 const (
-	SQLite   Dialect = iota + 1 // 3.35 and later
-	Postgres                    // 12 and later
+	DialectSQLite   Dialect = iota + 1 // 3.35 and later
+	DialectPostgres                    // 12 and later
 )
 
 // dialect is what differs between databases.
@@ -56,7 +56,7 @@ type dialect struct {
 }
 
 var dialects = map[Dialect]*dialect{
-	SQLite: {
+	DialectSQLite: {
 		name:     "SQLite",
 		reader:   "PRAGMA busy_timeout = 10000",
 		takeLock: lockSchema,
@@ -69,7 +69,7 @@ var dialects = map[Dialect]*dialect{
 		group:    true,
 		compile:  true,
 	},
-	Postgres: {
+	DialectPostgres: {
 		name:      "Postgres",
 		isolation: sql.LevelReadCommitted, // the updates compare under a row's lock
 		lock:      " FOR UPDATE",

@@ -6,7 +6,7 @@
 //
 //	db, err := sql.Open("sqlite", "runs.db")
 //	…
-//	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+//	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 //
 // New makes the tables, whose names begin with mcpchain_, and refuses a database whose
 // settings can lose what it has committed.

@@ -28,7 +28,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func Example() {
 	if err := store.Release(ctx, lease); err != nil {
 		log.Fatal(err)
 	}
-	answer := run.Answer{Ask: "city", Action: run.Accept, Content: []byte(`{"city":"Łódź"}`)}
+	answer := run.Answer{Ask: "city", Action: run.ActionAccept, Content: []byte(`{"city":"Łódź"}`)}
 	if err := store.Answer(ctx, lease.Key, []run.Answer{answer}); err != nil {
 		log.Fatal(err)
 	}

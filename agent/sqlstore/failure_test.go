@@ -28,7 +28,7 @@ func TestDamage(t *testing.T) {
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
-			store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+			store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 			d, lease := create(t, store, key)
 			if err := d.append(t.Context(), store, lease, "x", 3); err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestDamage(t *testing.T) {
 
 // TestFailsAlone has the database refuse one of many appends that share commits.
 func TestFailsAlone(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	execute(t, db, `CREATE TRIGGER bad BEFORE UPDATE ON mcpchain_runs WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'out of luck'); END`)
 	ids := append(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), "bad")
 	errs := make([]error, len(ids))
@@ -95,7 +95,7 @@ func TestConnectionsThatFail(t *testing.T) {
 			db := sql.OpenDB(c)
 			defer func() { _ = db.Close() }()
 			db.SetMaxOpenConns(1)
-			store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+			store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestConnectionsThatFail(t *testing.T) {
 
 // TestDamagedHeadIsNotTaken has an acquisition that fails beside others change nothing.
 func TestDamagedHeadIsNotTaken(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	ids := []string{"a", "bad", "b", "c"}
 	for _, id := range ids {
 		create(t, store, run.Key{ID: id})
@@ -167,7 +167,7 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 
 // TestTextOfOthers keeps a name that is not UTF-8 as it is.
 func TestTextOfOthers(t *testing.T) {
-	store, _ := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	d, records := begin(key)
 	head := run.HeadOf(&d.state)
 	head.Agent = "caf\xe9"
@@ -183,7 +183,7 @@ func TestTextOfOthers(t *testing.T) {
 // again, and not without end.
 func TestTriesAgain(t *testing.T) {
 	for _, code := range []string{"40001", "40P01"} {
-		store, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+		store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 		d, lease := create(t, store, key)
 		execute(t, db, `CREATE SEQUENCE tries`, `CREATE TABLE bound AS SELECT 3 AS n`,
 			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

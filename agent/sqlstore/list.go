@@ -124,7 +124,7 @@ func selectPage(q run.Query, last *row, size int) (query string, args []any) {
 }
 
 // statuses are those that this program knows, in order.
-var statuses = []run.Status{run.Cancelled, run.Finished, run.Failed, run.Running, run.Waiting}
+var statuses = []run.Status{run.StatusCancelled, run.StatusFinished, run.StatusFailed, run.StatusRunning, run.StatusWaiting}
 
 // otherStatus is the condition for a status of a later version, as ranges of an index.
 var otherStatus = func() string {
@@ -138,7 +138,7 @@ var otherStatus = func() string {
 // column is the column of an index by which the runs of a query are ordered, or of the table if no index has the order: that of a
 // run that goes on would change with each append.
 func column(q run.Query) string {
-	if q.ID != "" || q.Status == "" || q.Status == run.Running {
+	if q.ID != "" || q.Status == "" || q.Status == run.StatusRunning {
 		return "updated"
 	}
 	return "placed"

@@ -74,14 +74,14 @@ func (p *postgres) stop() {
 
 func TestPostgres(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) run.Store {
-		store, _ := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+		store, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 		return store
 	})
 }
 
 func TestPostgresDamage(t *testing.T) {
 	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) {
-		return opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+		return opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	}
 	storetest.Damage(t, damaged(open, `UPDATE mcpchain_runs SET head = set_byte(head, 12, 64) WHERE id = $1`))
 }
@@ -89,16 +89,16 @@ func TestPostgresDamage(t *testing.T) {
 func TestPostgresReopen(t *testing.T) {
 	dsn := server.dsn(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {
-		store, db := opened(t, "pgx", dsn, sqlstore.Postgres)
+		store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
 		return store, func() { _ = db.Close() }
 	})
 }
 
 // TestPostgresInAnotherOrder has a database that orders texts as people do.
 func TestPostgresInAnotherOrder(t *testing.T) {
-	_, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	_, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	execute(t, db, `DROP DATABASE IF EXISTS words WITH (FORCE)`, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
-	store, _ := opened(t, "pgx", server.running.DSN("words"), sqlstore.Postgres)
+	store, _ := opened(t, "pgx", server.running.DSN("words"), sqlstore.DialectPostgres)
 	store.PageBy(2)
 	for _, id := range []string{"a", "B", "C", "b"} {
 		create(t, store, run.Key{ID: id})
@@ -117,7 +117,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 
 // TestPostgresClock has a server whose clock is an hour ahead: leases go by it.
 func TestPostgresClock(t *testing.T) {
-	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.Postgres)
+	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.DialectPostgres)
 	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
 	d, lease := create(t, store, key)
 	if err := store.Renew(t.Context(), lease, time.Minute); err != nil {
@@ -143,11 +143,11 @@ func TestPostgresClock(t *testing.T) {
 func TestCount(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *sqlstore.Store{
 		"SQLite": func(t testing.TB) *sqlstore.Store {
-			s, _ := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+			s, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 			return s
 		},
 		"Postgres": func(t testing.TB) *sqlstore.Store {
-			s, _ := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+			s, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 			return s
 		},
 	} {
@@ -163,9 +163,9 @@ func TestCount(t *testing.T) {
 			}{
 				{run.Query{AllTenants: true}, 6},
 				{run.Query{Tenant: "acme"}, 5},
-				{run.Query{Tenant: "acme", Status: run.Running, Limit: 3}, 3},
+				{run.Query{Tenant: "acme", Status: run.StatusRunning, Limit: 3}, 3},
 				{run.Query{AllTenants: true, ID: "0"}, 2},
-				{run.Query{Tenant: "acme", Status: run.Failed}, 0},
+				{run.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
 			} {
 				if got, err := store.Count(t.Context(), tc.q); err != nil || got != tc.want {
 					t.Errorf("%+v: got %d, %v, want %d", tc.q, got, err, tc.want)
@@ -182,8 +182,8 @@ func TestManyFirstStarts(t *testing.T) {
 		dialect sqlstore.Dialect
 		source  func(testing.TB) string
 	}{
-		"SQLite":   {"sqlite", sqlstore.SQLite, inFile},
-		"Postgres": {"pgx", sqlstore.Postgres, server.dsn},
+		"SQLite":   {"sqlite", sqlstore.DialectSQLite, inFile},
+		"Postgres": {"pgx", sqlstore.DialectPostgres, server.dsn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 5 {
@@ -212,7 +212,7 @@ func TestManyFirstStarts(t *testing.T) {
 
 // TestPostgresUpdatesInPlace has appends and leases change no index.
 func TestPostgresUpdatesInPlace(t *testing.T) {
-	store, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	db.SetMaxOpenConns(1) // so that it tells what it has counted
 	d, lease := create(t, store, key)
 	const appends = 100
@@ -236,8 +236,8 @@ func TestMigrationOfLists(t *testing.T) {
 		dialect sqlstore.Dialect
 		source  func(testing.TB) string
 	}{
-		"SQLite":   {"sqlite", sqlstore.SQLite, inFile},
-		"Postgres": {"pgx", sqlstore.Postgres, server.dsn},
+		"SQLite":   {"sqlite", sqlstore.DialectSQLite, inFile},
+		"Postgres": {"pgx", sqlstore.DialectPostgres, server.dsn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := to.source(t)
@@ -266,8 +266,8 @@ func TestMigrationOfLists(t *testing.T) {
 			lists("all", run.Query{AllTenants: true}, "a", "b")
 			execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
 			lists("after an old program", run.Query{}, "b", "a")
-			lists("that wait", run.Query{Status: run.Waiting}, "b")
-			lists("that wait, before", run.Query{Status: run.Waiting, Before: time.Unix(0, 0)})
+			lists("that wait", run.Query{Status: run.StatusWaiting}, "b")
+			lists("that wait, before", run.Query{Status: run.StatusWaiting, Before: time.Unix(0, 0)})
 			execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
 			lists("of any status", run.Query{}, "a", "b")
 		})

@@ -189,11 +189,11 @@ func databases(t *testing.T, test func(t *testing.T, j job)) {
 }
 
 func inSQLite(t testing.TB) job {
-	return job{Driver: "sqlite", DSN: inFile(t), Dialect: sqlstore.SQLite}
+	return job{Driver: "sqlite", DSN: inFile(t), Dialect: sqlstore.DialectSQLite}
 }
 
 func inPostgres(t testing.TB) job {
-	return job{Driver: "pgx", DSN: server.dsn(t), Dialect: sqlstore.Postgres}
+	return job{Driver: "pgx", DSN: server.dsn(t), Dialect: sqlstore.DialectPostgres}
 }
 
 // TestStoppedProcess stops a process that holds a run, takes the run over, and wakes the
@@ -259,7 +259,7 @@ func TestProcessesAtOnce(t *testing.T) {
 					if err := store.Append(t.Context(), lease, run.HeadOf(&d.state), records); err != nil {
 						t.Error(err)
 					}
-					if err := store.Answer(t.Context(), lease.Key, []run.Answer{{Ask: ask, Action: run.Decline}}); err != nil {
+					if err := store.Answer(t.Context(), lease.Key, []run.Answer{{Ask: ask, Action: run.ActionDecline}}); err != nil {
 						t.Error(err)
 					}
 				}

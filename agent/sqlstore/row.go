@@ -22,7 +22,7 @@ func due(h run.Head) int64 {
 	switch {
 	case h.Status.Ended():
 		return never
-	case h.Status == run.Running || h.Answers > 0:
+	case h.Status == run.StatusRunning || h.Answers > 0:
 		return math.MinInt64
 	case h.Wake.IsZero():
 		return never

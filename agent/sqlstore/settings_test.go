@@ -22,9 +22,9 @@ func TestDatabasesThatLose(t *testing.T) {
 		job  job
 		want string
 	}{
-		"SQLite in memory":       {job{Driver: "sqlite", DSN: ":memory:", Dialect: sqlstore.SQLite}, `journal mode is "memory"`},
-		"no file":                {job{Driver: "sqlite", DSN: t.TempDir(), Dialect: sqlstore.SQLite}, "unable to open"},
-		"Postgres without syncs": {job{Driver: "pgx", DSN: server.dsn(t) + " synchronous_commit=off", Dialect: sqlstore.Postgres}, "loses the last commits"},
+		"SQLite in memory":       {job{Driver: "sqlite", DSN: ":memory:", Dialect: sqlstore.DialectSQLite}, `journal mode is "memory"`},
+		"no file":                {job{Driver: "sqlite", DSN: t.TempDir(), Dialect: sqlstore.DialectSQLite}, "unable to open"},
+		"Postgres without syncs": {job{Driver: "pgx", DSN: server.dsn(t) + " synchronous_commit=off", Dialect: sqlstore.DialectPostgres}, "loses the last commits"},
 		"no dialect":             {job{Driver: "sqlite", DSN: inFile(t)}, "no dialect 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDatabasesThatLose(t *testing.T) {
 // TestSyncs has commits to SQLite synced, whatever the DSN says. Leases are not synced, as all
 // holders end with the machine; the connection that wrote one syncs again.
 func TestSyncs(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.SQLite)
+	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.DialectSQLite)
 	db.SetMaxOpenConns(1) // so that it is the writer's
 	var d *draft
 	var lease run.Lease
@@ -101,9 +101,9 @@ func TestCheckpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := inFile(t)
-			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.SQLite)
+			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.DialectSQLite)
 			db.SetMaxOpenConns(1)
-			again, err := sqlstore.New(t.Context(), db, sqlstore.SQLite) // which finds the DSN's setting, and not the first one's
+			again, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite) // which finds the DSN's setting, and not the first one's
 			if err != nil {
 				t.Fatal(err)
 			}

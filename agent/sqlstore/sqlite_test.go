@@ -40,7 +40,7 @@ func inFile(t testing.TB) string { return filepath.Join(t.TempDir(), "runs.db") 
 
 func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) run.Store {
-		store, _ := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+		store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 		return store
 	})
 }
@@ -49,7 +49,7 @@ func TestSQLite(t *testing.T) {
 // and lists of many pages.
 func TestSQLiteOfOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) run.Store {
-		store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+		store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 		db.SetMaxOpenConns(1)
 		store.PageBy(2)
 		return store
@@ -72,7 +72,9 @@ func damaged(open func(t *testing.T) (*sqlstore.Store, *sql.DB), statement strin
 }
 
 func TestSQLiteDamage(t *testing.T) {
-	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) { return opened(t, "sqlite", inFile(t), sqlstore.SQLite) }
+	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) {
+		return opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
+	}
 	for name, statement := range map[string]string{
 		"cut":     `UPDATE mcpchain_runs SET head = substr(head, 1, length(head) - 1) WHERE id = ?`,
 		"changed": `UPDATE mcpchain_runs SET head = CAST(replace(CAST(head AS TEXT), '"asks":["a"]', '"asks":["b"]') AS BLOB) WHERE id = ?`,
@@ -85,7 +87,7 @@ func TestSQLiteDamage(t *testing.T) {
 func TestSQLiteReopen(t *testing.T) {
 	file := inFile(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {
-		store, db := opened(t, "sqlite", file, sqlstore.SQLite)
+		store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 		return store, func() { _ = db.Close() }
 	})
 }
@@ -93,7 +95,7 @@ func TestSQLiteReopen(t *testing.T) {
 // A run of a deleted run's key has another epoch, also while the clock stands still. In the bubble it does.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.SQLite)
+		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
 		key := run.Key{ID: "r"}
 		d, first := create(t, store, key)
 		if err := store.Delete(t.Context(), key); err != nil {
@@ -110,7 +112,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 
 // TestTwoVersions has a program of version 1 write in the tables of this one: it knows neither snapshots nor the time of leases.
 func TestTwoVersions(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t), sqlstore.SQLite)
+	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	s := new(run.State)
 	next := func(c run.Change) run.Record {
 		r := run.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
@@ -169,7 +171,7 @@ func TestTwoVersions(t *testing.T) {
 // TestWriteAheadLogIsCut writes much: the log gives the room back when it begins again.
 func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
-	store, _ := opened(t, "sqlite", file, sqlstore.SQLite)
+	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 	s := new(run.State)
 	next := func(c run.Change) run.Record {
 		r := run.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}

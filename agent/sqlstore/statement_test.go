@@ -26,7 +26,7 @@ func TestCompiledOnce(t *testing.T) {
 	for range 2 { // the second store finds the tables
 		before := c.compiled.Load()
 		c.fails = "prepare" // by a lock of another process
-		store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+		store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,9 @@ func live(t *testing.T, store run.Store, key run.Key) {
 		func() error { return d.ask(t.Context(), store, lease) },
 		func() error { return store.Renew(t.Context(), lease, time.Minute) },
 		func() error { return store.Release(t.Context(), lease) },
-		func() error { return store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.Decline}}) },
+		func() error {
+			return store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.ActionDecline}})
+		},
 		func() (err error) {
 			lease, err = store.Acquire(t.Context(), key, run.Holder{TTL: time.Minute})
 			return err
@@ -87,14 +89,14 @@ func TestLockComesFirst(t *testing.T) {
 	file := inFile(t)
 	var wg sync.WaitGroup
 	for program := range 4 {
-		store, _ := opened(t, "sqlite", file, sqlstore.SQLite)
+		store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 		wg.Go(func() {
 			for i := range 50 {
 				key := run.Key{ID: fmt.Sprint(program, "-", i)}
 				d, lease := create(t, store, key)
 				err := d.ask(t.Context(), store, lease)
 				if err == nil {
-					err = store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.Decline}})
+					err = store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.ActionDecline}})
 				}
 				if err != nil {
 					t.Error(err)
@@ -108,7 +110,7 @@ func TestLockComesFirst(t *testing.T) {
 // TestLoadWaits has a connection that has never waited for a lock wait for one.
 func TestLoadWaits(t *testing.T) {
 	file := inFile(t)
-	store, db := opened(t, "sqlite", file, sqlstore.SQLite)
+	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 	create(t, store, key)
 	db.SetMaxIdleConns(0) // so that each connection is a new one
 	other, err := sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)")

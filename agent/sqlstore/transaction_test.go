@@ -99,7 +99,7 @@ func TestRollbackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := sql.OpenDB(new(stuck))
 		defer func() { _ = db.Close() }()
-		s := &Store{db: db, d: dialects[Postgres]}
+		s := &Store{db: db, d: dialects[DialectPostgres]}
 		tx, err := s.begin(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)

@@ -54,7 +54,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
-	store, err := sqlstore.New(t.Context(), db, sqlstore.Postgres)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 
 // TestPostgresAppendOfAnother has an append wait for another program's transaction, which takes the run meanwhile.
 func TestPostgresAppendOfAnother(t *testing.T) {
-	store, db := opened(t, "pgx", server.dsn(t), sqlstore.Postgres)
+	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	d, lease := create(t, store, key)
 	other, err := db.BeginTx(t.Context(), nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // who stops waiting takes no connection.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
-	store, db := opened(t, "pgx", dsn, sqlstore.Postgres)
+	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
 	_, locked := create(t, store, key)
 	_, free := create(t, store, run.Key{ID: "free"})
 	db.SetMaxOpenConns(3)

@@ -10,13 +10,13 @@ import (
 
 func yes(ask string) run.Answer {
 	return run.Answer{
-		Ask: ask, Action: run.Accept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
+		Ask: ask, Action: run.ActionAccept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
 		Unknown: jsontext.Value(`{"mood":["good"]}`),
 	}
 }
 
 func no(ask string) run.Answer {
-	return run.Answer{Ask: ask, Action: run.Decline, By: "bob", At: start}
+	return run.Answer{Ask: ask, Action: run.ActionDecline, By: "bob", At: start}
 }
 
 // answered takes an answer into the run.
@@ -87,7 +87,7 @@ func answerClosed(t *trial) {
 	t.answer(d, yes("a"))
 	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
 	t.has(d)
-	t.append(lease, d, &run.Ended{Status: run.Cancelled})
+	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
 	t.answer(d, yes("a"))
 	t.wants("answer at the end", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
 	t.has(d)
@@ -106,7 +106,7 @@ func appendAnswers(t *trial) {
 	t.answer(d, no("c"))
 	t.appendWith(lease, d, []run.Answer{no("c"), yes("b")}, answered(yes("b")))
 	t.has(d, no("c"))
-	t.appendWith(lease, d, []run.Answer{yes("a")}, &run.Ended{Status: run.Finished})
+	t.appendWith(lease, d, []run.Answer{yes("a")}, &run.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 

@@ -117,11 +117,11 @@ func blobsDeleted(t *trial) {
 func blobsMoved(t *trial) {
 	b := t.blobs()
 	data := bytes.Repeat([]byte("<long>\n"), 1<<10)
-	part := run.Part{Type: run.ResultPart, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
+	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
 		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: run.DigestOf(data),
 	}}
-	d := begin(one, &run.Called{}, &run.Replied{Message: run.Message{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "c", Name: "read"}}},
-		Calls: []run.Call{{ID: "c", Key: "k", Name: "read", At: run.Proposed}}}, &run.Intent{Call: "c"}, &run.Outcome{Call: "c", Result: part})
+	d := begin(one, &run.Called{}, &run.Replied{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
+		Calls: []run.Call{{ID: "c", Key: "k", Name: "read", At: run.CallProposed}}}, &run.Intent{Call: "c"}, &run.Outcome{Call: "c", Result: part})
 	lease := t.create(d, expired)
 	bad := func() (n int) {
 		for _, err := range run.Verify(t.Context(), t.store, run.Query{AllTenants: true}) {

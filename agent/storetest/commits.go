@@ -59,14 +59,14 @@ func load(t *trial) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.answer(d, run.Answer{Ask: "a", Action: run.Cancel})
+	t.answer(d, run.Answer{Ask: "a", Action: run.ActionCancel})
 	records[0], head.Asks[0] = run.Record{}, "x"
 	log := t.load(one)
 	log.Records[0], log.Head.Asks[0], log.Answers[0] = run.Record{}, "x", run.Answer{}
 	_ = append(log.Records, run.Record{})
-	t.has(d, run.Answer{Ask: "a", Action: run.Cancel})
+	t.has(d, run.Answer{Ask: "a", Action: run.ActionCancel})
 	t.append(lease, d, said("y"))
-	t.has(d, run.Answer{Ask: "a", Action: run.Cancel})
+	t.has(d, run.Answer{Ask: "a", Action: run.ActionCancel})
 }
 
 func appendRecords(t *trial) {
@@ -75,7 +75,7 @@ func appendRecords(t *trial) {
 	t.append(lease, d, said("1"))
 	t.append(lease, d, said("2"), &run.Suspended{Wake: start.Add(time.Hour)})
 	t.has(d)
-	t.append(lease, d, &run.Woken{}, &run.Ended{Status: run.Finished})
+	t.append(lease, d, &run.Woken{}, &run.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 

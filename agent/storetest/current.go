@@ -29,18 +29,18 @@ func loadCurrent(t *trial) {
 func loadCurrentAnswers(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
-	first := run.Answer{Ask: "closed", Action: run.Decline, At: start}
+	first := run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}
 	t.answer(d, first)
 	t.append(lease, d, &run.Answered{Answer: first})
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("open", "other")...)
-	second := run.Answer{Ask: "open", Action: run.Decline, At: start}
+	second := run.Answer{Ask: "open", Action: run.ActionDecline, At: start}
 	t.answer(d, second)
 	t.isCurrent(d, second)
 	t.has(d, second)
 	t.answer(d, first, second) // which changes nothing
 	other := first
-	other.Action = run.Cancel
+	other.Action = run.ActionCancel
 	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), run.ErrAnswered)
 	t.isCurrent(d, second)
 }

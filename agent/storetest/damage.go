@@ -38,7 +38,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 		}},
 		{"list", func(t *trial) {
 			t.listsBeside("all", run.Query{AllTenants: true}, 9, bad)
-			t.listsBeside("of a status", run.Query{AllTenants: true, Status: run.Running}, 9, bad)
+			t.listsBeside("of a status", run.Query{AllTenants: true, Status: run.StatusRunning}, 9, bad)
 			t.listsBeside("due", run.Query{AllTenants: true, DueAt: time.Now()}, 9, bad)
 			t.listsBeside("of its tenant", run.Query{Tenant: "evil"}, 0, bad)
 			t.listsBeside("of another tenant", run.Query{Tenant: "good"}, 9, run.Key{})

@@ -32,7 +32,7 @@ func list(t *trial) {
 	t.lists("an empty store", run.Query{AllTenants: true})
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	other := begin(run.Key{ID: "other"}, &run.Ended{Status: run.Failed})
+	other := begin(run.Key{ID: "other"}, &run.Ended{Status: run.StatusFailed})
 	other.state.Agent.Name = "other"
 	t.create(other, expired)
 
@@ -46,8 +46,8 @@ func list(t *trial) {
 	t.lists("of an id and a tenant", run.Query{Tenant: "acme", ID: "one"}, "one")
 	t.lists("of an id of another tenant", run.Query{Tenant: "acme", ID: "other"})
 	t.lists("of no id", run.Query{AllTenants: true, ID: "on"})
-	t.lists("running", run.Query{AllTenants: true, Status: run.Running}, "one")
-	t.lists("failed", run.Query{AllTenants: true, Status: run.Failed}, "other")
+	t.lists("running", run.Query{AllTenants: true, Status: run.StatusRunning}, "one")
+	t.lists("failed", run.Query{AllTenants: true, Status: run.StatusFailed}, "other")
 
 	t.answer(d, yes("b"))
 	for range 2 {
@@ -151,7 +151,7 @@ func listOrder(t *trial) {
 	t.append(leases["1"], drafts["1"], said("x"), said("y"))
 	t.lists("newest first", run.Query{}, "1", "3", "0", "2", "4")
 	t.lists("limited", run.Query{Limit: 2}, "1", "3")
-	t.lists("limited and selected", run.Query{AllTenants: true, Limit: 6, Status: run.Running}, "1", "3", "0", "2", "4", "9")
+	t.lists("limited and selected", run.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
 	last := t.load(run.Key{ID: "1"}).Head.Updated
 	t.lists("before the last change", run.Query{Before: last}, "3", "0", "2", "4")
 	t.lists("before a while", run.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
@@ -176,7 +176,7 @@ func listDue(t *trial) {
 	}
 	t.create(begin(run.Key{ID: "held"}), held)
 	t.create(begin(run.Key{ID: "ran"}), expired)
-	t.create(begin(run.Key{ID: "over"}, &run.Ended{Status: run.Finished}), expired)
+	t.create(begin(run.Key{ID: "over"}, &run.Ended{Status: run.StatusFinished}), expired)
 	t.create(suspended("asks", time.Time{}, "a"), expired)
 	answered := suspended("answered", time.Time{}, "a")
 	t.create(answered, expired)

@@ -11,7 +11,7 @@ import (
 func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
-	t.append(lease, d, &run.Answered{Answer: run.Answer{Ask: "closed", Action: run.Decline, At: start}})
+	t.append(lease, d, &run.Answered{Answer: run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}})
 	for range 5 { // more than an import keeps at once
 		t.append(lease, d, said(strings.Repeat("<x>", 1<<20)))
 	}

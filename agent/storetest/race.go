@@ -112,7 +112,7 @@ func answerAtOnce(t *trial) {
 	t.create(d, held)
 	answers := make([]run.Answer, many)
 	won := t.race(run.ErrAnswered, func(i int) error {
-		answers[i] = run.Answer{Ask: "a", Action: run.Allow, By: fmt.Sprint(i)}
+		answers[i] = run.Answer{Ask: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		return t.store.Answer(t.Context(), one, []run.Answer{answers[i]})
 	})
 	if len(won) != 1 {
@@ -130,7 +130,7 @@ func appendAnswersAtOnce(t *trial) {
 	records := next.next(said("1"))
 	answers := make([]run.Answer, many)
 	won := t.race(run.ErrAnswered, func(i int) error {
-		answers[i] = run.Answer{Ask: "a", Action: run.Allow, By: fmt.Sprint(i)}
+		answers[i] = run.Answer{Ask: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		if i == many/2 {
 			return t.store.Append(t.Context(), lease, next.head(), records, answers[i])
 		}

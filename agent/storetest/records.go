@@ -39,10 +39,10 @@ func oddTexts(t *trial) {
 	d := begin(one, said("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
 	lease := t.create(d, held)
 	t.append(lease, d, &run.Called{}, &run.Replied{
-		Message: run.Message{Role: run.Assistant, Parts: []run.Part{
-			{Type: run.TextPart, Text: "a\x00b\xffc"},
-			{Type: run.ImagePart, Data: []byte{0, 255, '\n'}},
-			{Type: run.ReasoningPart, Provider: map[string]json.RawMessage{"b": json.RawMessage(`"x="`), "a": json.RawMessage(`{"n":1.50}`)}},
+		Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{
+			{Type: run.PartText, Text: "a\x00b\xffc"},
+			{Type: run.PartImage, Data: []byte{0, 255, '\n'}},
+			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"b": json.RawMessage(`"x="`), "a": json.RawMessage(`{"n":1.50}`)}},
 		}},
 	})
 	t.has(d)

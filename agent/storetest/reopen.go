@@ -12,7 +12,7 @@ import (
 func Reopen(t *testing.T, open func(t *testing.T) (store run.Store, close func())) {
 	s, closeStore := open(t)
 	first := &trial{T: t, store: s}
-	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &run.Ended{Status: run.Finished}), begin(run.Key{ID: "gone"})
+	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &run.Ended{Status: run.StatusFinished}), begin(run.Key{ID: "gone"})
 	first.create(d, expired)
 	first.create(over, held)
 	first.create(gone, held)

@@ -59,7 +59,7 @@ func (d *driver) checkAnswers(answers []run.Answer) error {
 // mayAsk reports whether the run may have asked a question. While a step is under way it
 // asks more than the workflow knows of.
 func (d *driver) mayAsk(id string) bool {
-	return d.stepping || d.state.Status != run.Waiting || slices.Contains(d.state.Asks, id) || slices.Contains(d.job.Taken, id)
+	return d.stepping || d.state.Status != run.StatusWaiting || slices.Contains(d.state.Asks, id) || slices.Contains(d.job.Taken, id)
 }
 
 // refusals are the errors that say no to an answer or a run for good, by their type at Temporal.

@@ -23,7 +23,7 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`, `{"n":2,"ask":true}`}}, {calls: []string{`{"n":3,"ask":true}`}}, {text: "done"}}, agent.Options{})
 	env := begin(t, a, nil)
 	env.RegisterDelayedCallback(func() {
-		if s := queried(t, env); s.Status != run.Waiting || len(s.Asks) != 2 {
+		if s := queried(t, env); s.Status != run.StatusWaiting || len(s.Asks) != 2 {
 			t.Errorf("got state %+v, want two questions", s)
 		}
 		send(w, env, run.Open(w.state(t)))
@@ -35,7 +35,7 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 	}, 72*time.Hour)
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished {
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
 		t.Fatalf("got %+v, %v, want a run that is done", got, err)
 	}
 	return w
@@ -83,17 +83,17 @@ func TestAnswerIsRefused(t *testing.T) {
 		kind     string
 		rejected bool // by the workflow
 	}{
-		"forged":           {func(q *run.Ask) run.Answer { return run.Answer{Ask: "ask_of_another_run", Action: run.Allow} }, "NotAsked", true},
-		"without question": {func(q *run.Ask) run.Answer { return run.Answer{Action: run.Allow} }, "NotAsked", true},
+		"forged":           {func(q *run.Ask) run.Answer { return run.Answer{Ask: "ask_of_another_run", Action: run.ActionAllow} }, "NotAsked", true},
+		"without question": {func(q *run.Ask) run.Answer { return run.Answer{Action: run.ActionAllow} }, "NotAsked", true},
 		"too large":        {func(q *run.Ask) run.Answer { return q.Deny(strings.Repeat("no", 1<<19+1)) }, "Unfit", true},
-		"unfit":            {func(q *run.Ask) run.Answer { return run.Answer{Ask: q.ID, Action: run.Accept} }, "Unfit", false},
+		"unfit":            {func(q *run.Ask) run.Answer { return run.Answer{Ask: q.ID, Action: run.ActionAccept} }, "Unfit", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got *answered
 			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) {
 				got = update(t, env, "bad", tt.answer(asks[0]))
 				env.RegisterDelayedCallback(func() {
-					if s := w.state(t); s.Status != run.Waiting || len(run.Open(s)) != 2 {
+					if s := w.state(t); s.Status != run.StatusWaiting || len(run.Open(s)) != 2 {
 						t.Errorf("the run is %s with %d questions", s.Status, len(run.Open(s)))
 					}
 					update(t, env, "good", asks[0].Allow(), asks[1].Allow())
@@ -156,7 +156,7 @@ func TestQuestionExpires(t *testing.T) {
 	job["after"] = 1 << 30 // the clock of the workflow is fast, and it looks again and again until the question's ends
 	env.ExecuteWorkflow("mcpchain.Run", job)
 	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished || len(w.noted()) != 0 {
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || len(w.noted()) != 0 {
 		t.Errorf("got %+v, %v, notes %v, want a run that is done without its call", got, err, w.noted())
 	}
 	if texts := told(w.state(t)); len(texts) != 1 || !strings.Contains(texts[0], "no person answered in time") {

@@ -129,7 +129,7 @@ func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
 	return temporalsdk.NewSearchAttributes(
 		temporalsdk.NewSearchAttributeKeyKeyword(TenantAttribute).ValueSet(t.Tenant),
 		temporalsdk.NewSearchAttributeKeyKeyword(AgentAttribute).ValueSet(t.Agent),
-		temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(run.Running)),
+		temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(run.StatusRunning)),
 	)
 }
 

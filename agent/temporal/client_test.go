@@ -38,7 +38,7 @@ func TestStart(t *testing.T) {
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
 	c := temporal.NewClient(s, w.store, &temporal.ClientOptions{Queue: "q", SearchAttributes: true})
 	got, err := c.Start(t.Context(), a, agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))
-	if err != nil || got != key || w.state(t).Status != run.Running {
+	if err != nil || got != key || w.state(t).Status != run.StatusRunning {
 		t.Fatalf("got %v, %v", got, err)
 	}
 	o := s.woken[0]
@@ -59,7 +59,7 @@ func TestStartWithoutTemporal(t *testing.T) {
 	w, s := newWorld(), newService(t, away)
 	c := temporal.NewClient(s, w.store, nil)
 	got, err := c.Start(t.Context(), w.agent(t, script{{text: "done"}}, agent.Options{}), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))
-	if !errors.Is(err, away) || got != key || w.state(t).Status != run.Running {
+	if !errors.Is(err, away) || got != key || w.state(t).Status != run.StatusRunning {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -82,7 +82,7 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 	s := newService(t, nil)
 	s.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
 	c := temporal.NewClient(s, w.store, nil)
-	forged := run.Answer{Ask: "forged", Action: run.Allow}
+	forged := run.Answer{Ask: "forged", Action: run.ActionAllow}
 	if err := c.Answer(t.Context(), key, forged); !errors.Is(err, run.ErrNotAsked) || len(s.woken) != 0 {
 		t.Errorf("got %v and %d workflows for a forged answer", err, len(s.woken))
 	}

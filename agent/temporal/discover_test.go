@@ -24,13 +24,13 @@ func (*searcher) Info() model.Info { return model.Info{Whole: true} }
 
 func (m *searcher) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		reply := run.Text(run.Assistant, "done")
+		reply := run.Text(run.RoleAssistant, "done")
 		if turn := len(r.Messages) / 2; turn < 3 {
-			call := run.Part{Type: run.CallPart, ID: fmt.Sprint(turn), Name: "search_tools", Arguments: fmt.Sprintf(`{"query":"select:valve_%d"}`, 90-turn)}
+			call := run.Part{Type: run.PartCall, ID: fmt.Sprint(turn), Name: "search_tools", Arguments: fmt.Sprintf(`{"query":"select:valve_%d"}`, 90-turn)}
 			if turn == 2 {
 				call.Name, call.Arguments = "valve_89", `{}`
 			}
-			reply = run.Message{Role: run.Assistant, Parts: []run.Part{call}}
+			reply = run.Message{Role: run.RoleAssistant, Parts: []run.Part{call}}
 		}
 		m.got = ""
 		for _, t := range r.Tools {
@@ -59,7 +59,7 @@ func TestDiscovery(t *testing.T) {
 		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { d.dead.Store(false) })
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished {
+		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
 			t.Fatalf("died at write %d, kept %v: got %+v, %v", d.at, d.keep, got, err)
 		}
 		return m.got, w.state(t)

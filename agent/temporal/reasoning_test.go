@@ -27,14 +27,14 @@ func (*thinker) Info() model.Info { return model.Info{Whole: true} }
 
 func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		reply := run.Message{Role: run.Assistant, Parts: []run.Part{
-			{Type: run.ReasoningPart, Text: "Two <calls>.", Provider: map[string]json.RawMessage{"host": json.RawMessage(`{"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`)}},
-			{Type: run.CallPart, ID: "1", Name: "look", Arguments: `{}`}, {Type: run.CallPart, ID: "2", Name: "look", Arguments: `{}`},
+		reply := run.Message{Role: run.RoleAssistant, Parts: []run.Part{
+			{Type: run.PartReasoning, Text: "Two <calls>.", Provider: map[string]json.RawMessage{"host": json.RawMessage(`{"item":{"encrypted_content":"gAA+/ü==","id":"rs_1"}}`)}},
+			{Type: run.PartCall, ID: "1", Name: "look", Arguments: `{}`}, {Type: run.PartCall, ID: "2", Name: "look", Arguments: `{}`},
 		}}
 		if len(r.Messages) > 1 {
 			thought := r.Messages[1].Parts[0]
 			m.got = append(m.got, thought.Text+" "+string(thought.Provider["host"]))
-			reply = run.Text(run.Assistant, "done")
+			reply = run.Text(run.RoleAssistant, "done")
 		}
 		yield(model.Delta{Reply: &model.Reply{Message: reply, Endpoint: "responses"}}, nil)
 	}
@@ -94,7 +94,7 @@ func TestReasoning(t *testing.T) {
 		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { d.dead.Store(false) })
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished {
+		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
 			t.Fatalf("died at write %d, kept %v: got %+v, %v", d.at, d.keep, got, err)
 		}
 		return m, w.state(t)

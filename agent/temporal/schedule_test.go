@@ -83,7 +83,7 @@ func TestSchedule(t *testing.T) {
 			if test.fails {
 				return
 			}
-			if err != nil || got.Status != run.Finished || len(w.noted()) != 1 {
+			if err != nil || got.Status != run.StatusFinished || len(w.noted()) != 1 {
 				t.Errorf("got %+v, %v, notes %v", got, err, w.noted())
 			}
 		})
@@ -110,7 +110,7 @@ func TestScheduleCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if state, err := run.Fold(log.Records); err != nil || state.Status != run.Cancelled {
+	if state, err := run.Fold(log.Records); err != nil || state.Status != run.StatusCancelled {
 		t.Errorf("got a run that is %s, %v, want a cancelled one", state.Status, err)
 	}
 }

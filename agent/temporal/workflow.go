@@ -87,7 +87,7 @@ type driver struct {
 // run drives a run until it is over.
 func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 	d := &driver{workflows: w, job: j, wake: workflow.GetSignalChannel(ctx, wakeSignal)}
-	d.state = State{Agent: j.Target.Agent, Status: run.Running, Steps: j.Steps}
+	d.state = State{Agent: j.Target.Agent, Status: run.StatusRunning, Steps: j.Steps}
 	if err := d.serve(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -114,7 +114,7 @@ func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 			return d.cancel(ctx)
 		case err != nil:
 			return Outcome{}, err
-		case d.state.Status == run.Waiting:
+		case d.state.Status == run.StatusWaiting:
 			_ = d.wait(ctx, news) // its error is the context's
 		case d.state.Status.Ended() && d.over(ctx, news):
 			return d.outcome()
@@ -214,9 +214,9 @@ func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
 // outcome is how the workflow ends with its run.
 func (d *driver) outcome() (Outcome, error) {
 	switch d.state.Status {
-	case run.Failed:
+	case run.StatusFailed:
 		return Outcome{}, temporalsdk.NewNonRetryableApplicationError("the run has failed; the store has the reason", RunFailed, nil)
-	case run.Cancelled:
+	case run.StatusCancelled:
 		return Outcome{}, temporalsdk.NewCanceledError()
 	}
 	return Outcome{d.state.Status}, nil

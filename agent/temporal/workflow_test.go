@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	})
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished || steps != 3 {
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || steps != 3 {
 		t.Errorf("got %+v, %v after %d steps, want a run that is done after 3", got, err, steps)
 	}
 	if n := w.noted(); !slices.Equal(n[:1], []int{1}) || len(n) != 3 {
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	s := queried(t, env)
-	if s.Status != run.Finished || s.Steps != 3 || s.Agent != "helper" {
+	if s.Status != run.StatusFinished || s.Steps != 3 || s.Agent != "helper" {
 		t.Errorf("got state %+v", s)
 	}
 }
@@ -88,7 +88,7 @@ func TestRunFails(t *testing.T) {
 	if !errors.As(err, &app) || app.Type() != temporal.RunFailed || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v, want that the run has failed, and no reason", err)
 	}
-	if s := w.state(t); s.Status != run.Failed || !strings.Contains(s.Error, secret) {
+	if s := w.state(t); s.Status != run.StatusFailed || !strings.Contains(s.Error, secret) {
 		t.Errorf("got %s, %q", s.Status, s.Error)
 	}
 }
@@ -115,7 +115,7 @@ func TestRunCannotGoOn(t *testing.T) {
 		store.left = 3
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished || store.left != 0 {
+		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || store.left != 0 {
 			t.Errorf("got %+v, %v, want a run that is done", got, err)
 		}
 	})
@@ -130,7 +130,7 @@ func TestRunCannotGoOn(t *testing.T) {
 		store.tries = 0
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
-		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished || store.tries > 15 {
+		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || store.tries > 15 {
 			t.Errorf("got %+v, %v after %d tries, want a run that is done after few", got, err, store.tries)
 		}
 	})
@@ -185,7 +185,7 @@ func TestContinueAsNew(t *testing.T) {
 	env = environment(t, a, nil)
 	env.ExecuteWorkflow("mcpchain.Run", job)
 	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished || !slices.Equal(w.noted(), []int{1, 2, 3}) {
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || !slices.Equal(w.noted(), []int{1, 2, 3}) {
 		t.Errorf("got %+v, %v, notes %v", got, err, w.noted())
 	}
 	if s := queried(t, env); s.Steps != 5 {
@@ -211,7 +211,7 @@ func TestCancel(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the call goes on")
 	}
-	if s := w.state(t); s.Status != run.Cancelled {
+	if s := w.state(t); s.Status != run.StatusCancelled {
 		t.Errorf("the run is %s", s.Status)
 	}
 }
@@ -226,10 +226,10 @@ func TestCancelWaiting(t *testing.T) {
 	if err := env.GetWorkflowError(); !errors.As(err, &cancelled) {
 		t.Errorf("got %v, want that it is cancelled", err)
 	}
-	if s := w.state(t); s.Status != run.Cancelled || len(run.Open(s)) != 0 || len(w.noted()) != 0 {
+	if s := w.state(t); s.Status != run.StatusCancelled || len(run.Open(s)) != 0 || len(w.noted()) != 0 {
 		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(run.Open(s)), w.noted())
 	}
-	if s := queried(t, env); s.Status != run.Cancelled || len(s.Asks) != 0 {
+	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Asks) != 0 {
 		t.Errorf("got state %+v", s)
 	}
 }
@@ -247,7 +247,7 @@ func TestWorkerStops(t *testing.T) {
 	}()
 	env.ExecuteWorkflow("mcpchain.Run", theJob())
 	var got temporal.Outcome
-	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.Finished {
+	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	want := "It is unknown whether the call ran"

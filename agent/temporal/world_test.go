@@ -39,7 +39,7 @@ func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.De
 func (s script) next(messages []run.Message) (model.Delta, error) {
 	turn := 0
 	for _, m := range messages {
-		if m.Role == run.Assistant {
+		if m.Role == run.RoleAssistant {
 			turn++
 		}
 	}
@@ -47,12 +47,12 @@ func (s script) next(messages []run.Message) (model.Delta, error) {
 	if r.err != nil {
 		return model.Delta{}, r.err
 	}
-	m := run.Message{Role: run.Assistant}
+	m := run.Message{Role: run.RoleAssistant}
 	if r.text != "" {
-		m = run.Text(run.Assistant, r.text)
+		m = run.Text(run.RoleAssistant, r.text)
 	}
 	for i, arguments := range r.calls {
-		m.Parts = append(m.Parts, run.Part{Type: run.CallPart, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "note", Arguments: arguments})
+		m.Parts = append(m.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "note", Arguments: arguments})
 	}
 	return model.Delta{Reply: &model.Reply{Message: m, Finish: model.FinishStop}}, nil
 }
@@ -166,7 +166,7 @@ func (w *world) state(t *testing.T) *run.State {
 func told(s *run.State) (texts []string) {
 	for _, m := range s.History {
 		for _, p := range m.Parts {
-			if p.Type == run.ResultPart {
+			if p.Type == run.PartResult {
 				texts = append(texts, p.Text)
 			}
 		}

@@ -212,7 +212,7 @@ func TestDispatch(t *testing.T) {
 	var l log
 	ts := l.toolset(t)
 	turn := calls("south__temperature", `{"city":"Rome","days":1}`, "south__temperature", `{"city":"Oslo","days":1}`, "north__temperature", `{"city":"Oslo","days":1}`)
-	messages, err := ts.Catalog(adapter.Plain).Dispatch(t.Context(), turn.ToolCalls)
+	messages, err := ts.Catalog(adapter.ProfilePlain).Dispatch(t.Context(), turn.ToolCalls)
 	if err != nil {
 		t.Fatal(err)
 	}

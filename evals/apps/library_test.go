@@ -176,7 +176,7 @@ func (c *call) ReadResource(ctx context.Context, uri string, opts ...mcpclient.C
 func (c *call) context() host.Context {
 	return host.Context{
 		ToolInfo: &host.ToolInfo{ID: json.RawMessage("7"), Tool: c.tool}, Theme: "light", Locale: "en-US", TimeZone: "Europe/Rome", Platform: "web",
-		AvailableDisplayModes: []host.DisplayMode{host.Inline, host.Fullscreen},
+		AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
 	}
 }
 

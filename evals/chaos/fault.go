@@ -36,7 +36,7 @@ func openFailing(ctx context.Context, name, dir string) (run.Store, func(full bo
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1) // whose bound it is
-	store, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	return store, func(full bool) error {
 		pages := 1 << 30
 		if full {

@@ -53,19 +53,19 @@ func (script) next(messages []run.Message) run.Message {
 	turn, id := 0, ""
 	for _, m := range messages {
 		switch m.Role {
-		case run.Assistant:
+		case run.RoleAssistant:
 			turn++
-		case run.User:
+		case run.RoleUser:
 			id = m.Text()
 		}
 	}
 	if turn == turns {
-		return run.Text(run.Assistant, "done")
+		return run.Text(run.RoleAssistant, "done")
 	}
-	m := run.Message{Role: run.Assistant}
+	m := run.Message{Role: run.RoleAssistant}
 	for i := range fan {
 		m.Parts = append(m.Parts, run.Part{
-			Type: run.CallPart, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "effect",
+			Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "effect",
 			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
 		})
 	}
@@ -82,14 +82,14 @@ func openStore(ctx context.Context, name, dir, dsn string) (run.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sqlstore.New(ctx, db, sqlstore.SQLite)
+		return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	case "postgres":
 		db, err := sql.Open("pgx", dsn)
 		if err != nil {
 			return nil, err
 		}
 		db.SetMaxOpenConns(10)
-		return sqlstore.New(ctx, db, sqlstore.Postgres)
+		return sqlstore.New(ctx, db, sqlstore.DialectPostgres)
 	}
 	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", name)
 }

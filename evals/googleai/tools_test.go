@@ -173,8 +173,8 @@ func TestToolsOfServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := a.Profile(); got != adapter.GoogleAI {
-				t.Errorf("got the profile %s, want %s", got, adapter.GoogleAI)
+			if got := a.Profile(); got != adapter.ProfileGoogleAI {
+				t.Errorf("got the profile %s, want %s", got, adapter.ProfileGoogleAI)
 			}
 			if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
 				t.Fatal(err)

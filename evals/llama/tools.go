@@ -75,12 +75,12 @@ func (b *toolbox) called(ctx context.Context, t *trial, p adapter.Profile) error
 	return nil
 }
 
-// toolProbes offer the tools of servers of the official packages, in the words of each provider. [adapter.GoogleAI] is
+// toolProbes offer the tools of servers of the official packages, in the words of each provider. [adapter.ProfileGoogleAI] is
 // left out: its schemas are for a library, and hold no argument to a list or to a bound.
 func toolProbes(lists fs.FS) (all []probe) {
 	for _, list := range []string{"everything", "filesystem", "memory", "sequential-thinking", "pdf"} {
 		for _, p := range adapter.Profiles() {
-			if p != adapter.GoogleAI {
+			if p != adapter.ProfileGoogleAI {
 				all = append(all, probe{"tools/" + list + "/" + string(p), "", func(ctx context.Context, t *trial) error { return t.offer(ctx, lists, list, p) }})
 			}
 		}
@@ -129,7 +129,7 @@ func requiredCall(ctx context.Context, t *trial) error { return t.property(ctx, 
 func refusedSchema(ctx context.Context, t *trial) error {
 	odd := &mcp.Tool{Name: "odd", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"string","maxLength":2000}}}`)}
 	tools := adapter.Merge(append(twoTools(nil).all, native(nil, odd).all...)...)
-	_, err := t.say(ctx, "Hi", llms.WithTools(tools.Catalog(adapter.Plain).Definitions()))
+	_, err := t.say(ctx, "Hi", llms.WithTools(tools.Catalog(adapter.ProfilePlain).Definitions()))
 	if err != nil && !strings.Contains(err.Error(), `"odd"`) {
 		return fmt.Errorf("%w, without the name of the tool", err)
 	}

@@ -32,7 +32,7 @@ type ours struct {
 }
 
 func openOurs(ctx context.Context, p *place, history int, store run.Store) (_ *ours, err error) {
-	o := &ours{store: store, says: agent.Messages(append(ourHistory(history), run.Text(run.User, question))...)}
+	o := &ours{store: store, says: agent.Messages(append(ourHistory(history), run.Text(run.RoleUser, question))...)}
 	defer func() {
 		if err != nil {
 			_ = o.close()
@@ -66,7 +66,7 @@ func (o *ours) run(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if result.Status != run.Finished {
+	if result.Status != run.StatusFinished {
 		return "", fmt.Errorf("the run is %s", result.Status)
 	}
 	if o.store != nil { // runs would pile up in memory

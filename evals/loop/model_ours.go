@@ -16,7 +16,7 @@ func (ourModel) Info() model.Info { return model.Info{Whole: true} }
 func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		ids := m.next()
-		reply := &model.Reply{Message: run.Text(run.Assistant, answer), Finish: model.FinishStop}
+		reply := &model.Reply{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}
 		if ids != nil {
 			reply.Finish, reply.Message.Parts = model.FinishCalls, make([]run.Part, len(ids))
 		}
@@ -28,7 +28,7 @@ func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delt
 }
 
 func ourCall(id string) run.Part {
-	return run.Part{Type: run.CallPart, ID: id, Name: toolName, Arguments: arguments}
+	return run.Part{Type: run.PartCall, ID: id, Name: toolName, Arguments: arguments}
 }
 
 // ourHistory is the history in our agent's type.
@@ -37,15 +37,15 @@ func ourHistory(n int) (messages []run.Message) {
 		id := historyID(i)
 		switch i % 4 {
 		case 0:
-			messages = append(messages, run.Text(run.User, historyText))
+			messages = append(messages, run.Text(run.RoleUser, historyText))
 		case 1:
-			messages = append(messages, run.Message{Role: run.Assistant, Parts: []run.Part{ourCall(id)}})
+			messages = append(messages, run.Message{Role: run.RoleAssistant, Parts: []run.Part{ourCall(id)}})
 		case 2:
-			messages = append(messages, run.Message{Role: run.Tool, Parts: []run.Part{
-				{Type: run.ResultPart, ID: id, Name: toolName, Text: toolResult},
+			messages = append(messages, run.Message{Role: run.RoleTool, Parts: []run.Part{
+				{Type: run.PartResult, ID: id, Name: toolName, Text: toolResult},
 			}})
 		case 3:
-			messages = append(messages, run.Text(run.Assistant, historyText))
+			messages = append(messages, run.Text(run.RoleAssistant, historyText))
 		}
 	}
 	return messages

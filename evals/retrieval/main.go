@@ -122,7 +122,7 @@ func catalogOf(file string) (*adapter.Catalog, error) {
 			}
 		}
 	}
-	return adapter.Merge(all...).Catalog(adapter.Plain), nil
+	return adapter.Merge(all...).Catalog(adapter.ProfilePlain), nil
 }
 
 func nothing(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }

@@ -46,7 +46,7 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.outcomes = append(b.outcomes, r.Outcome)
-		if r.Server != "the server" || r.Tool != b.tool || r.Revision == "" || r.InputTokens+r.OutputTokens == 0 && r.Outcome == sampling.Answered {
+		if r.Server != "the server" || r.Tool != b.tool || r.Revision == "" || r.InputTokens+r.OutputTokens == 0 && r.Outcome == sampling.OutcomeAnswered {
 			t.Errorf("got the record %+v, want the server, its tool, revision and tokens", r)
 		}
 	}
@@ -121,14 +121,14 @@ func accepted(t *testing.T, b *bench) {
 	if got, err := b.call(t.Context(), t, c, "a question"); err != nil || !strings.Contains(got, "An answer.") {
 		t.Errorf("got %q, %v, want An answer.", got, err)
 	}
-	b.check(t, sampling.Answered)
+	b.check(t, sampling.OutcomeAnswered)
 	if !b.tools {
 		return
 	}
 	if got, err := b.call(t.Context(), t, c, "a day in Berlin"); err != nil || !strings.Contains(got, "Take a coat.") {
 		t.Errorf("with a tool: got %q, %v, want Take a coat.", got, err)
 	}
-	b.check(t, sampling.Answered, sampling.Answered, sampling.Answered)
+	b.check(t, sampling.OutcomeAnswered, sampling.OutcomeAnswered, sampling.OutcomeAnswered)
 }
 
 func edited(t *testing.T, b *bench) {
@@ -147,7 +147,7 @@ func edited(t *testing.T, b *bench) {
 	if got, err := b.call(t.Context(), t, c, "a question"); err != nil || !strings.Contains(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	b.check(t, sampling.Answered)
+	b.check(t, sampling.OutcomeAnswered)
 }
 
 func refused(t *testing.T, b *bench) {
@@ -164,7 +164,7 @@ func refused(t *testing.T, b *bench) {
 	if reviews != 1 {
 		t.Errorf("the reviewer was asked %d times, want 1", reviews)
 	}
-	b.check(t, sampling.Refused, sampling.Refused)
+	b.check(t, sampling.OutcomeRefused, sampling.OutcomeRefused)
 }
 
 func replyRefused(t *testing.T, b *bench) {
@@ -175,7 +175,7 @@ func replyRefused(t *testing.T, b *bench) {
 	}})
 	_, err := b.call(t.Context(), t, c, "a question")
 	b.wantRefused(t, err, "the reply was not approved")
-	b.check(t, sampling.Refused)
+	b.check(t, sampling.OutcomeRefused)
 }
 
 func overBudget(t *testing.T, b *bench) {
@@ -189,7 +189,7 @@ func overBudget(t *testing.T, b *bench) {
 	}
 	_, err := b.call(t.Context(), t, c, about)
 	b.wantRefused(t, err, "the limit of 1 requests in 1h0m0s for one server is used up")
-	b.check(t, sampling.Answered, sampling.Refused)
+	b.check(t, sampling.OutcomeAnswered, sampling.OutcomeRefused)
 }
 
 // cancelled cancels after the first words of a long answer.
@@ -207,5 +207,5 @@ func cancelled(t *testing.T, b *bench) {
 		t.Errorf("close: %v", err)
 	}
 	<-c.Done() // the handler has returned
-	b.check(t, sampling.Cancelled)
+	b.check(t, sampling.OutcomeCancelled)
 }

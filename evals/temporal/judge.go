@@ -27,13 +27,13 @@ func judge(ctx context.Context, store run.Store, w *world, runs int) (*verdict, 
 		if err != nil {
 			return nil, err
 		}
-		if s.Status != run.Finished {
+		if s.Status != run.StatusFinished {
 			return nil, fmt.Errorf("%s is %s: %s", s.ID, s.Status, s.Error)
 		}
 		told := map[string]string{}
 		for _, m := range s.History {
 			for _, p := range m.Parts {
-				if p.Type == run.ResultPart {
+				if p.Type == run.PartResult {
 					told[p.ID] = p.Text
 				}
 			}

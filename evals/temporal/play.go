@@ -212,7 +212,7 @@ func (p *person) attend(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
 	for ctx.Err() == nil {
-		for head, err := range p.store.List(ctx, run.Query{AllTenants: true, Status: run.Waiting}) {
+		for head, err := range p.store.List(ctx, run.Query{AllTenants: true, Status: run.StatusWaiting}) {
 			if err == nil && len(head.Asks) > head.Answers && p.take(head.Key) {
 				under.Go(func() { p.answer(ctx, head.Key) })
 			}

@@ -39,7 +39,7 @@ func TestSchedule(t *testing.T) {
 	first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
 	check(t, s.runs.Answer(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
 	got, err := s.runs.Result(t.Context(), key)
-	if err != nil || got.Status != run.Finished || got.Messages[0].Text() != "Write it." || len(s.notes) != 1 {
+	if err != nil || got.Status != run.StatusFinished || got.Messages[0].Text() != "Write it." || len(s.notes) != 1 {
 		t.Errorf("got %+v, %v, notes %v, want a run that is done", got, err, s.notes)
 	}
 	if key.Tenant != "acme" || !strings.HasPrefix(key.ID, "report-20") {

@@ -100,16 +100,16 @@ func (p play) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delt
 func (p play) next(messages []run.Message) run.Message {
 	turn := 0
 	for _, m := range messages {
-		if m.Role == run.Assistant {
+		if m.Role == run.RoleAssistant {
 			turn++
 		}
 	}
 	if turn >= len(p) {
-		return run.Text(run.Assistant, "done")
+		return run.Text(run.RoleAssistant, "done")
 	}
-	m := run.Message{Role: run.Assistant}
+	m := run.Message{Role: run.RoleAssistant}
 	for i, arguments := range p[turn] {
-		m.Parts = append(m.Parts, run.Part{Type: run.CallPart, ID: string(rune('a'+turn)) + string(rune('0'+i)), Name: "note", Arguments: arguments})
+		m.Parts = append(m.Parts, run.Part{Type: run.PartCall, ID: string(rune('a'+turn)) + string(rune('0'+i)), Name: "note", Arguments: arguments})
 	}
 	return m
 }
@@ -169,7 +169,7 @@ func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) 
 func (s *service) waits(t *testing.T, key run.Key) []*run.Ask {
 	t.Helper()
 	for range 600 {
-		if state, err := s.runs.State(t.Context(), key); err == nil && state.Status == run.Waiting {
+		if state, err := s.runs.State(t.Context(), key); err == nil && state.Status == run.StatusWaiting {
 			log, err := s.store.Load(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
@@ -201,31 +201,31 @@ func TestService(t *testing.T) {
 		want    run.Status
 		notes   []int
 	}{
-		{name: "done", model: play{{`{"n":1}`}, {`{"n":2}`, `{"n":2}`}}, want: run.Finished, notes: []int{1, 2, 2}},
-		{name: "answers", model: play{{asks, `{"n":2,"ask":true}`}, {`{"n":3,"ask":true}`}}, want: run.Finished, notes: []int{1, 2, 3},
+		{name: "done", model: play{{`{"n":1}`}, {`{"n":2}`, `{"n":2}`}}, want: run.StatusFinished, notes: []int{1, 2, 2}},
+		{name: "answers", model: play{{asks, `{"n":2,"ask":true}`}, {`{"n":3,"ask":true}`}}, want: run.StatusFinished, notes: []int{1, 2, 3},
 			play: func(t *testing.T, key run.Key, _ func()) { s.answers(t, key) }},
-		{name: "expired", model: play{{asks}}, ttl: 500 * time.Millisecond, want: run.Finished},
-		{name: "cancelled", model: play{{`{"n":1,"hang":true}`}}, want: run.Cancelled,
+		{name: "expired", model: play{{asks}}, ttl: 500 * time.Millisecond, want: run.StatusFinished},
+		{name: "cancelled", model: play{{`{"n":1,"hang":true}`}}, want: run.StatusCancelled,
 			play: func(t *testing.T, key run.Key, _ func()) {
 				<-s.began
 				check(t, s.runs.Cancel(t.Context(), key), nil)
 			}},
-		{name: "cancelled_waiting", model: play{{asks}}, want: run.Cancelled,
+		{name: "cancelled_waiting", model: play{{asks}}, want: run.StatusCancelled,
 			play: func(t *testing.T, key run.Key, _ func()) {
 				s.waits(t, key)
 				check(t, s.runs.Cancel(t.Context(), key), nil)
 			}},
-		{name: "continued", model: play{{`{"n":1}`}, {asks}, {`{"n":3}`}}, want: run.Finished, notes: []int{1, 1, 3}, after: 3,
+		{name: "continued", model: play{{`{"n":1}`}, {asks}, {`{"n":3}`}}, want: run.StatusFinished, notes: []int{1, 1, 3}, after: 3,
 			play: func(t *testing.T, key run.Key, _ func()) {
 				check(t, s.runs.Answer(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
 			}},
-		{name: "stopped", model: play{{`{"n":1,"hang":true}`}}, want: run.Finished, options: temporal.WorkerOptions{Grace: 100 * time.Millisecond},
+		{name: "stopped", model: play{{`{"n":1,"hang":true}`}}, want: run.StatusFinished, options: temporal.WorkerOptions{Grace: 100 * time.Millisecond},
 			play: func(t *testing.T, _ run.Key, stop func()) {
 				<-s.began
 				stop()
 				s.work(t, s.agent(t, nil, "other", 0), nil)
 			}},
-		{name: "changed", model: play{{asks}}, want: run.Finished, notes: []int{1},
+		{name: "changed", model: play{{asks}}, want: run.StatusFinished, notes: []int{1},
 			play: func(t *testing.T, key run.Key, stop func()) {
 				q := s.waits(t, key)[0]
 				stop()
@@ -264,10 +264,10 @@ func TestService(t *testing.T) {
 // answers answers two questions at once, one of them twice; one too late, one forged.
 func (s *service) answers(t *testing.T, key run.Key) {
 	q := s.waits(t, key)
-	forged := run.Answer{Ask: "ask_forged", Action: run.Allow}
+	forged := run.Answer{Ask: "ask_forged", Action: run.ActionAllow}
 	check(t, s.runs.Answer(t.Context(), key, forged), run.ErrNotAsked)
 	check(t, s.runs.Answer(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), run.ErrNotFound)
-	check(t, s.runs.Answer(t.Context(), key, run.Answer{Ask: q[0].ID, Action: run.Accept}), run.ErrUnfit)
+	check(t, s.runs.Answer(t.Context(), key, run.Answer{Ask: q[0].ID, Action: run.ActionAccept}), run.ErrUnfit)
 	var all sync.WaitGroup
 	for _, a := range []run.Answer{q[0].Allow(), q[1].Allow(), q[1].Allow()} {
 		all.Go(func() { check(t, s.runs.Answer(t.Context(), key, a), nil) })

@@ -59,19 +59,19 @@ func (script) next(messages []run.Message) run.Message {
 	turn, id := 0, ""
 	for _, m := range messages {
 		switch m.Role {
-		case run.Assistant:
+		case run.RoleAssistant:
 			turn++
-		case run.User:
+		case run.RoleUser:
 			id = m.Text()
 		}
 	}
 	if turn == turns {
-		return run.Text(run.Assistant, "done")
+		return run.Text(run.RoleAssistant, "done")
 	}
-	m := run.Message{Role: run.Assistant}
+	m := run.Message{Role: run.RoleAssistant}
 	for i := range 2 {
 		m.Parts = append(m.Parts, run.Part{
-			Type: run.CallPart, ID: fmt.Sprintf("c%d_%d", turn, i), Name: toolOf(turn, i),
+			Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: toolOf(turn, i),
 			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
 		})
 	}
@@ -86,13 +86,13 @@ func (o *options) open(ctx context.Context) (run.Store, error) {
 			return nil, err
 		}
 		db.SetMaxOpenConns(10)
-		return sqlstore.New(ctx, db, sqlstore.Postgres)
+		return sqlstore.New(ctx, db, sqlstore.DialectPostgres)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(o.dir, "runs.db"))
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(ctx, db, sqlstore.SQLite)
+	return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 }
 
 // work is a worker process, until it is killed.

@@ -53,7 +53,7 @@ func converse(ctx context.Context, file string, you *mcpchain.Terminal, out io.W
 		case err != nil:
 			return err
 		}
-		history = append(history, run.Text(run.User, question))
+		history = append(history, run.Text(run.RoleUser, question))
 		for event, err := range assistant.Events(ctx, agent.Messages(history...)) {
 			if err != nil {
 				return err

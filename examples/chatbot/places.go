@@ -62,7 +62,7 @@ func openStore(ctx context.Context, path string) (store run.Store, closer func()
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err = sqlstore.New(ctx, db, sqlstore.SQLite)
+	store, err = sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}

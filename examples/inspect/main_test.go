@@ -261,9 +261,9 @@ func TestEndpoint(t *testing.T) {
 		flags []string
 		want  adapter.Profile
 	}{
-		{[]string{"-base-url", "https://api.openai.com/v1"}, adapter.OpenAI},
-		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, adapter.Gemini},
-		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, adapter.Anthropic},
+		{[]string{"-base-url", "https://api.openai.com/v1"}, adapter.ProfileOpenAI},
+		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, adapter.ProfileGemini},
+		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, adapter.ProfileAnthropic},
 	} {
 		o, err := parse(append(tt.flags, "mcp.json"), io.Discard)
 		if err != nil || !slices.Equal(o.profiles, []adapter.Profile{tt.want}) || !o.detailed() {

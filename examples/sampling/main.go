@@ -77,7 +77,7 @@ func newSampler(model *models.Flags, p *person) (*sampling.Sampler, error) {
 	}
 	return model.Model.Sampler(sampling.Options{
 		Review: p,
-		Policy: sampling.Policy{Outside: sampling.Deny},                  // no call is under way then
+		Policy: sampling.Policy{Outside: sampling.ModeDeny},              // no call is under way then
 		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000, Share: 1}, // there is one server
 		Audit: func(_ context.Context, r *sampling.Record) {
 			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)

@@ -129,8 +129,8 @@ func (s *service) room(ctx context.Context, user string, others int) error {
 		most, others int
 		text         string
 	}{
-		{run.Running, s.limits.running, others, "go on"},
-		{run.Waiting, s.limits.open, 0, "wait for you"},
+		{run.StatusRunning, s.limits.running, others, "go on"},
+		{run.StatusWaiting, s.limits.open, 0, "wait for you"},
 		{"", s.limits.stored, others, "are kept"},
 	} {
 		n, err := s.store.Count(ctx, run.Query{Tenant: user, Status: bound.status, Limit: bound.most})

@@ -215,7 +215,7 @@ func TestStoredRuns(t *testing.T) {
 	if n, err := s.forget(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 1 {
 		t.Errorf("got %d, %v, want that bob's run is deleted", n, err)
 	}
-	if got := ada.state(asking).Status; got != run.Waiting {
+	if got := ada.state(asking).Status; got != run.StatusWaiting {
 		t.Errorf("got %s, want that a run that waits is kept", got)
 	}
 }
@@ -310,7 +310,7 @@ func TestServersOfAFile(t *testing.T) {
 	}
 	p := person{t, start(t, settings(t, "-servers", file), nil), "demo-ada"}
 	id := p.run("call whoami")
-	if got := p.settled(id); got.Status != run.Waiting || len(got.Asks) != 1 || got.Asks[0].Server != demoLabel {
+	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != demoLabel {
 		t.Fatalf("got %s with %v, want a question", got.Status, got.Asks)
 	}
 	p.allow(id)

@@ -43,7 +43,7 @@ func TestGuide(t *testing.T) {
 			p.follow(id, "", is("answer"))
 		}
 	}
-	if got := p.state(id); got.Status != run.Finished || !strings.Contains(got.Answer, "2030-01-02") || len(commands) != 9 {
+	if got := p.state(id); got.Status != run.StatusFinished || !strings.Contains(got.Answer, "2030-01-02") || len(commands) != 9 {
 		t.Errorf("got %s %q by %d commands, want a booking by 9", got.Status, got.Answer, len(commands))
 	}
 }

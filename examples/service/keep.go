@@ -37,7 +37,7 @@ const maxReasons = 10
 func (s *service) forget(ctx context.Context, before time.Time) (n int, err error) {
 	var reasons []error
 	failed := 0
-	for _, status := range []run.Status{run.Finished, run.Failed, run.Cancelled} {
+	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
 		for head, err := range s.store.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}) {
 			if err == nil {
 				err = s.store.Delete(ctx, head.Key)

@@ -36,15 +36,15 @@ func (s script) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 
 func (script) next(messages []run.Message) run.Message {
 	last := messages[len(messages)-1]
-	if last.Role == run.User {
-		call := run.Part{Type: run.CallPart, ID: fmt.Sprint("c", len(messages)), Name: "note", Arguments: fmt.Sprintf(`{"text":%q}`, last.Text())}
-		return run.Message{Role: run.Assistant, Parts: []run.Part{call}}
+	if last.Role == run.RoleUser {
+		call := run.Part{Type: run.PartCall, ID: fmt.Sprint("c", len(messages)), Name: "note", Arguments: fmt.Sprintf(`{"text":%q}`, last.Text())}
+		return run.Message{Role: run.RoleAssistant, Parts: []run.Part{call}}
 	}
 	var said []string
 	for _, p := range last.Parts {
 		said = append(said, p.Text)
 	}
-	return run.Text(run.Assistant, strings.Join(said, " "))
+	return run.Text(run.RoleAssistant, strings.Join(said, " "))
 }
 
 // load is many users at a service: each begins runs whose tool asks for an approval, follows the events,
@@ -139,7 +139,7 @@ func (l *load) visit(p person, n int) {
 	last := strings.Fields(ids(asked))
 	p.follow(id, last[len(last)-1], is("answer"))
 	state = p.state(id)
-	if want := name + " noted " + text; state.Status != run.Finished || state.Answer != want {
+	if want := name + " noted " + text; state.Status != run.StatusFinished || state.Answer != want {
 		l.t.Errorf("got %s %q, want %q", state.Status, state.Answer, want)
 		l.crossing.Add(1)
 	}

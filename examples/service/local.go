@@ -86,7 +86,7 @@ func (l *local) count(ctx context.Context) {
 	if err != nil {
 		return // who lists them says why
 	}
-	waiting, err := l.store.Count(ctx, run.Query{AllTenants: true, Status: run.Waiting, Limit: manyRuns})
+	waiting, err := l.store.Count(ctx, run.Query{AllTenants: true, Status: run.StatusWaiting, Limit: manyRuns})
 	if err == nil {
 		l.logger.Info("the service drives runs", "due", due, "waiting", waiting)
 	}

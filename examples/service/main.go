@@ -104,9 +104,9 @@ type options struct {
 // dialect says which database has the runs.
 func (o *options) dialect() sqlstore.Dialect {
 	if o.postgres == "" {
-		return sqlstore.SQLite
+		return sqlstore.DialectSQLite
 	}
-	return sqlstore.Postgres
+	return sqlstore.DialectPostgres
 }
 
 // The roles of a process.

@@ -230,7 +230,7 @@ func (p person) settled(id string) view {
 			return false
 		}
 		v = p.state(id)
-		return v.Status != run.Running
+		return v.Status != run.StatusRunning
 	})
 	return v
 }

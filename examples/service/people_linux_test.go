@@ -104,7 +104,7 @@ func (p *peopleAtOneServer) answers(user int, id, form, name string) {
 		p.Errorf("answer of %s: got %d", name, code)
 	}
 	who.follow(id, "", is("answer"))
-	if got, want := who.state(id), "Hello, "+name+"."; got.Status != run.Finished || got.Answer != want {
+	if got, want := who.state(id), "Hello, "+name+"."; got.Status != run.StatusFinished || got.Answer != want {
 		p.Errorf("got %s %q, want %q", got.Status, got.Answer, want)
 	}
 }

@@ -91,7 +91,7 @@ func (p person) counting() (id string, events []event) {
 	for range 20 {
 		id = p.run("Count to 60")
 		events = p.follow(id, "", is("tool_start"))
-		if p.state(id).Status == run.Running {
+		if p.state(id).Status == run.StatusRunning {
 			return id, events
 		}
 	}
@@ -142,17 +142,17 @@ func TestRestart(t *testing.T) {
 				t.Errorf("the stream ended with %v", err)
 			}
 			_, p.url = launch(t, file, lease)
-			if got := p.state(asking); got.Status != run.Waiting || got.Asks[0].ID != q.ID {
+			if got := p.state(asking); got.Status != run.StatusWaiting || got.Asks[0].ID != q.ID {
 				t.Errorf("got %s with %v, want the question as it was", got.Status, got.Asks)
 			}
 			p.do("POST", "/runs/"+asking+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"deny","reason":"too late"}]`, q.ID), nil)
 			p.follow(asking, "", is("answer"))
-			if got := p.state(asking); got.Status != run.Finished {
+			if got := p.state(asking); got.Status != run.StatusFinished {
 				t.Errorf("got %s, want a run that goes on after the answer", got.Status)
 			}
 			last := strings.Fields(ids(before))
 			after := p.follow(counting, last[len(last)-1], is("answer"))
-			if got := p.state(counting); got.Status != run.Finished {
+			if got := p.state(counting); got.Status != run.StatusFinished {
 				t.Errorf("got %s, want a run that goes on", got.Status)
 			}
 			all := ids(p.follow(counting, "", is("answer")))

@@ -76,7 +76,7 @@ func TestFrontOfTemporal(t *testing.T) {
 			url := start(t, settings(t), func(made *service) { s = made; atTemporal(t, c)(made) })
 			ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 			id := ada.run("Book a table for 4 at Luigi")
-			if got := ada.state(id).Status; got != run.Running {
+			if got := ada.state(id).Status; got != run.StatusRunning {
 				t.Errorf("got %s, want a run that is kept, whatever Temporal says", got)
 			}
 			if got, want := c.workflows(), []string{"ada/" + id}; !slices.Equal(got, want) {
@@ -135,7 +135,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, err := run.Fold(log.Records)
-		if want := "You are " + user + "."; err != nil || state.Status != run.Finished || !strings.Contains(state.Answer, want) {
+		if want := "You are " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Answer, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Answer, err, want)
 		}
 	}

@@ -48,7 +48,7 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	keepRun(t, store, "one", &run.Opened{Ask: run.Ask{ID: "q1", Kind: run.AskURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &run.Suspended{})
-	keepRun(t, store, "parked", &run.Ended{Status: run.Failed, Stop: run.StopParked, Error: "10 processes"})
+	keepRun(t, store, "parked", &run.Ended{Status: run.StatusFailed, Stop: run.StopParked, Error: "10 processes"})
 	says := map[string]string{
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
 		"delete": "1 runs deleted", "import": "ada/one", "export": "mcpchain_run",
@@ -94,7 +94,7 @@ func TestOperations(t *testing.T) {
 	if len(done) != len(says) {
 		t.Errorf("the guide has the commands %v, want %d", done, len(says))
 	}
-	for id, want := range map[string]run.Status{"one": run.Cancelled, "parked": run.Running} {
+	for id, want := range map[string]run.Status{"one": run.StatusCancelled, "parked": run.StatusRunning} {
 		if log, err := store.Load(t.Context(), run.Key{Tenant: "ada", ID: id}); err != nil || log.Head.Status != want {
 			t.Errorf("%s: got %+v, %v, want %s", id, log, err, want)
 		}
@@ -118,7 +118,7 @@ func TestRunsCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ const connections = 20
 // openStore opens the database of runs.
 func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, error) {
 	driver, source := "pgx", o.postgres
-	if o.dialect() == sqlstore.SQLite {
+	if o.dialect() == sqlstore.DialectSQLite {
 		driver, source = "sqlite", o.sqlite+"?_pragma=busy_timeout(10000)" // ms: other processes may write
 		if err := os.MkdirAll(filepath.Dir(o.sqlite), 0o700); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ func TestTwoUsers(t *testing.T) {
 	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 	runs := map[person]string{ada: ada.run("call whoami"), bob: bob.run("call whoami")}
 	for p, want := range map[person]string{ada: "You are ada.", bob: "You are bob."} {
-		if got := p.settled(runs[p]); got.Status != run.Finished || !strings.Contains(got.Answer, want) {
+		if got := p.settled(runs[p]); got.Status != run.StatusFinished || !strings.Contains(got.Answer, want) {
 			t.Errorf("got %s %q, want %q of the server", got.Status, got.Answer, want)
 		}
 		var list struct{ Runs []struct{ Run string } }
@@ -36,7 +36,7 @@ func TestTwoUsers(t *testing.T) {
 			t.Errorf("%s %s of another user: got %d, want 404", test.method, test.path, code)
 		}
 	}
-	if got := ada.state(asking); got.Status != run.Waiting || len(got.Asks) != 1 {
+	if got := ada.state(asking); got.Status != run.StatusWaiting || len(got.Asks) != 1 {
 		t.Errorf("got %s with %d questions, want a run that waits as before", got.Status, len(got.Asks))
 	}
 	for _, token := range []string{"", "demo", "demo-ada2"} {
@@ -78,7 +78,7 @@ func TestQuestions(t *testing.T) {
 			by++
 		}
 	}
-	if got := p.state(id); got.Status != run.Finished || !strings.Contains(got.Answer, "2030-01-02") || by != 2 {
+	if got := p.state(id); got.Status != run.StatusFinished || !strings.Contains(got.Answer, "2030-01-02") || by != 2 {
 		t.Errorf("got %s %q with %d answers by ada, want a booking with 2", got.Status, got.Answer, by)
 	}
 	send(409, `[{"ask":%q,"action":"decline"}]`, form.ID)
@@ -114,14 +114,14 @@ func TestStop(t *testing.T) {
 	var over sync.WaitGroup
 	over.Go(func() {
 		p := person{aside{t}, p.url, p.token}
-		p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.Cancelled })
+		p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.StatusCancelled })
 	})
 	if code, _ := p.do("DELETE", "/runs/"+id, "", nil); code != http.StatusAccepted {
 		t.Errorf("got %d, want 202", code)
 	}
 	over.Wait()
 	for range 2 {
-		if got := p.state(id); got.Status != run.Cancelled {
+		if got := p.state(id); got.Status != run.StatusCancelled {
 			t.Errorf("got %s, want a cancelled run", got.Status)
 		}
 		if code, _ := p.do("DELETE", "/runs/"+id, "", nil); code != http.StatusAccepted {
@@ -131,7 +131,7 @@ func TestStop(t *testing.T) {
 	waiting := p.run("Book a table for 4 at Luigi")
 	p.settled(waiting)
 	p.do("DELETE", "/runs/"+waiting, "", nil)
-	eventually(t, "a run that waited is cancelled", func() bool { v := p.state(waiting); return v.Status == run.Cancelled && len(v.Asks) == 0 })
+	eventually(t, "a run that waited is cancelled", func() bool { v := p.state(waiting); return v.Status == run.StatusCancelled && len(v.Asks) == 0 })
 }
 
 func TestLimits(t *testing.T) {

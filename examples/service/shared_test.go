@@ -65,7 +65,7 @@ func twoServices(t *testing.T, share func(*options)) {
 			return code == http.StatusAccepted
 		})
 		for _, reader := range people {
-			reader.follow(id, "", func(e event) bool { return e.Type == "refresh" && reader.state(id).Status == run.Cancelled })
+			reader.follow(id, "", func(e event) bool { return e.Type == "refresh" && reader.state(id).Status == run.StatusCancelled })
 		}
 	}
 	id := people[0].run("Book a table for 4 at Luigi")
@@ -80,7 +80,7 @@ func twoServices(t *testing.T, share func(*options)) {
 			t.Errorf("after %s at the other service: got %q, want %q", e.id, got, want)
 		}
 	}
-	if got := people[0].state(id); got.Status != run.Finished {
+	if got := people[0].state(id); got.Status != run.StatusFinished {
 		t.Errorf("got %s, want a run that goes on", got.Status)
 	}
 }

@@ -31,7 +31,7 @@ const stopsLock = 7021865414269
 // in Postgres, IF NOT EXISTS alone fails if another one makes it meanwhile.
 func newWishes(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect) (*wishes, error) {
 	w := &wishes{db, sqliteClock}
-	if dialect == sqlstore.Postgres {
+	if dialect == sqlstore.DialectPostgres {
 		w.clock = postgresClock
 	}
 	if _, err := w.all(ctx); err == nil {
@@ -42,7 +42,7 @@ func newWishes(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect) (*wish
 		return nil, fmt.Errorf("make the table of stops: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if dialect == sqlstore.Postgres {
+	if dialect == sqlstore.DialectPostgres {
 		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, stopsLock)
 	}
 	if err == nil {

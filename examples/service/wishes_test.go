@@ -92,12 +92,12 @@ func manyFirstStarts(t *testing.T, next func(round int) func(*options)) {
 func TestStartsWithoutRights(t *testing.T) {
 	dsn := database(t)
 	admin := opened(t, dsn)
-	if _, err := newWishes(t.Context(), admin, sqlstore.Postgres); err != nil {
+	if _, err := newWishes(t.Context(), admin, sqlstore.DialectPostgres); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, admin, `CREATE USER reader; GRANT ALL ON service_stops TO reader; REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
 	conn := opened(t, dsn+" user=reader")
-	if _, err := newWishes(t.Context(), conn, sqlstore.Postgres); err != nil {
+	if _, err := newWishes(t.Context(), conn, sqlstore.DialectPostgres); err != nil {
 		t.Errorf("got %v, want that the table is there", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestWishesByTheClockOfTheDatabase(t *testing.T) {
 			execute(t, admin, "CREATE FUNCTION "+schema+`.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
 				$$ SELECT pg_catalog.clock_timestamp() + interval '`+other+`' $$`)
 			db := opened(t, dsn+" search_path="+schema+",pg_catalog")
-			w, err := newWishes(t.Context(), db, sqlstore.Postgres)
+			w, err := newWishes(t.Context(), db, sqlstore.DialectPostgres)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestRefusedStop(t *testing.T) {
 	if err := s.store.Release(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.end(t.Context(), p.key(id)); err != nil || p.state(id).Status != run.Cancelled {
+	if err := l.end(t.Context(), p.key(id)); err != nil || p.state(id).Status != run.StatusCancelled {
 		t.Errorf("got %v, %s, want a stop", err, p.state(id).Status)
 	}
 }

@@ -146,7 +146,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 
 // store is where conversations are kept.
 func (a *app) store(ctx context.Context, o *options, db *sql.DB) (*keep.Store, error) {
-	runs, err := sqlstore.New(ctx, db, sqlstore.SQLite)
+	runs, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func open(ctx context.Context, dir, database string) (run.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.New(ctx, db, sqlstore.SQLite)
+	return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 }
 
 // model stamps what the server has registered, and then answers with all results.

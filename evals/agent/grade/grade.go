@@ -71,7 +71,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 func status(want *suite.Expect, got *Evidence) (string, float64, string) {
 	wanted := run.Status(want.Status)
 	if wanted == "" {
-		wanted = run.Finished
+		wanted = run.StatusFinished
 	}
 	if got.State.Status == wanted {
 		return "status", 1, ""

@@ -19,7 +19,7 @@ func Calls(log []run.Record) (made []suite.Call) {
 			continue
 		}
 		for _, p := range replied.Message.Parts {
-			if p.Type == run.CallPart {
+			if p.Type == run.PartCall {
 				made = append(made, suite.Call{Tool: p.Name, Args: json.RawMessage(p.Arguments)})
 			}
 		}

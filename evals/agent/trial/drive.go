@@ -68,7 +68,7 @@ func (d *driver) drive(ctx context.Context) error {
 		}
 		var res *agent.Result
 		switch {
-		case status == run.Failed || status == run.Cancelled || status.Ended() && given == len(inputs):
+		case status == run.StatusFailed || status == run.StatusCancelled || status.Ended() && given == len(inputs):
 			return nil
 		case given == 0 || status.Ended():
 			res, err = a.Run(ctx, agent.Text(inputs[given]), agent.In(runID))
@@ -78,7 +78,7 @@ func (d *driver) drive(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if res.Status == run.Waiting {
+		if res.Status == run.StatusWaiting {
 			return nil
 		}
 	}

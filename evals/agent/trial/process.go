@@ -259,7 +259,7 @@ func (p *player) answers(ctx context.Context) (waits bool, err error) {
 	if err != nil {
 		return false, harness("%w", err)
 	}
-	if log.Head.Status != run.Waiting {
+	if log.Head.Status != run.StatusWaiting {
 		return false, nil
 	}
 	s, err := run.Fold(log.Records)

@@ -29,7 +29,7 @@ func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 	for _, m := range e.State.History {
 		for _, p := range m.Parts {
 			entry := results.Entry{Who: string(m.Role), Kind: string(p.Type), Name: p.Name, Text: p.Text, Error: p.IsError}
-			if p.Type == run.CallPart {
+			if p.Type == run.PartCall {
 				entry.Text = p.Arguments
 			}
 			add(entry)

@@ -159,7 +159,7 @@ func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
 		l.Outcome, l.Cause = results.Void, "infra"
 	case ofGrader:
 		l.Outcome, l.Cause = results.Void, "grader"
-	case errors.Is(err, context.DeadlineExceeded) || err != nil && e.State.Status != run.Failed: // time was up, or a process crashed
+	case errors.Is(err, context.DeadlineExceeded) || err != nil && e.State.Status != run.StatusFailed: // time was up, or a process crashed
 		l.Outcome = results.Fail
 	default:
 		l.Outcome = results.Pass

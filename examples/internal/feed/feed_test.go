@@ -52,12 +52,12 @@ func (k *kept) Head(context.Context, run.Key) (run.Head, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.heads++
-	h := run.Head{Key: key, Status: run.Running}
+	h := run.Head{Key: key, Status: run.StatusRunning}
 	if n := len(k.events); n > 0 {
 		h.Seq = k.events[n-1].Position().Seq
 	}
 	if k.over {
-		h.Seq, h.Status = h.Seq+1, run.Failed
+		h.Seq, h.Status = h.Seq+1, run.StatusFailed
 	}
 	return h, nil
 }

@@ -200,7 +200,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestSetContextKeepsTheMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, &host.Options{
-			Context:     host.Context{AvailableDisplayModes: []host.DisplayMode{host.Inline, host.Fullscreen}, DisplayMode: host.Fullscreen},
+			Context:     host.Context{AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, DisplayMode: host.DisplayFullscreen},
 			DisplayMode: func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
 		}, `{}`)
 		<-s.Ready()
@@ -208,7 +208,7 @@ func TestSetContextKeepsTheMode(t *testing.T) {
 			t.Error(err)
 		}
 		v.want(`ui/notifications/host-context-changed {"theme":"light"}`)
-		if s.DisplayMode() != host.Fullscreen {
+		if s.DisplayMode() != host.DisplayFullscreen {
 			t.Errorf("got the mode %s", s.DisplayMode())
 		}
 		v.request("1", "ui/request-display-mode", `{"mode":"inline"}`)

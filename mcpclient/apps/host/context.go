@@ -13,9 +13,9 @@ type DisplayMode string
 
 // The display modes. Inline is the mode of views that say nothing.
 const (
-	Inline     DisplayMode = "inline"
-	Fullscreen DisplayMode = "fullscreen"
-	PIP        DisplayMode = "pip" // picture in picture
+	DisplayInline     DisplayMode = "inline"
+	DisplayFullscreen DisplayMode = "fullscreen"
+	DisplayPIP        DisplayMode = "pip" // picture in picture
 )
 
 // Context is what a view is told of the host. What is not set is left out.
@@ -77,7 +77,7 @@ type Insets struct {
 // encode returns the context by its members.
 func (c *Context) encode() (map[string]json.RawMessage, error) {
 	if c.DisplayMode == "" {
-		c.DisplayMode = Inline
+		c.DisplayMode = DisplayInline
 	}
 	raw, err := jsonrpc.Marshal(c)
 	if err != nil {

@@ -146,14 +146,14 @@ func TestDisplayMode(t *testing.T) {
 		asked                   bool
 		want                    host.DisplayMode
 	}{
-		{"changed", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []host.DisplayMode{host.Inline, host.Fullscreen}, host.Fullscreen, nil, true, host.Fullscreen},
-		{"a view that does not say", `{}`, "fullscreen", []host.DisplayMode{host.Inline, host.Fullscreen}, host.Fullscreen, nil, true, host.Fullscreen},
-		{"not of the host", `{}`, "pip", []host.DisplayMode{host.Inline, host.Fullscreen}, host.PIP, nil, false, host.Inline},
-		{"not of the view", `{"availableDisplayModes":["inline"]}`, "fullscreen", []host.DisplayMode{host.Inline, host.Fullscreen}, host.Fullscreen, nil, false, host.Inline},
-		{"another became", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []host.DisplayMode{host.Inline, host.Fullscreen, host.PIP}, host.PIP, nil, true, host.Inline},
-		{"failed", `{}`, "fullscreen", []host.DisplayMode{host.Inline, host.Fullscreen}, host.Fullscreen, errors.New("no"), true, host.Inline},
-		{"as it is", `{}`, "inline", []host.DisplayMode{host.Inline}, host.Fullscreen, nil, false, host.Inline},
-		{"unknown", `{}`, "cinema", []host.DisplayMode{host.Inline}, "cinema", nil, false, host.Inline},
+		{"changed", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, nil, true, host.DisplayFullscreen},
+		{"a view that does not say", `{}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, nil, true, host.DisplayFullscreen},
+		{"not of the host", `{}`, "pip", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayPIP, nil, false, host.DisplayInline},
+		{"not of the view", `{"availableDisplayModes":["inline"]}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, nil, false, host.DisplayInline},
+		{"another became", `{"availableDisplayModes":["inline","fullscreen"]}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen, host.DisplayPIP}, host.DisplayPIP, nil, true, host.DisplayInline},
+		{"failed", `{}`, "fullscreen", []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen}, host.DisplayFullscreen, errors.New("no"), true, host.DisplayInline},
+		{"as it is", `{}`, "inline", []host.DisplayMode{host.DisplayInline}, host.DisplayFullscreen, nil, false, host.DisplayInline},
+		{"unknown", `{}`, "cinema", []host.DisplayMode{host.DisplayInline}, "cinema", nil, false, host.DisplayInline},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestDisplayMode(t *testing.T) {
 				}, tt.capabilities)
 				v.request("1", "ui/request-display-mode", `{"mode":"`+tt.ask+`"}`)
 				got := map[string]bool{v.said(): true}
-				if tt.want != host.Inline {
+				if tt.want != host.DisplayInline {
 					got[v.said()] = true
 					if !got[`ui/notifications/host-context-changed {"displayMode":"`+string(tt.want)+`"}`] {
 						t.Errorf("got %v, want the view told of the mode", got)
@@ -185,7 +185,7 @@ func TestSetContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := begun(t, &scripted{}, &host.Options{Context: host.Context{Theme: "dark", TimeZone: "Europe/Rome"}}, `{"availableDisplayModes":["inline"]}`)
 		<-s.Ready()
-		if err := s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.Fullscreen}); err == nil {
+		if err := s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}); err == nil {
 			t.Error("a mode that the view has not: got no error")
 		}
 		if err := s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome"}); err != nil {

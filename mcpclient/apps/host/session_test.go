@@ -71,7 +71,7 @@ func TestInitialize(t *testing.T) {
 		s, v := open(t, &scripted{}, &host.Options{
 			Host: mcp.Implementation{Name: "h", Version: "2"},
 			Context: host.Context{
-				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.Inline},
+				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
 				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most}, Styles: &host.Styles{Variables: map[string]string{"--font-sans": "x"}},
 			},
 			Sandbox:        host.Grants{CSP: apps.CSP{ConnectDomains: []string{"https://a.example.com"}}, Permissions: apps.Permissions{Camera: true}},

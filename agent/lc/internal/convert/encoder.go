@@ -87,8 +87,8 @@ func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageCo
 	e.grow(len(messages) - n)
 	for n < len(messages) {
 		next := n + 1
-		if messages[n].Role == run.Tool {
-			for next < len(messages) && messages[next].Role == run.Tool {
+		if messages[n].Role == run.RoleTool {
+			for next < len(messages) && messages[next].Role == run.RoleTool {
 				next++
 			}
 			e.turn(messages[n:next])
@@ -131,17 +131,17 @@ func (e *Encoder) same(messages []run.Message) int {
 		return n < len(messages) && messages[n].Role == role || n < len(e.seen) && e.seen[n].role == role
 	}
 	switch {
-	case goesOn(run.Tool):
-		for n > 0 && messages[n-1].Role == run.Tool {
+	case goesOn(run.RoleTool):
+		for n > 0 && messages[n-1].Role == run.RoleTool {
 			n--
 		}
-	case e.system != "" && goesOn(run.System) && !slices.ContainsFunc(messages[:n], notSystem):
+	case e.system != "" && goesOn(run.RoleSystem) && !slices.ContainsFunc(messages[:n], notSystem):
 		n = 0
 	}
 	return n
 }
 
-func notSystem(m run.Message) bool { return m.Role != run.System }
+func notSystem(m run.Message) bool { return m.Role != run.RoleSystem }
 
 // keep forgets all but the first n messages. What was returned stays as it is.
 func (e *Encoder) keep(n int) {
@@ -168,7 +168,7 @@ func (e *Encoder) mark(messages []run.Message) {
 func (e *Encoder) begin(messages []run.Message) int {
 	texts := []string{e.system}
 	n := 0
-	for n < len(messages) && messages[n].Role == run.System {
+	for n < len(messages) && messages[n].Role == run.RoleSystem {
 		texts = appendTexts(texts, messages[n].Parts)
 		n++
 	}
@@ -179,7 +179,7 @@ func (e *Encoder) begin(messages []run.Message) int {
 
 func appendTexts(texts []string, parts []run.Part) []string {
 	for _, p := range parts {
-		if p.Type == run.TextPart || p.Type == run.SummaryPart {
+		if p.Type == run.PartText || p.Type == run.PartSummary {
 			texts = append(texts, p.Text)
 		}
 	}
@@ -196,7 +196,7 @@ func (e *Encoder) message(m *run.Message) {
 	if n := len(e.out); role == llms.ChatMessageTypeHuman && !e.rules.humanAfterTools && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
 		e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeAI, interrupted))
 	}
-	if m.Role == run.System && e.rules.singleParts {
+	if m.Role == run.RoleSystem && e.rules.singleParts {
 		if text := strings.Join(appendTexts(nil, m.Parts), "\n\n"); text != "" {
 			e.out = append(e.out, llms.TextParts(role, text))
 		}
@@ -206,7 +206,7 @@ func (e *Encoder) message(m *run.Message) {
 	var functions []llms.FunctionCall // of the calls from here on
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if p.Type != run.CallPart {
+		if p.Type != run.PartCall {
 			if part := e.rules.part(p, m.Role); part != nil {
 				parts = append(parts, part)
 			}
@@ -217,7 +217,7 @@ func (e *Encoder) message(m *run.Message) {
 		}
 		parts, functions = append(parts, e.rules.call(p, &functions[0])), functions[1:]
 	}
-	if m.Role == run.Assistant && e.rules.singleParts {
+	if m.Role == run.RoleAssistant && e.rules.singleParts {
 		e.single(role, parts)
 	} else if len(parts) > 0 { // the providers index the first part
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
@@ -242,7 +242,7 @@ func (e *Encoder) turn(messages []run.Message) {
 	for i := range messages {
 		for j := range messages[i].Parts {
 			p := &messages[i].Parts[j]
-			if part := e.rules.part(p, run.Tool); part != nil {
+			if part := e.rules.part(p, run.RoleTool); part != nil {
 				results = append(results, part)
 			}
 			if e.rules.humanAfterTools {

@@ -20,18 +20,18 @@ func message(role run.Role, parts ...run.Part) run.Message {
 	return run.Message{Role: role, Parts: parts}
 }
 
-func text(s string) run.Part { return run.Part{Type: run.TextPart, Text: s} }
+func text(s string) run.Part { return run.Part{Type: run.PartText, Text: s} }
 
 func call(id, args string) run.Part {
-	return run.Part{Type: run.CallPart, ID: id, Name: "f", Arguments: args}
+	return run.Part{Type: run.PartCall, ID: id, Name: "f", Arguments: args}
 }
 
 func result(id string, media ...run.Part) run.Part {
-	return run.Part{Type: run.ResultPart, ID: id, Name: "f", Text: "result of " + id, Media: media}
+	return run.Part{Type: run.PartResult, ID: id, Name: "f", Text: "result of " + id, Media: media}
 }
 
 func image(data string) run.Part {
-	return run.Part{Type: run.ImagePart, MIMEType: "image/png", Data: []byte(data)}
+	return run.Part{Type: run.PartImage, MIMEType: "image/png", Data: []byte(data)}
 }
 
 // lines shows messages, one on a line.
@@ -70,15 +70,15 @@ func show(p llms.ContentPart) string {
 func history() []run.Message {
 	cached := text("c")
 	cached.Provider = map[string]json.RawMessage{"cache_control": json.RawMessage(`{"type":"ephemeral"}`)}
-	url := run.Part{Type: run.ImagePart, URL: "https://example.com/a.png", Provider: map[string]json.RawMessage{"detail": json.RawMessage(`"low"`)}}
+	url := run.Part{Type: run.PartImage, URL: "https://example.com/a.png", Provider: map[string]json.RawMessage{"detail": json.RawMessage(`"low"`)}}
 	return []run.Message{
-		message(run.System, text("s1"), text("s2")),
-		message(run.User, text("a"), text(" "), cached, url, run.Part{Type: run.AudioPart, MIMEType: "audio/wav", URL: "store:1"}),
-		message(run.Assistant, run.Part{Type: run.ReasoningPart, Text: "hm"}, text(" \n"), call("1", `{"x":1}`), call("2", `[1]`)),
-		message(run.Tool, result("1", image("png"), run.Part{Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")}), result("2")),
-		message(run.Assistant),
-		message(run.User, run.Part{Type: run.SummaryPart, Text: "sum"}, image("mine")),
-		message(run.Assistant, text("d")),
+		message(run.RoleSystem, text("s1"), text("s2")),
+		message(run.RoleUser, text("a"), text(" "), cached, url, run.Part{Type: run.PartAudio, MIMEType: "audio/wav", URL: "store:1"}),
+		message(run.RoleAssistant, run.Part{Type: run.PartReasoning, Text: "hm"}, text(" \n"), call("1", `{"x":1}`), call("2", `[1]`)),
+		message(run.RoleTool, result("1", image("png"), run.Part{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}), result("2")),
+		message(run.RoleAssistant),
+		message(run.RoleUser, run.Part{Type: run.PartSummary, Text: "sum"}, image("mine")),
+		message(run.RoleAssistant, text("d")),
 	}
 }
 
@@ -126,7 +126,7 @@ func TestToLLMS(t *testing.T) {
 }
 
 func TestMediaByDefault(t *testing.T) {
-	got := lines(convert.ToLLMS([]run.Message{message(run.Tool, result("1", image("png")))}, convert.Options{}))
+	got := lines(convert.ToLLMS([]run.Message{message(run.RoleTool, result("1", image("png")))}, convert.Options{}))
 	if diff := cmp.Diff([]string{`tool: 1→"result of 1"`}, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
@@ -137,7 +137,7 @@ func TestArguments(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"x":1}`: `{"x":1}`, ` {} `: ` {} `, `null`: `{}`, `"x"`: `{}`, `{"x":`: `{}`, ``: `{}`, `[]`: `{}`, `{} {}`: `{}`,
 	} {
-		got := convert.ToLLMS([]run.Message{message(run.Assistant, call("1", arguments))}, convert.Options{})
+		got := convert.ToLLMS([]run.Message{message(run.RoleAssistant, call("1", arguments))}, convert.Options{})
 		if a := got[0].Parts[0].(llms.ToolCall).FunctionCall.Arguments; a != want {
 			t.Errorf("%q is written as %q, want %q", arguments, a, want)
 		}
@@ -146,7 +146,7 @@ func TestArguments(t *testing.T) {
 
 func TestSystemPrompt(t *testing.T) {
 	e := convert.NewEncoder(convert.Options{})
-	h := []run.Message{run.Text(run.System, "one"), run.Text(run.System, "two"), run.Text(run.User, "go"), run.Text(run.System, "late")}
+	h := []run.Message{run.Text(run.RoleSystem, "one"), run.Text(run.RoleSystem, "two"), run.Text(run.RoleUser, "go"), run.Text(run.RoleSystem, "late")}
 	for _, step := range []struct {
 		system string
 		of     int
@@ -170,10 +170,10 @@ func TestSystemPrompt(t *testing.T) {
 // and holds it against a fresh one. What was returned before stays as it is.
 func TestEncoderForgets(t *testing.T) {
 	for _, d := range everyDialect {
-		h := append(history(), message(run.Assistant, call("3", "{}"), call("4", "{}")), message(run.Tool, result("3", image("3"))), message(run.Tool, result("4", image("4"))))
-		compacted := append([]run.Message{run.Text(run.User, "sum")}, h[3:]...)
+		h := append(history(), message(run.RoleAssistant, call("3", "{}"), call("4", "{}")), message(run.RoleTool, result("3", image("3"))), message(run.RoleTool, result("4", image("4"))))
+		compacted := append([]run.Message{run.Text(run.RoleUser, "sum")}, h[3:]...)
 		changed := slices.Clone(h)
-		changed[6] = run.Text(run.Assistant, "other")
+		changed[6] = run.Text(run.RoleAssistant, "other")
 		o := convert.Options{Dialect: d, Media: pngOnly, AppendOnly: d == convert.Anthropic}
 		e := convert.NewEncoder(o)
 		var returned [][]llms.MessageContent
@@ -196,16 +196,16 @@ func TestEncoderForgets(t *testing.T) {
 
 // Histories that part in one array are told apart, also if they end with the same message or with one that is empty.
 func TestEncoderOfBranches(t *testing.T) {
-	goOn := run.Text(run.User, "go on")
+	goOn := run.Text(run.RoleUser, "go on")
 	for name, last := range map[string]func(said string) run.Message{
-		"another": func(said string) run.Message { return run.Text(run.Assistant, said) },
+		"another": func(said string) run.Message { return run.Text(run.RoleAssistant, said) },
 		"shared":  func(string) run.Message { return goOn },
-		"empty":   func(string) run.Message { return run.Message{Role: run.Assistant} },
+		"empty":   func(string) run.Message { return run.Message{Role: run.RoleAssistant} },
 	} {
 		e := convert.NewEncoder(convert.Options{})
 		stem := append(make([]run.Message, 0, 8), history()[1:4]...)
 		for _, said := range []string{"one", "two", "three"} {
-			branch := append(stem, run.Text(run.User, said), last(said))
+			branch := append(stem, run.Text(run.RoleUser, said), last(said))
 			from := len(stem)
 			if said != "two" {
 				from = len(branch) // in the place of another one, whole
@@ -223,9 +223,9 @@ func TestEncoderOfBranches(t *testing.T) {
 func TestEncoderOfReplacedMessages(t *testing.T) {
 	for only, want := range map[bool]string{true: "before", false: "after"} {
 		e := convert.NewEncoder(convert.Options{AppendOnly: only})
-		h := []run.Message{run.Text(run.User, "before"), run.Text(run.Assistant, "yes")}
+		h := []run.Message{run.Text(run.RoleUser, "before"), run.Text(run.RoleAssistant, "yes")}
 		e.Encode("", h)
-		h[0] = run.Text(run.User, "after")
+		h[0] = run.Text(run.RoleUser, "after")
 		if got := lines(e.Encode("", h)); got[0] != `human: "`+want+`"` {
 			t.Errorf("append only %v: got %s, want %s", only, got[0], want)
 		}
@@ -243,7 +243,7 @@ func long(n int) []run.Message {
 
 func grow(h []run.Message, i int) []run.Message {
 	id := fmt.Sprintf("call_%d", i)
-	return append(h, message(run.Assistant, text("Let me look."), call(id, `{"path":"/a/b/c","lines":[1,2,3]}`)), message(run.Tool, result(id)))
+	return append(h, message(run.RoleAssistant, text("Let me look."), call(id, `{"path":"/a/b/c","lines":[1,2,3]}`)), message(run.RoleTool, result(id)))
 }
 
 // TestEncodeCost bounds what a model call costs in a long run.
@@ -298,11 +298,11 @@ func BenchmarkToLLMS(b *testing.B) {
 
 func ExampleToLLMS() {
 	messages := []run.Message{
-		run.Text(run.User, "What is on the picture?"),
-		{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "1", Name: "look", Arguments: `{}`}}},
-		{Role: run.Tool, Parts: []run.Part{{
-			Type: run.ResultPart, ID: "1", Name: "look", Text: "[image: image/png]",
-			Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("…")}},
+		run.Text(run.RoleUser, "What is on the picture?"),
+		{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1", Name: "look", Arguments: `{}`}}},
+		{Role: run.RoleTool, Parts: []run.Part{{
+			Type: run.PartResult, ID: "1", Name: "look", Text: "[image: image/png]",
+			Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("…")}},
 		}}},
 	}
 	for _, m := range convert.ToLLMS(messages, convert.Options{Media: func(mime string) bool { return mime == "image/png" }}) {

@@ -22,7 +22,7 @@ func FromLLMS(messages []llms.MessageContent) []run.Message {
 				parts = append(parts, part)
 			}
 		}
-		if last := len(out) - 1; last >= 0 && out[last].Role == role && (role == run.Tool || role == run.Assistant) {
+		if last := len(out) - 1; last >= 0 && out[last].Role == role && (role == run.RoleTool || role == run.RoleAssistant) {
 			out[last].Parts = append(out[last].Parts, parts...)
 			continue
 		}
@@ -34,11 +34,11 @@ func FromLLMS(messages []llms.MessageContent) []run.Message {
 func runRole(r llms.ChatMessageType) run.Role {
 	switch r {
 	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
-		return run.User
+		return run.RoleUser
 	case llms.ChatMessageTypeAI:
-		return run.Assistant
+		return run.RoleAssistant
 	case llms.ChatMessageTypeFunction:
-		return run.Tool
+		return run.RoleTool
 	}
 	return run.Role(r)
 }
@@ -49,9 +49,9 @@ func fromPart(p llms.ContentPart) (run.Part, bool) {
 		part, ok := fromPart(p.ContentPart)
 		return withProvider(part, cacheKey, writeMark(p.CacheControl)), ok
 	case llms.TextContent:
-		return run.Part{Type: run.TextPart, Text: p.Text}, true
+		return run.Part{Type: run.PartText, Text: p.Text}, true
 	case llms.ImageURLContent:
-		part := run.Part{Type: run.ImagePart, URL: p.URL}
+		part := run.Part{Type: run.PartImage, URL: p.URL}
 		if p.Detail != "" {
 			part = withProvider(part, detailKey, quote(p.Detail))
 		}
@@ -59,13 +59,13 @@ func fromPart(p llms.ContentPart) (run.Part, bool) {
 	case llms.BinaryContent:
 		return run.Part{Type: mediaType(p.MIMEType), MIMEType: p.MIMEType, Data: p.Data}, true
 	case llms.ToolCall:
-		part := run.Part{Type: run.CallPart, ID: p.ID}
+		part := run.Part{Type: run.PartCall, ID: p.ID}
 		if p.FunctionCall != nil {
 			part.Name, part.Arguments = p.FunctionCall.Name, p.FunctionCall.Arguments
 		}
 		return part, true
 	case llms.ToolCallResponse:
-		return run.Part{Type: run.ResultPart, ID: p.ToolCallID, Name: p.Name, Text: p.Content}, true
+		return run.Part{Type: run.PartResult, ID: p.ToolCallID, Name: p.Name, Text: p.Content}, true
 	}
 	return run.Part{}, false
 }
@@ -73,9 +73,9 @@ func fromPart(p llms.ContentPart) (run.Part, bool) {
 func mediaType(mime string) run.PartType {
 	switch {
 	case strings.HasPrefix(mime, "image/"):
-		return run.ImagePart
+		return run.PartImage
 	case strings.HasPrefix(mime, "audio/"):
-		return run.AudioPart
+		return run.PartAudio
 	}
-	return run.FilePart
+	return run.PartFile
 }

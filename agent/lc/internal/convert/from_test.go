@@ -19,13 +19,13 @@ import (
 func random(r *rand.Rand) []run.Message {
 	out := []run.Message{}
 	for i := range r.IntN(8) {
-		user := message(run.User)
+		user := message(run.RoleUser)
 		for range 1 + r.IntN(3) {
 			user.Parts = append(user.Parts, randomPart(r))
 		}
 		out = append(out, user)
 		if n := r.IntN(4); n > 0 {
-			ai, tool := message(run.Assistant, text("look")), message(run.Tool)
+			ai, tool := message(run.RoleAssistant, text("look")), message(run.RoleTool)
 			for j := range n {
 				id := fmt.Sprintf("%d.%d", i, j)
 				ai.Parts = append(ai.Parts, call(id, fmt.Sprintf(`{"x":%d}`, j)))
@@ -33,10 +33,10 @@ func random(r *rand.Rand) []run.Message {
 			}
 			out = append(out, ai, tool)
 		}
-		out = append(out, run.Text(run.Assistant, "done"))
+		out = append(out, run.Text(run.RoleAssistant, "done"))
 	}
 	if len(out) > 0 && r.IntN(2) == 0 {
-		out = append([]run.Message{run.Text(run.System, "be")}, out...)
+		out = append([]run.Message{run.Text(run.RoleSystem, "be")}, out...)
 	}
 	return out
 }
@@ -44,9 +44,9 @@ func random(r *rand.Rand) []run.Message {
 func randomPart(r *rand.Rand) run.Part {
 	p := []run.Part{
 		text("t"), image("png"),
-		{Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")},
-		{Type: run.FilePart, MIMEType: "application/pdf", Data: []byte("pdf")},
-		{Type: run.ImagePart, URL: "https://example.com/a.png"},
+		{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")},
+		{Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")},
+		{Type: run.PartImage, URL: "https://example.com/a.png"},
 	}[r.IntN(5)]
 	if p.URL != "" && r.IntN(2) == 0 {
 		p.Provider = map[string]json.RawMessage{"detail": json.RawMessage(`"high"`)}
@@ -109,11 +109,11 @@ func TestFromLLMS(t *testing.T) {
 		{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{struct{ llms.ContentPart }{}, llms.TextContent{Text: "c"}}},
 	})
 	want := []run.Message{
-		run.Text(run.User, "a"),
-		run.Text(run.User, "b"),
-		message(run.Assistant, call("1", "{"), run.Part{Type: run.CallPart, ID: "2"}),
-		message(run.Tool, run.Part{Type: run.ResultPart, ID: "1", Name: "f", Text: "r"}, run.Part{Type: run.ResultPart, ID: "2"}),
-		run.Text(run.User, "c"),
+		run.Text(run.RoleUser, "a"),
+		run.Text(run.RoleUser, "b"),
+		message(run.RoleAssistant, call("1", "{"), run.Part{Type: run.PartCall, ID: "2"}),
+		message(run.RoleTool, run.Part{Type: run.PartResult, ID: "1", Name: "f", Text: "r"}, run.Part{Type: run.PartResult, ID: "2"}),
+		run.Text(run.RoleUser, "c"),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)

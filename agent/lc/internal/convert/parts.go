@@ -21,7 +21,7 @@ const (
 // part writes a part of a message of that role, nil if it has no form.
 func (r rules) part(p *run.Part, role run.Role) llms.ContentPart {
 	out := r.bare(p)
-	if len(p.Provider) == 0 || out == nil || !r.cacheMarks || role != run.User {
+	if len(p.Provider) == 0 || out == nil || !r.cacheMarks || role != run.RoleUser {
 		return out
 	}
 	if mark, ok := p.Provider[cacheKey]; ok {
@@ -32,16 +32,16 @@ func (r rules) part(p *run.Part, role run.Role) llms.ContentPart {
 
 func (r rules) bare(p *run.Part) llms.ContentPart {
 	switch p.Type {
-	case run.TextPart, run.SummaryPart:
+	case run.PartText, run.PartSummary:
 		if r.noBlankText && strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
 		return llms.TextContent{Text: p.Text}
-	case run.ImagePart, run.AudioPart, run.FilePart:
+	case run.PartImage, run.PartAudio, run.PartFile:
 		return media(p)
-	case run.CallPart:
+	case run.PartCall:
 		return r.call(p, new(llms.FunctionCall))
-	case run.ResultPart:
+	case run.PartResult:
 		return llms.ToolCallResponse{ToolCallID: p.ID, Name: plainName(p.Name), Content: p.Text}
 	}
 	return nil
@@ -92,7 +92,7 @@ func object(arguments string) string {
 // what else has an address is a note.
 func media(p *run.Part) llms.ContentPart {
 	if p.Data == nil && p.URL != "" {
-		if p.Type != run.ImagePart {
+		if p.Type != run.PartImage {
 			return llms.TextContent{Text: fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)}
 		}
 		image := llms.ImageURLContent{URL: p.URL}
@@ -153,9 +153,9 @@ func quote(v any) json.RawMessage {
 
 func llmsRole(r run.Role) llms.ChatMessageType {
 	switch r {
-	case run.User:
+	case run.RoleUser:
 		return llms.ChatMessageTypeHuman
-	case run.Assistant:
+	case run.RoleAssistant:
 		return llms.ChatMessageTypeAI
 	}
 	return llms.ChatMessageType(r)

@@ -16,13 +16,13 @@ import (
 // parts of one reply; ask for one candidate. The calls have the ids that the provider gave:
 // with Google's models none.
 func FromResponse(response *llms.ContentResponse) run.Message {
-	m := run.Message{Role: run.Assistant}
+	m := run.Message{Role: run.RoleAssistant}
 	for _, c := range choices(response) {
 		if p, ok := reasoning(c); ok {
 			m.Parts = append(m.Parts, p)
 		}
 		if c.Content != "" {
-			m.Parts = append(m.Parts, run.Part{Type: run.TextPart, Text: c.Content})
+			m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: c.Content})
 		}
 		m.Parts = appendCalls(m.Parts, c)
 		if m.Model == "" {
@@ -69,7 +69,7 @@ func choices(response *llms.ContentResponse) []*llms.ContentChoice {
 // reasoning reads the model's thoughts. Thoughts that are marked in the text itself stay
 // there alone.
 func reasoning(c *llms.ContentChoice) (run.Part, bool) {
-	p := run.Part{Type: run.ReasoningPart, Text: c.ReasoningContent}
+	p := run.Part{Type: run.PartReasoning, Text: c.ReasoningContent}
 	if p.Text == "" && !strings.Contains(c.Content, "<thinking>") {
 		p.Text, _ = c.GenerationInfo["ThinkingContent"].(string)
 	}

@@ -23,14 +23,14 @@ func TestFromResponse(t *testing.T) {
 		{FuncCall: &llms.FunctionCall{Name: "old"}},
 		{Content: "<thinking>x</thinking>y", GenerationInfo: map[string]any{"ThinkingContent": "x"}},
 	}}
-	want := run.Message{Role: run.Assistant, Model: "m", Parts: []run.Part{
-		{Type: run.ReasoningPart, Text: "hm. ", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"sig\"1"`)}},
-		{Type: run.ReasoningPart, Text: "ah."},
+	want := run.Message{Role: run.RoleAssistant, Model: "m", Parts: []run.Part{
+		{Type: run.PartReasoning, Text: "hm. ", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"sig\"1"`)}},
+		{Type: run.PartReasoning, Text: "ah."},
 		text("a"),
 		text("b"),
 		call("1", `{"x":1}`),
-		{Type: run.CallPart, ID: "2", Arguments: "{}"},
-		{Type: run.CallPart, Name: "old", Arguments: "{}"},
+		{Type: run.PartCall, ID: "2", Arguments: "{}"},
+		{Type: run.PartCall, Name: "old", Arguments: "{}"},
 		text("<thinking>x</thinking>y"),
 	}}
 	if diff := cmp.Diff(want, convert.FromResponse(response)); diff != "" {
@@ -42,7 +42,7 @@ func TestFromResponse(t *testing.T) {
 	if got := convert.Usage(response); got.Output != 4 {
 		t.Errorf("usage %+v, want the 4 output tokens of the first choice", got)
 	}
-	if diff := cmp.Diff(run.Message{Role: run.Assistant}, convert.FromResponse(nil)); diff != "" {
+	if diff := cmp.Diff(run.Message{Role: run.RoleAssistant}, convert.FromResponse(nil)); diff != "" {
 		t.Errorf("no response (-want +got):\n%s", diff)
 	}
 }

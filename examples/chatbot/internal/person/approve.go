@@ -89,11 +89,11 @@ func (p *Person) decide(ctx context.Context, a *adapter.Approval, draft *screen.
 		return p.edit(ctx, a, draft)
 	case 'a':
 		p.always(a)
-		return adapter.Decision{Allow: true, Remember: adapter.SameTool}, true, nil
+		return adapter.Decision{Allow: true, Remember: adapter.ScopeTool}, true, nil
 	case 's':
-		return adapter.Decision{Allow: true, Remember: adapter.SameServer}, true, nil
+		return adapter.Decision{Allow: true, Remember: adapter.ScopeServer}, true, nil
 	case 'f':
-		return adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, true, nil
+		return adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.ScopeTool}, true, nil
 	}
 	return adapter.Decision{}, false, nil
 }

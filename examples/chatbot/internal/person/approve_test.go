@@ -63,7 +63,7 @@ func TestAlways(t *testing.T) {
 		tool   *mcp.Tool
 		want   adapter.Decision
 	}{
-		{"demo", add, adapter.Decision{Allow: true, Remember: adapter.SameTool}},
+		{"demo", add, adapter.Decision{Allow: true, Remember: adapter.ScopeTool}},
 		{"demo", add, adapter.Decision{}}, // asked in spite of the decision: nothing changed
 		{"other", changed, adapter.Decision{}},
 		{"demo", changed, adapter.Decision{}},
@@ -92,8 +92,8 @@ func TestApproveOtherwise(t *testing.T) {
 		want  adapter.Decision
 		shown string
 	}{
-		"server": {[]string{"s"}, adapter.Decision{Allow: true, Remember: adapter.SameServer}, ""},
-		"forbid": {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.SameTool}, ""},
+		"server": {[]string{"s"}, adapter.Decision{Allow: true, Remember: adapter.ScopeServer}, ""},
+		"forbid": {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.ScopeTool}, ""},
 		"words":  {[]string{"w", "use 2 instead"}, adapter.Decision{Reason: "use 2 instead"}, "No, because: "},
 		"edit":   {[]string{"e", `{"a": 2}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
 		"misfit": {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)},

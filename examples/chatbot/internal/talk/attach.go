@@ -44,7 +44,7 @@ func mentioned(text string) (names []string) {
 // A name of neither is a part of the text. Only a person at a screen may name files: the text
 // of a script may come from somewhere else.
 func (s *Session) attached(ctx context.Context, question string) (run.Message, error) {
-	message := run.Text(run.User, question)
+	message := run.Text(run.RoleUser, question)
 	if !s.Screen.Attended() {
 		return message, nil
 	}
@@ -165,7 +165,7 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 
 func (s *Session) attachedNote(name string, part run.Part, n int) {
 	note := size(int64(n))
-	if part.Type == run.TextPart && n > maxAttachedText {
+	if part.Type == run.PartText && n > maxAttachedText {
 		note = "the first " + size(maxAttachedText)
 	}
 	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
@@ -179,7 +179,7 @@ func partOf(title, kind string, data []byte) (run.Part, error) {
 		if len(data) > maxPicture {
 			return run.Part{}, fmt.Errorf("the picture has more than %s", size(maxPicture))
 		}
-		return run.Part{Type: run.ImagePart, MIMEType: kind, Data: data}, nil
+		return run.Part{Type: run.PartImage, MIMEType: kind, Data: data}, nil
 	}
 	cut := ""
 	if len(data) > maxAttachedText {
@@ -194,12 +194,12 @@ func partOf(title, kind string, data []byte) (run.Part, error) {
 		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")
 	}
 	text := screen.Typed(string(data))
-	return run.Part{Type: run.TextPart, Text: fmt.Sprintf("\n\n%s%s:\n%s", title, cut, fenced("", text))}, nil
+	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s%s:\n%s", title, cut, fenced("", text))}, nil
 }
 
 // asked is the question of a message, without what is attached.
 func asked(m run.Message) string {
-	if len(m.Parts) > 0 && m.Parts[0].Type == run.TextPart {
+	if len(m.Parts) > 0 && m.Parts[0].Type == run.PartText {
 		return m.Parts[0].Text
 	}
 	return m.Text()

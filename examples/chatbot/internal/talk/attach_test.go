@@ -55,13 +55,13 @@ func TestAttached(t *testing.T) {
 		want string // at the end of the second part, or of the error
 		kind run.PartType
 	}{
-		"text":        {file("a.txt", []byte("one\ntwo\x1b[2J\n")), "a.txt\", which the user attached:\n```\none\ntwo\n```", run.TextPart},
-		"fence":       {file("b.md", []byte("```\ncode\n```\n")), "attached:\n````\n```\ncode\n```\n````", run.TextPart},
-		"long":        {file("c.txt", bytes.Repeat([]byte("ä"), maxAttachedText)), ", cut after 100.0 KiB:\n```\n" + strings.Repeat("ä", maxAttachedText/2) + "\n```", run.TextPart},
-		"picture":     {file("d.png", png), "", run.ImagePart},
+		"text":        {file("a.txt", []byte("one\ntwo\x1b[2J\n")), "a.txt\", which the user attached:\n```\none\ntwo\n```", run.PartText},
+		"fence":       {file("b.md", []byte("```\ncode\n```\n")), "attached:\n````\n```\ncode\n```\n````", run.PartText},
+		"long":        {file("c.txt", bytes.Repeat([]byte("ä"), maxAttachedText)), ", cut after 100.0 KiB:\n```\n" + strings.Repeat("ä", maxAttachedText/2) + "\n```", run.PartText},
+		"picture":     {file("d.png", png), "", run.PartImage},
 		"big picture": {file("e.png", append(png, make([]byte, maxPicture)...)), "the picture has more than 5.0 MiB", ""},
 		"binary":      {file("f.bin", []byte("MZ\x00\x01")), "neither a text nor a picture (PNG, JPEG, GIF, WebP)", ""},
-		"punctuation": {filepath.Join(dir, "a.txt") + ".", "one\ntwo\n```", run.TextPart},
+		"punctuation": {filepath.Join(dir, "a.txt") + ".", "one\ntwo\n```", run.PartText},
 		"no file":     {filepath.Join(dir, "none"), "", "none"},
 		"directory":   {dir, "", "none"},
 	} {

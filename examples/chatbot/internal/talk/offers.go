@@ -140,7 +140,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 	}
 	question := strings.Join(texts, "\n")
 	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(words[0], 200), server.Name, hosttext.Block(question, screen.MaxShown))
-	return s.take(ctx, run.Text(run.User, question))
+	return s.take(ctx, run.Text(run.RoleUser, question))
 }
 
 // promptArguments reads key=value pairs; a word without = belongs to the value

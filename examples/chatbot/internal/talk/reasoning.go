@@ -17,13 +17,13 @@ const maxReasoning = 20_000
 // shows it.
 func (s *Session) reasoning(context.Context, string) error {
 	first := len(s.history)
-	for first > 0 && s.history[first-1].Role != run.User {
+	for first > 0 && s.history[first-1].Role != run.RoleUser {
 		first--
 	}
 	shown := false
 	for _, m := range s.history[first:] {
 		for _, p := range m.Parts {
-			if p.Type == run.ReasoningPart && strings.TrimSpace(p.Text) != "" {
+			if p.Type == run.PartReasoning && strings.TrimSpace(p.Text) != "" {
 				s.Screen.List(screen.Faint, "%s", hosttext.Block(p.Text, maxReasoning))
 				shown = true
 			}

@@ -95,9 +95,9 @@ func (s *Session) recallResults(history []run.Message) {
 	for _, m := range history {
 		for _, p := range m.Parts {
 			switch p.Type {
-			case run.CallPart:
+			case run.PartCall:
 				arguments[p.ID] = p.Arguments
-			case run.ResultPart:
+			case run.PartResult:
 				s.results.add(result{tool: hosttext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
 			}
 		}

@@ -61,9 +61,9 @@ func markdownOf(history []run.Message) string {
 	var b strings.Builder
 	for _, m := range history {
 		switch m.Role {
-		case run.User:
+		case run.RoleUser:
 			b.WriteString("## You\n\n")
-		case run.Assistant:
+		case run.RoleAssistant:
 			b.WriteString("## Model\n\n")
 		}
 		for _, p := range m.Parts {
@@ -77,13 +77,13 @@ func markdownOf(history []run.Message) string {
 
 func markdownPart(p run.Part) string {
 	switch p.Type {
-	case run.TextPart, run.SummaryPart:
+	case run.PartText, run.PartSummary:
 		return p.Text
-	case run.ReasoningPart:
+	case run.PartReasoning:
 		return "> " + strings.ReplaceAll(strings.Trim(p.Text, "\n"), "\n", "\n> ")
-	case run.CallPart:
+	case run.PartCall:
 		return fmt.Sprintf("**Call** %s\n\n%s", p.Name, fenced("json", p.Arguments))
-	case run.ResultPart:
+	case run.PartResult:
 		word := "Result"
 		if p.IsError {
 			word = "Failure"
@@ -93,7 +93,7 @@ func markdownPart(p run.Part) string {
 			text += fmt.Sprintf("\n\n(%s, %s)", media.MIMEType, size(int64(len(media.Data))))
 		}
 		return text
-	case run.ImagePart, run.AudioPart, run.FilePart:
+	case run.PartImage, run.PartAudio, run.PartFile:
 		return fmt.Sprintf("(%s, %s)", p.MIMEType, size(int64(len(p.Data))))
 	}
 	return ""

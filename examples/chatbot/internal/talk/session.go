@@ -268,9 +268,9 @@ func (s *Session) broken(turn context.Context, messages []run.Message, err error
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
 	}
-	s.history = append(messages, run.Text(run.Assistant, note))
+	s.history = append(messages, run.Text(run.RoleAssistant, note))
 	if !isQuit(err) { // a program that ends can go on with the turn
-		s.giveUp(run.Text(run.Assistant, note))
+		s.giveUp(run.Text(run.RoleAssistant, note))
 	}
 	return s.report(err)
 }

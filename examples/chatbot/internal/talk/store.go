@@ -94,7 +94,7 @@ func (s *Session) giveUp(note run.Message) {
 // undo forgets the last question and what followed.
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
-		if s.history[i].Role == run.User {
+		if s.history[i].Role == run.RoleUser {
 			s.Screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(asked(s.history[i]), 200))
 			s.branch(s.history[:i:i])
 			return nil
@@ -193,7 +193,7 @@ func (s *Session) numbered(ctx context.Context, number string) (run.Head, error)
 
 func firstQuestion(history []run.Message) string {
 	for _, m := range history {
-		if m.Role == run.User {
+		if m.Role == run.RoleUser {
 			return asked(m)
 		}
 	}
@@ -245,12 +245,12 @@ func (s *Session) resume(ctx context.Context, number string) error {
 // recall shows the last question and answer.
 func (s *Session) recall(state *run.State) {
 	for i := len(state.History) - 1; i >= 0; i-- {
-		if m := state.History[i]; m.Role == run.User {
+		if m := state.History[i]; m.Role == run.RoleUser {
 			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(asked(m), 500))
 			break
 		}
 	}
-	if last := len(state.History) - 1; last >= 0 && state.Status.Ended() && strings.TrimSpace(state.History[last].Text()) != "" && state.History[last].Role == run.Assistant {
+	if last := len(state.History) - 1; last >= 0 && state.Status.Ended() && strings.TrimSpace(state.History[last].Text()) != "" && state.History[last].Role == run.RoleAssistant {
 		s.Screen.Deliver(state.History[last].Text())
 	}
 }

@@ -13,7 +13,7 @@ import (
 // keep puts a conversation into a store. Without a folder it is as older programs kept it.
 func keep(t *testing.T, store run.Store, id, folder string, at time.Time) {
 	t.Helper()
-	begun := &run.Begun{V: run.Version, ID: id, Agent: run.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.User, "about "+id)}}
+	begun := &run.Begun{V: run.Version, ID: id, Agent: run.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
 	if folder != "" {
 		begun.Vars = map[string]json.RawMessage{folderVar: jsonText(folder)}
 	}

@@ -69,7 +69,7 @@ func (s *Session) tell(m *run.Message) {
 	}
 	for _, words := range s.views.Told() {
 		text := "\n\n" + viewframe.From(words.Server) + fenced("", screen.Typed(words.Text))
-		m.Parts = append(m.Parts, run.Part{Type: run.TextPart, Text: text})
+		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
 		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", words.Server, size(int64(len(words.Text))))
 	}
 }

@@ -125,7 +125,7 @@ func (n *session) options(q *request, tool *adapter.Tool, frame *sandbox.Frame) 
 		Host: hostInfo,
 		Context: host.Context{
 			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: q.Theme, Platform: "desktop",
-			AvailableDisplayModes: []host.DisplayMode{host.Inline},
+			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &q.Width, MaxHeight: &q.Height},
 		},
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},

@@ -125,7 +125,7 @@ func offered(t *testing.T, o Options) (*Service, string) {
 
 func offer(t *testing.T, s *Service, arguments string) string {
 	t.Helper()
-	catalog := s.opts.Tools.Catalog(adapter.Plain)
+	catalog := s.opts.Tools.Catalog(adapter.ProfilePlain)
 	res := catalog.Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "show", Arguments: "{}"}})
 	if res.Raw == nil {
 		t.Fatal(res.Err)

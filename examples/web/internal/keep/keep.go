@@ -209,7 +209,7 @@ func (s *Store) Kept(ctx context.Context, user string) (conversations int, bytes
 
 // Forget deletes the conversations of all users that have ended and were changed last before a time, and returns how many.
 func (s *Store) Forget(ctx context.Context, before time.Time) (n int, err error) {
-	for _, status := range []run.Status{run.Finished, run.Failed, run.Cancelled} {
+	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
 		for head, err := range run.Readable(s.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}), nil) {
 			if err != nil {
 				return n, err

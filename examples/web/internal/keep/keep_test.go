@@ -28,7 +28,7 @@ func open(t *testing.T) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	inner, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	inner, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,14 +50,14 @@ func TestEditsShare(t *testing.T) {
 	store := open(t)
 	var history []run.Message
 	for n := range 40 {
-		history = append(history, run.Text(run.User, "question "+strings.Repeat(fmt.Sprint(n), 5000)), run.Text(run.Assistant, "answer "+strings.Repeat(fmt.Sprint(n), 5000)))
+		history = append(history, run.Text(run.RoleUser, "question "+strings.Repeat(fmt.Sprint(n), 5000)), run.Text(run.RoleAssistant, "answer "+strings.Repeat(fmt.Sprint(n), 5000)))
 	}
 	edit := func(n int) run.Key {
 		a, err := agent.New(agenttest.Play(agenttest.Say("done")), &agent.Options{Store: store})
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := agent.Messages(append(history[:len(history):len(history)], run.Text(run.User, fmt.Sprint("x", n)))...)
+		in := agent.Messages(append(history[:len(history):len(history)], run.Text(run.RoleUser, fmt.Sprint("x", n)))...)
 		key := run.Key{Tenant: "Ada", ID: fmt.Sprint("c", n)}
 		if _, err := a.Run(t.Context(), in, agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func TestEditsShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append(history[:len(history):len(history)], run.Text(run.User, "x24"))
+	want := append(history[:len(history):len(history)], run.Text(run.RoleUser, "x24"))
 	if diff := cmp.Diff(want, log.Records[0].Change.(*run.Begun).Messages); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -105,7 +105,7 @@ func TestLostMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := run.Key{ID: "c"}
-	in := agent.Messages(run.Text(run.User, "a"), run.Text(run.Assistant, "b"), run.Text(run.User, "c"))
+	in := agent.Messages(run.Text(run.RoleUser, "a"), run.Text(run.RoleAssistant, "b"), run.Text(run.RoleUser, "c"))
 	if _, err := a.Run(t.Context(), in, agent.In(key.ID)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestRules(t *testing.T) {
 	var told []string
 	r := rules.New(func(user string) { told = append(told, user) })
 	key := func(user, server, tool string) adapter.DecisionKey {
-		return adapter.DecisionKey{Scope: adapter.SameTool, User: user, Server: server, Tool: tool}
+		return adapter.DecisionKey{Scope: adapter.ScopeTool, User: user, Server: server, Tool: tool}
 	}
 	holds := func(k adapter.DecisionKey, want bool) {
 		t.Helper()

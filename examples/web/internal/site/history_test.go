@@ -105,7 +105,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 
 	compacting, err := agent.New(agenttest.Play(agenttest.Say("Short.")), &agent.Options{Name: "web", Store: store,
 		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*run.Compacted, error) {
-			return &run.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.User, "go on")}}, nil
+			return &run.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestEditsStoreWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	runs, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	runs, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func inFile(t testing.TB) run.Store {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
-	store, err := sqlstore.New(t.Context(), db, sqlstore.SQLite)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 	if err != nil {
 		t.Fatal(err)
 	}

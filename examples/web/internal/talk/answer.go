@@ -78,7 +78,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 			if q.Kind != run.AskSignIn || q.Server != server {
 				continue
 			}
-			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.Accept})
+			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.ActionAccept})
 			if !errors.Is(err, ErrGone) { // one answer is for all calls
 				errs = append(errs, err)
 			}
@@ -91,21 +91,21 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 func (a Answer) to(q *run.Ask) (run.Answer, error) {
 	answer := run.Answer{Ask: q.ID, Action: a.Action, Reason: a.Reason}
 	switch {
-	case q.Kind == run.AskForm && a.Action == run.Accept:
+	case q.Kind == run.AskForm && a.Action == run.ActionAccept:
 		fields, err := a.values(q.Elicit)
 		if err != nil {
 			return answer, err
 		}
 		return q.Accept(fields)
 	case q.Kind == run.AskSignIn:
-	case a.Action == run.Allow || a.Action == run.Accept:
+	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
 		// What is allowed is what was shown.
 		if wrong := askOf(q).Wrong; wrong != "" {
 			return answer, fmt.Errorf("%w: %s", ErrUnfit, wrong)
 		}
 		answer.Scope = a.Scope
 	}
-	if a.Action == run.Allow && a.Arguments != "" {
+	if a.Action == run.ActionAllow && a.Arguments != "" {
 		if !json.Valid([]byte(a.Arguments)) {
 			return answer, &FormError{map[string]string{"arguments": "This is not JSON."}}
 		}

@@ -51,7 +51,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *run.Log, afte
 
 // saidIn are the events of a record for which the agent has none.
 func saidIn(key run.Key, r run.Record) (out []placed) {
-	if end, ok := r.Change.(*run.Ended); ok && end.Status != run.Finished {
+	if end, ok := r.Change.(*run.Ended); ok && end.Status != run.StatusFinished {
 		at := agent.Position{Seq: r.Seq}
 		return []placed{{at, eventOf("ended", at, ended{Status: string(end.Status), Error: shownError(end.Error)})}}
 	}
@@ -60,7 +60,7 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 	calls := map[string]agent.Call{}
 	for i, m := range inputOf(r.Change) {
 		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
-		if _, more := r.Change.(*run.Said); more && m.Role != run.User {
+		if _, more := r.Change.(*run.Said); more && m.Role != run.RoleUser {
 			continue // what the host tells the model of the turn before
 		}
 		views, kinds = append(views, v...), append(kinds, kind...)
@@ -77,22 +77,22 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (views []any, kinds []string) {
 	add := func(v any, kind string) { views, kinds = append(views, v), append(kinds, kind) }
 	switch m.Role {
-	case run.User:
+	case run.RoleUser:
 		add(said{Seq: at.seq, Index: at.index, Text: shownText(m.Text(), maxMessage)}, "said")
-	case run.Assistant:
+	case run.RoleAssistant:
 		reasoning := ""
 		for _, p := range m.Parts {
 			switch p.Type {
-			case run.ReasoningPart:
+			case run.PartReasoning:
 				reasoning += p.Text
-			case run.CallPart:
+			case run.PartCall:
 				calls[p.ID] = agent.Call{ID: p.ID, Name: p.Name, Arguments: p.Arguments}
 			}
 		}
 		add(replyOf(m.Text(), reasoning, m.Model), "reply")
-	case run.Tool:
+	case run.RoleTool:
 		for _, p := range m.Parts {
-			if p.Type == run.ResultPart {
+			if p.Type == run.PartResult {
 				call, known := calls[p.ID]
 				if !known {
 					call = agent.Call{ID: p.ID, Name: p.Name}
@@ -123,7 +123,7 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 		parts = append(parts, outcome.Result)
 	}
 	for _, p := range parts {
-		if p.Type == run.ResultPart && p.ID == call && n >= 0 && n < len(p.Media) && isShown(p.Media[n]) {
+		if p.Type == run.PartResult && p.ID == call && n >= 0 && n < len(p.Media) && isShown(p.Media[n]) {
 			return p.Media[n], nil
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 		return "(cannot be read)"
 	}
 	for _, m := range inputOf(log.Records[0].Change) {
-		if m.Role == run.User { // the last one: earlier ones are of the conversation that was edited
+		if m.Role == run.RoleUser { // the last one: earlier ones are of the conversation that was edited
 			title = hosttext.Line(m.Text(), 60)
 		}
 	}

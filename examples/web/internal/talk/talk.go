@@ -134,7 +134,7 @@ func New(o Options) (*Service, error) {
 	}
 	s.opts = agent.Options{
 		Name: agentName, System: o.System, Tools: o.Tools, Prices: o.Prices, Limits: o.Limits,
-		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Answer: s.atHand, Doubt: agent.AskAboutDoubt,
+		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Answer: s.atHand, Doubt: agent.DoubtAsk,
 	}
 	var err error
 	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {
@@ -171,7 +171,7 @@ func (s *Service) Close() {
 
 // Begin puts the first question of a new conversation, and returns its id.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
-	return s.begin(ctx, user, run.Text(run.User, text))
+	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
 
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
@@ -223,8 +223,8 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	for _, b := range slices.Backward(before) {
 		input = append(agent.Text(b), input...)
 	}
-	if state.Status == run.Cancelled || state.Status == run.Failed {
-		input = append(agent.Messages(run.Text(run.Assistant, "(no answer: the turn ended early)")), input...)
+	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
+		input = append(agent.Messages(run.Text(run.RoleAssistant, "(no answer: the turn ended early)")), input...)
 	}
 	begin := func() error {
 		_, err := s.agent.Begin(ctx, input, agent.In(id), agent.ForTenant(user))
@@ -289,10 +289,10 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 		before = agent.ResultOf(state).Messages
 	}
 	said := inputOf(log.Records[seq-1].Change)
-	if index < 0 || index >= len(said) || said[index].Role != run.User {
+	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {
 		return "", ErrGone
 	}
-	return s.begin(ctx, user, append(append(before[:len(before):len(before)], said[:index]...), run.Text(run.User, text))...)
+	return s.begin(ctx, user, append(append(before[:len(before):len(before)], said[:index]...), run.Text(run.RoleUser, text))...)
 }
 
 // inputOf is what a record gives to the run.

@@ -102,14 +102,14 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 		if e.StopReason != agent.StopAnswer {
 			stop = hosttext.Line(string(e.StopReason), 100)
 		}
-		return ended{Status: string(run.Finished), Stop: stop}, "ended"
+		return ended{Status: string(run.StatusFinished), Stop: stop}, "ended"
 	}
 	return nil, ""
 }
 
 func answeredOf(e *agent.Answered) answered {
 	a := answered{Ask: e.Ask.ID, Action: string(e.Answer.Action), Reason: shownText(e.Answer.Reason, maxError), What: subject(e.Ask)}
-	if e.Ask.Kind == run.AskURL && e.Answer.Action == run.Accept {
+	if e.Ask.Kind == run.AskURL && e.Answer.Action == run.ActionAccept {
 		a.Link, _ = linkOf(e.Ask.Elicit.URL)
 	}
 	return a

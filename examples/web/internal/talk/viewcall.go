@@ -89,7 +89,7 @@ func newViewAgent(o Options, answer func(context.Context, *run.Ask) (run.Answer,
 	}
 	return agent.New(oneCall{tools}, &agent.Options{
 		Name: viewAgentName, Tools: []adapter.Source{tools}, Store: o.Store, LeaseTTL: leaseTTL,
-		Approve: agent.AskPerson, Answer: answer, Doubt: agent.AskAboutDoubt,
+		Approve: agent.AskPerson, Answer: answer, Doubt: agent.DoubtAsk,
 	})
 }
 
@@ -112,19 +112,19 @@ func (m oneCall) Generate(_ context.Context, r *model.Request) iter.Seq2[model.D
 }
 
 func (m oneCall) next(messages []run.Message) (run.Message, error) {
-	if len(messages) != 1 || messages[0].Role != run.User {
-		return run.Text(run.Assistant, "The call has ended."), nil
+	if len(messages) != 1 || messages[0].Role != run.RoleUser {
+		return run.Text(run.RoleAssistant, "The call has ended."), nil
 	}
 	var c ViewCall
 	if json.Unmarshal([]byte(messages[0].Text()), &c) != nil {
 		return run.Message{}, errors.New("the input is not a call of a view")
 	}
-	tool, err := m.tools.Catalog(adapter.Plain).Find(c.Server, c.Tool, "")
+	tool, err := m.tools.Catalog(adapter.ProfilePlain).Find(c.Server, c.Tool, "")
 	if err != nil {
 		return run.Message{}, err
 	}
-	call := run.Part{Type: run.CallPart, ID: "call", Name: tool.Name(), Arguments: string(c.Arguments)}
-	return run.Message{Role: run.Assistant, Parts: []run.Part{call}}, nil
+	call := run.Part{Type: run.PartCall, ID: "call", Name: tool.Name(), Arguments: string(c.Arguments)}
+	return run.Message{Role: run.RoleAssistant, Parts: []run.Part{call}}, nil
 }
 
 func (s *Service) agentOf(key run.Key) *agent.Agent {

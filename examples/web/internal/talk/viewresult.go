@@ -62,14 +62,14 @@ func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
 	}
 	denied := slices.ContainsFunc(records, func(r run.Record) bool {
 		answered, ok := r.Change.(*run.Answered)
-		return ok && answered.Answer.Action == run.Deny
+		return ok && answered.Answer.Action == run.ActionDeny
 	})
-	if denied || state.Status == run.Cancelled {
+	if denied || state.Status == run.StatusCancelled {
 		return nil, apps.ErrDenied
 	}
 	for _, m := range slices.Backward(agent.ResultOf(state).Messages) {
 		for i := range m.Parts {
-			if p := &m.Parts[i]; p.Type == run.ResultPart {
+			if p := &m.Parts[i]; p.Type == run.PartResult {
 				return resultOfPart(p), nil
 			}
 		}

@@ -189,7 +189,7 @@ func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
 	if err != nil {
 		return err
 	}
-	if mode != host.Inline && mode != host.Fullscreen {
+	if mode != host.DisplayInline && mode != host.DisplayFullscreen {
 		return talk.ErrUnfit
 	}
 	if err := v.host.SetContext(host.Context{DisplayMode: mode}); err != nil {

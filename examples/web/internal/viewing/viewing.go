@@ -180,7 +180,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 		Host: hostInfo,
 		Context: host.Context{
 			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
-			AvailableDisplayModes: []host.DisplayMode{host.Inline, host.Fullscreen},
+			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
 			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
 		},
 		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},

@@ -180,7 +180,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 		t.Errorf("a call that only reads: got %s and %d runs, want none", got, runs())
 	}
 	paying := v.request("tools/call", `{"name":"pay","arguments":{}}`)
-	w.allow("Ada", id, run.SameTool)
+	w.allow("Ada", id, run.ScopeTool)
 	if got := v.await(paying); !strings.Contains(got, "receipt 1") || runs() != 1 {
 		t.Errorf("got %s and %d runs, want one", got, runs())
 	}

@@ -156,7 +156,7 @@ func (w *world) say(user, id, text string) {
 func (w *world) saidToModel() (out []string) {
 	all := w.model.Prompts()
 	for _, m := range all[len(all)-1].Request.Messages {
-		if m.Role == run.User {
+		if m.Role == run.RoleUser {
 			out = append(out, m.Text())
 		}
 	}
@@ -339,7 +339,7 @@ func (w *world) allow(user, conversation, scope string) {
 				continue
 			}
 			once.Do(func() {
-				answered = w.talk.Answer(ctx, user, viewed.Run, talk.Answer{Ask: viewed.Event.ID, Action: run.Allow, Scope: scope})
+				answered = w.talk.Answer(ctx, user, viewed.Run, talk.Answer{Ask: viewed.Event.ID, Action: run.ActionAllow, Scope: scope})
 				cancel()
 			})
 		}
