@@ -26,7 +26,7 @@ func largeAgent(t *testing.T, store run.Store, n int, text string) *agent.Agent 
 // TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.
 func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, filestore.SyncNever)
-	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<19)) // 80 MiB
+	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
 	got, err := a.Run(t.Context(), human("go"), agent.In("r"))
 	if err != nil || got.Answer != "so much" {
 		t.Fatalf("got %q, %v", got.Answer, err)
@@ -37,7 +37,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	}
 	kept := 0
 	for _, r := range log.Records {
-		if o, ok := r.Change.(*run.Outcome); ok && len(o.Result.Text) == 10<<20 {
+		if o, ok := r.Change.(*run.Outcome); ok && len(o.Result.Text) == 5<<20 {
 			kept++
 		}
 	}

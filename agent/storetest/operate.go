@@ -12,8 +12,8 @@ func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
 	t.append(lease, d, &run.Answered{Answer: run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}})
-	for range 5 { // more than an import keeps at once
-		t.append(lease, d, said(strings.Repeat("<x>", 1<<20)))
+	for range 3 { // more than an import keeps at once
+		t.append(lease, d, said("<"+strings.Repeat("x", 3<<20)))
 	}
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("a", "b")...)
