@@ -47,7 +47,7 @@ func (t *turns) take(ctx context.Context, s *Store) (give func(), err error) {
 	return nil, ctx.Err()
 }
 
-// next has those go on whose turn has come, with the lock.
+// next lets those continue whose turn has come. Who calls it holds the lock.
 func (t *turns) next(s *Store) {
 	free := s.db.Stats().MaxOpenConnections - 1 - t.busy
 	for len(t.waiting) > 0 && (free > 0 || t.busy == 0) {
