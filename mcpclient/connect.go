@@ -136,7 +136,14 @@ func (c *Client) connecting(ctx context.Context) (context.Context, context.Cance
 	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v (Options.Timeouts.Connect)", limit))
+	return context.WithTimeoutCause(ctx, limit, lateConnect(limit))
+}
+
+// lateConnect is the cause of the end of a Connect that took longer.
+type lateConnect time.Duration
+
+func (l lateConnect) Error() string {
+	return fmt.Sprintf("no connection within %v (Options.Timeouts.Connect)", time.Duration(l))
 }
 
 // open does all that precedes the first call.

@@ -146,9 +146,10 @@ const (
 // up when the server keeps the response open or says more.
 func (x *exchange) drainOff(body io.ReadCloser) {
 	switch {
+	case body == http.NoBody:
 	case x.first:
 		x.drainFirst(body)
-	case body == http.NoBody || !x.startDrain(body):
+	case !x.startDrain(body):
 		_ = body.Close()
 	}
 }
