@@ -31,8 +31,7 @@ const unreadTime = 500 * time.Millisecond
 // Close may be called more than once. Its error is the transport's, for example that
 // a process could not be stopped.
 func (c *Client) Close() error {
-	c.life.Close(c.goodbye, c.disconnect)
-	if err := c.life.Wait(); err != nil {
+	if err := c.life.CloseAndWait(c.goodbye, c.disconnect); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil

@@ -26,7 +26,8 @@ type Lifecycle struct {
 
 	mu       sync.Mutex
 	state    state
-	hosted   bool   // there was a goroutine of host
+	owned    bool   // there was a goroutine of ours
+	hosted   bool   // and one of host
 	closing  moment // when the state is no longer open
 	stopped  moment // when Wait returns
 	done     moment // the last: no goroutine runs any more
@@ -127,7 +128,7 @@ func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	if l.state == stateClosed {
 		return false
 	}
-	l.hosted = l.hosted || group == &l.host
+	l.owned, l.hosted = l.owned || group == &l.ours, l.hosted || group == &l.host
 	group.Go(fn)
 	return true
 }
@@ -164,21 +165,53 @@ func (l *Lifecycle) Cause() error {
 // Close begins to close, if it was open. In the background it runs goodbye while the
 // state is closing, then disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
+	if begun, _ := l.beginClose(); begun {
+		go func() {
+			l.leave(goodbye)
+			l.finish(disconnect)
+		}()
+	}
+}
+
+// CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. While no goroutine was started there
+// is none to wait for, and it needs none itself.
+func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
+	switch begun, alone := l.beginClose(); {
+	case begun && alone && l.leave(goodbye):
+		l.finish(disconnect)
+	case begun && alone:
+		go l.finish(disconnect)
+	case begun:
+		go func() {
+			l.leave(goodbye)
+			l.finish(disconnect)
+		}()
+	}
+	return l.Wait()
+}
+
+// beginClose reports whether the state was open, and whether no goroutine was started yet.
+func (l *Lifecycle) beginClose() (begun, alone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != stateOpen {
-		return
+		return false, false
 	}
 	l.state = stateClosing
 	l.closing.comes()
-	go func() {
-		goodbye()
-		l.mu.Lock()
-		l.endLocked(l.opts.Closed)
-		l.mu.Unlock()
-		l.finish(disconnect)
-	}()
+	return true, l.aloneLocked()
 }
+
+// leave runs goodbye, and then closes the state. It reports whether no goroutine was started.
+func (l *Lifecycle) leave(goodbye func()) (alone bool) {
+	goodbye()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(l.opts.Closed)
+	return l.aloneLocked()
+}
+
+func (l *Lifecycle) aloneLocked() bool { return !l.owned && !l.hosted }
 
 // Fail closes at once for the reason err, if it was open. It disconnects in the
 // background.
@@ -202,24 +235,20 @@ func (l *Lifecycle) endLocked(err error) {
 // before Wait returns.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
-	stop := func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.closeErr = err
-		l.stopped.comes()
-	}
-	late := time.AfterFunc(l.opts.Timeout, func() {
-		l.opts.Log.Warn("close: a hook of the transport still runs after its context ended")
-		stop()
-	})
-	l.ours.Wait()
-	late.Stop()
-	stop()
 	l.mu.Lock()
-	hosted := l.hosted
+	owned, hosted := l.owned, l.hosted
 	l.mu.Unlock()
+	if owned {
+		late := time.AfterFunc(l.opts.Timeout, func() {
+			l.opts.Log.Warn("close: a hook of the transport still runs after its context ended")
+			l.stop(err)
+		})
+		l.ours.Wait()
+		late.Stop()
+	}
+	l.stop(err)
 	if hosted {
-		late = time.AfterFunc(l.opts.Timeout, func() {
+		late := time.AfterFunc(l.opts.Timeout, func() {
 			l.opts.Log.Warn("close: a handler still runs after its context ended")
 		})
 		l.host.Wait()
@@ -230,11 +259,23 @@ func (l *Lifecycle) finish(disconnect func() error) {
 	l.done.comes()
 }
 
+// stop has Wait return the error of disconnecting.
+func (l *Lifecycle) stop(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeErr = err
+	l.stopped.comes()
+}
+
 // Wait waits until the state is closed and our goroutines have returned, for these no
 // longer than the timeout. It returns the error of disconnecting.
 func (l *Lifecycle) Wait() error {
-	<-l.Stopped()
 	l.mu.Lock()
+	if !l.stopped.come {
+		l.mu.Unlock()
+		<-l.Stopped()
+		l.mu.Lock()
+	}
 	defer l.mu.Unlock()
 	return l.closeErr
 }
