@@ -229,7 +229,7 @@ func (s *sender) refused(j *job, err error) *adapter.Result {
 	return result
 }
 
-// stop records that a hook has ended the run in the place of a call.
+// stop records that a hook has ended the run instead of making a call.
 func (s *sender) stop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
 	part := s.tools.part(j, result)
