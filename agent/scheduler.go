@@ -63,7 +63,7 @@ func (s *scheduler) run(start func() ([]errand, error), commit func() error, fai
 			return err
 		}
 		began, working = time.Now(), s.running > 0
-		s.launch(launch)
+		s.launch(launch, flush != nil)
 		select {
 		case r := <-s.reports:
 			var called bool
@@ -109,9 +109,9 @@ func (s *scheduler) ended(r report, err error, fail func(error)) (called bool, _
 	}
 }
 
-// launch begins errands. One alone needs no goroutine: nothing else can happen meanwhile.
-func (s *scheduler) launch(all []errand) {
-	alone := s.active == 0 && len(all) == 1
+// launch begins errands. One alone needs no goroutine, unless calls that have ended wait for their commit.
+func (s *scheduler) launch(all []errand, commitDue bool) {
+	alone := s.active == 0 && len(all) == 1 && !commitDue
 	s.active += len(all)
 	if alone {
 		chore{all[0], s.reports}.run()

@@ -10,7 +10,7 @@ import (
 )
 
 // playCalls runs tool calls of a second each, in their order as far as the scheduler has room. lane tells the lane of a call.
-func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) error) (began []string, commits int, worked time.Duration, err error) {
+func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) error) (began, commits []string, worked time.Duration, err error) {
 	t.Helper()
 	w := newWorkers()
 	defer w.end()
@@ -31,7 +31,7 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 		}
 		return launch, nil
 	}
-	err = s.run(start, func() error { commits++; return nil }, func(error) {})
+	err = s.run(start, func() error { commits = append(commits, fmt.Sprint(time.Since(at).Truncate(time.Second))); return nil }, func(error) {})
 	return began, commits, s.worked, err
 }
 
@@ -43,8 +43,18 @@ func TestSchedulerKeepsItsLimit(t *testing.T) {
 		if got, want := fmt.Sprint(began), "[0 at 0s 1 at 0s 2 at 1s 3 at 1s 4 at 2s]"; err != nil || got != want {
 			t.Errorf("got %s and %v, want %s", got, err, want)
 		}
-		if commits != 2 || worked != 3*time.Second {
-			t.Errorf("got %d commits and %v of work, want 2, as calls that end together share one and the last is the caller's, and 3s", commits, worked)
+		if got, want := fmt.Sprint(commits), "[1s 2s]"; got != want || worked != 3*time.Second {
+			t.Errorf("got commits at %s and %v of work, want %s, as calls that end together share one and the last is the caller's, and 3s", got, worked, want)
+		}
+	})
+}
+
+// A call that runs alone does not hold up the commit of the one before it.
+func TestSchedulerCommitsBeforeALoneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, commits, _, err := playCalls(t, 3, 1, func(int) string { return "" }, second)
+		if got, want := fmt.Sprint(commits), "[1s 2s]"; err != nil || got != want {
+			t.Errorf("got commits at %s and %v, want %s", got, err, want)
 		}
 	})
 }
