@@ -49,7 +49,7 @@ func TestStoreThatFails(t *testing.T) {
 		"held by another":   {func(int) (error, bool) { return run.ErrConflict, false }, false},
 		"a deadline of its": {func(n int) (error, bool) { return map[bool]error{true: context.DeadlineExceeded}[n == 0], false }, true},
 	} {
-		for kind, open := range stores(t) {
+		for kind, open := range everyStore {
 			synctestRun(t, name+" in "+kind, func(t *testing.T) {
 				store := &flakyStore{Store: open(t), fail: test.fail}
 				a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})

@@ -355,11 +355,12 @@ func TestSubAgentFinds(t *testing.T) {
 	}
 }
 
-// searching is a model that searches twice and calls what it finds. It goes by the history alone, so it is the same in each process.
+// searching is a model that searches twice, calls what it finds, has a long result kept and reads in it. It goes by the history alone,
+// so it is the same in each process.
 func searching(seen *[]prompt) agent.Model {
 	steps := [][]run.Part{
-		{find("1", "pay an invoice")}, {toolCall("2", "pay_invoice", `{"text":"7"}`)}, {find("3", "weather"), toolCall("4", "pay_invoice", `{"text":"8"}`)},
-		{toolCall("5", "forecast", `{}`)},
+		{find("1", "pay an invoice")}, {toolCall("2", "pay_invoice", `{"text":"7"}`)}, {find("3", "export all items"), toolCall("4", "pay_invoice", `{"text":"8"}`)},
+		{toolCall("5", "export", `{}`)}, {toolCall("6", "read_result", `{"handle":%q,"pointer":"/items/500/note"}`)},
 	}
 	return instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
 		*seen = append(*seen, p)
@@ -372,14 +373,19 @@ func searching(seen *[]prompt) agent.Model {
 		if turn == len(steps) {
 			return says("done")(ctx, p)
 		}
-		return uses(steps[turn]...)(ctx, p)
+		calls := slices.Clone(steps[turn])
+		if calls[0].Name == "read_result" {
+			said := results(p.Request.Messages)
+			calls[0].Arguments = fmt.Sprintf(calls[0].Arguments, handleIn(said[len(said)-1]))
+		}
+		return uses(calls...)(ctx, p)
 	}}
 }
 
-// A run with searches that ends with its process goes on in another one with the same request to the byte, whatever the
-// store, and whether the first process dies before or after a write.
+// A run with two searches and a kept result that ends with its process goes on in another one with the same request to the byte, and the
+// same bytes of the result, whatever the store, and whether the first process dies before or after a write.
 func TestDiscoveryAtEveryBoundary(t *testing.T) {
-	tools := adapter.Merge(manyTools(new([]string))...)
+	tools := adapter.Merge(append(manyTools(new([]string)), exporting(1000))...)
 	for name, open := range everyStore {
 		step := soak.Pick(3, 1)
 		if name == "memory" {
@@ -388,7 +394,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
 				want, writes := searched(t, open(t), &dying{}, by, tools)
-				if !strings.Contains(want, "did forecast") || writes < 8 {
+				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
 				}
 				for at := 1; at <= writes; at += step {
@@ -437,11 +443,19 @@ func searched(t *testing.T, store run.Store, first *dying, by run.Discovery, too
 	for i := range last.Messages {
 		last.Messages[i].At = time.Time{}
 	}
+	blobs := run.BlobsOf(store)
+	names, err := blobs.Blobs(t.Context(), theRun)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("died at write %d, kept %v: got the blobs %q, %v", first.at, first.keep, names, err)
+	}
+	if data, err := blobs.Blob(t.Context(), theRun, names[0]); err != nil || string(data) != itemsOf(1000) {
+		t.Errorf("died at write %d, kept %v: got other bytes of the result, %v", first.at, first.keep, err)
+	}
 	data, err := json.Marshal([]any{last.System, last.Tools, last.Messages})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(data), first.writes
+	return strings.ReplaceAll(string(data), names[0], "the-handle"), first.writes // it is of the run
 }
 
 // changing is a source whose tools change.

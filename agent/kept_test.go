@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/soak"
@@ -38,23 +36,6 @@ func exporting(n int) adapter.Source {
 	text := itemsOf(n)
 	return adapter.Func("export", "Exports all items.", func(context.Context, struct{}) (string, error) { return text, nil },
 		&adapter.FuncOptions{ReadOnly: true})
-}
-
-// stores are the stores of this module.
-func stores(t *testing.T) map[string]func(*testing.T) run.Store {
-	return map[string]func(*testing.T) run.Store{
-		"memory":   func(*testing.T) run.Store { return run.NewMemory() },
-		"files":    func(t *testing.T) run.Store { return inFiles(t, filestore.SyncNever) },
-		"sqlite":   func(t *testing.T) run.Store { return inSQLite(t) },
-		"postgres": func(t *testing.T) run.Store { return inPostgres(t) },
-		"sealed": func(t *testing.T) run.Store {
-			keys, err := run.NewKeys(run.Secret{ID: "a", Key: []byte("0123456789abcdef0123456789abcdef")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return run.Sealed(run.NewMemory(), keys)
-		},
-	}
 }
 
 // handleIn is the handle that a shortened result names.
@@ -97,9 +78,9 @@ const foundNote = `{"note":"the answer"}`
 
 // TestKeptResult finds a field in 10 MB of JSON by two calls and less than 4 KiB.
 func TestKeptResult(t *testing.T) {
-	for name, open := range stores(t) {
+	for name, open := range everyStore {
 		items := 100_000
-		if name == "sqlite" || name == "sealed" {
+		if name == "SQLite" || name == "sealed" {
 			items = soak.Pick(10_000, items)
 		}
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +150,7 @@ type plainStore struct{ run.Store }
 
 // TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run goes on.
 func TestKeptResultRefused(t *testing.T) {
-	store := &endingStore{Store: run.NewMemory(), refuse: true}
+	store := &fullStore{dying{Store: run.NewMemory()}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 	got, err := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil || got.Answer != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
@@ -180,95 +161,10 @@ func TestKeptResultRefused(t *testing.T) {
 	}
 }
 
-// endingStore is a store whose process ends at a write, before it or after it.
-type endingStore struct {
-	run.Store
-	at     int // the write; 0: it lives
-	kept   bool
-	refuse bool // blobs
+// fullStore takes no blobs.
+type fullStore struct{ dying }
 
-	mu     sync.Mutex
-	writes int
-}
-
-var errGone = fmt.Errorf("%w: the process has ended", run.ErrConflict) // which is not tried again
-
-func (s *endingStore) write(do func() error) error {
-	s.mu.Lock()
-	s.writes++
-	n := s.writes
-	s.mu.Unlock()
-	if s.at == 0 || n < s.at {
-		return do()
-	}
-	if n == s.at && s.kept {
-		_ = do()
-	}
-	return errGone
-}
-
-func (s *endingStore) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
-	return s.write(func() error { return s.Store.Append(ctx, lease, head, records, answers...) })
-}
-
-func (s *endingStore) PutBlob(ctx context.Context, lease run.Lease, name string, data []byte) error {
-	if s.refuse {
-		return run.ErrTooLarge
-	}
-	return s.write(func() error { return run.BlobsOf(s.Store).PutBlob(ctx, lease, name, data) })
-}
-
-func (s *endingStore) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	return run.BlobsOf(s.Store).Blob(ctx, key, name)
-}
-
-func (s *endingStore) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	return run.BlobsOf(s.Store).Blobs(ctx, key)
-}
-
-// TestKeptResultAtEveryBoundary kills the process before and after each write of a run with a kept result: another process has the
-// same handle, the same bytes, the same tools, and the same answer.
-func TestKeptResultAtEveryBoundary(t *testing.T) {
-	for name, open := range stores(t) {
-		t.Run(name, func(t *testing.T) {
-			killed, handle := 0, ""
-			for i := 0; ; i++ {
-				store := &endingStore{Store: open(t), at: i / 2, kept: i%2 == 1}
-				opts := &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}
-				got, err := newAgent(t, newFinder(), opts).Run(t.Context(), human("go"), agent.In("r"))
-				m := newFinder()
-				if err != nil {
-					killed++
-					opts.Store = store.Store
-					if got, err = newAgent(t, m, opts).ResumeRun(t.Context(), theRun); err != nil {
-						t.Fatalf("write %d, kept %t: %v", store.at, store.kept, err)
-					}
-				}
-				if got.Answer != foundNote || len(got.State.Kept) != 1 {
-					t.Fatalf("write %d, kept %t: got %q with %d kept results", store.at, store.kept, got.Answer, len(got.State.Kept))
-				}
-				k := got.State.Kept[0]
-				if k.Digest != run.DigestOf([]byte(itemsOf(1000))) {
-					t.Errorf("write %d, kept %t: got other bytes", store.at, store.kept)
-				}
-				if prompts := m.Prompts(); len(prompts) > 1 {
-					diff(t, "tools", prompts[len(prompts)-1].Tools(), []string{"export", "read_result"})
-				}
-				handle = k.Handle
-				all, err := store.Blobs(t.Context(), theRun)
-				if err != nil || len(all) != 1 || all[0] != handle {
-					t.Errorf("write %d, kept %t: got the blobs %q, %v, want %q", store.at, store.kept, all, err, handle)
-				}
-				if i > 1 && store.writes < store.at {
-					break
-				}
-			}
-			if killed < 8 {
-				t.Errorf("the process was killed at %d boundaries, want 8 or more", killed)
-			}
-		})
-	}
-}
+func (*fullStore) PutBlob(context.Context, run.Lease, string, []byte) error { return run.ErrTooLarge }
 
 // TestReadResultMistakes has read_result called with what does not fit.
 func TestReadResultMistakes(t *testing.T) {
@@ -348,7 +244,7 @@ func TestTrimKeepsHandles(t *testing.T) {
 
 // TestKeptResultByAdvance drives the run step by step, each in a process of its own, as an engine such as Temporal does.
 func TestKeptResultByAdvance(t *testing.T) {
-	for name, open := range stores(t) {
+	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
 			store := open(t)
 			step := func() *agent.Agent {

@@ -17,12 +17,12 @@ import (
 // A run whose processes end again and again without progress is parked with its reason, and its host
 // is told. Revive has it run again. Progress in between counts from the start.
 func TestParkedRun(t *testing.T) {
-	for name, open := range stores(t) {
+	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) { parkedRun(t, open) })
 	}
 }
 
-func parkedRun(t *testing.T, open func(*testing.T) run.Store) {
+func parkedRun(t *testing.T, open func(testing.TB) run.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		store, key := open(t), theRun
 		calls := 0

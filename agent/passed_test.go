@@ -60,7 +60,7 @@ func passer(reference string) *agenttest.Model {
 // TestPassedResult has 5 MB go from one server to another by its handle: the person reads what it stands for, allows it, and
 // another process sends it. Nothing of it goes to the model or into a record but its head and tail.
 func TestPassedResult(t *testing.T) {
-	for name, open := range stores(t) {
+	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
 			var taken []string
 			opts := &agent.Options{Store: open(t), Tools: []adapter.Source{passing(t, &taken)}, Approve: agent.AskPerson}

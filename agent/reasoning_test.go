@@ -78,6 +78,18 @@ func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.R
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 
+func (d *dying) PutBlob(ctx context.Context, l run.Lease, name string, data []byte) error {
+	return d.write(func() error { return run.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
+}
+
+func (d *dying) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	return run.BlobsOf(d.Store).Blob(ctx, key, name)
+}
+
+func (d *dying) Blobs(ctx context.Context, key run.Key) ([]string, error) {
+	return run.BlobsOf(d.Store).Blobs(ctx, key)
+}
+
 func (d *dying) Release(ctx context.Context, l run.Lease) error {
 	if d.at > 0 && d.writes >= d.at {
 		return errDead

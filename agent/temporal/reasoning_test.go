@@ -49,20 +49,46 @@ type dying struct {
 	dead       atomic.Bool
 }
 
-var errDead = fmt.Errorf("the process has died: %w", run.ErrHeld)
+var errDead = fmt.Errorf("the process has died: %w", run.ErrConflict)
 
-func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
+// revive is the next process, after the lease of the one that died has ended.
+func (d *dying) revive(*activity.Info, context.Context, converter.EncodedValues) {
+	if !d.dead.Swap(false) {
+		return
+	}
+	if log, err := d.Load(context.Background(), key); err == nil {
+		_ = d.Release(context.Background(), run.Lease{Key: key, Epoch: log.Head.Epoch}) // else the next process waits for its end
+	}
+}
+
+func (d *dying) write(f func() error) error {
 	if d.dead.Load() {
 		return errDead
 	}
 	if d.writes++; d.writes != d.at {
-		return d.Store.Append(ctx, l, h, all, given...)
+		return f()
 	}
 	d.dead.Store(true)
 	if d.keep {
-		return errors.Join(errDead, d.Store.Append(ctx, l, h, all, given...))
+		return errors.Join(errDead, f())
 	}
 	return errDead
+}
+
+func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
+	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
+}
+
+func (d *dying) PutBlob(ctx context.Context, l run.Lease, name string, data []byte) error {
+	return d.write(func() error { return run.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
+}
+
+func (d *dying) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	return run.BlobsOf(d.Store).Blob(ctx, key, name)
+}
+
+func (d *dying) Blobs(ctx context.Context, key run.Key) ([]string, error) {
+	return run.BlobsOf(d.Store).Blobs(ctx, key)
 }
 
 func (d *dying) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
@@ -91,7 +117,7 @@ func TestReasoning(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := begin(t, a, nil)
-		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { d.dead.Store(false) })
+		env.SetOnActivityStartedListener(d.revive)
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
 		if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished {
