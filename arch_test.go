@@ -80,6 +80,7 @@ var layers = []struct {
 	{"hosttext", []string{"mcpclient/mcp"}},
 	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "adapter/internal/search", "internal/unattended", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter/langchain", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/excerpt", "internal/backoff", "internal/guard", "internal/parallel", "internal/price", "agent/internal/kept", "agent/internal/reminder", "internal/schema/gotype", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/agenttest", []string{"agent/internal/reminder", "agent/model", "agent/run", "mcpclient"}},
 	{"agent/compact", []string{"internal/price", "agent/model", "agent/run"}},

@@ -80,7 +80,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if all := h.Tools().Tools(); len(all) != 1 || all[0].Name() != "add" {
+	if all := h.Tools().Catalog(adapter.ProfilePlain).Tools(); len(all) != 1 || all[0].Name() != "add" {
 		t.Errorf("got %v, want the tool that the file allows", all)
 	}
 	left := map[string]adapter.ServerStatus{}

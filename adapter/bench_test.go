@@ -64,8 +64,8 @@ func BenchmarkOpen(b *testing.B) {
 		for i := range 20 {
 			servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(b, 50, nil)})
 		}
-		if ts := open(b, &Options{Client: &legacy}, servers...); len(ts.Tools()) != 1000 {
-			b.Fatalf("got %d tools", len(ts.Tools()))
+		if ts := open(b, &Options{Client: &legacy}, servers...); len(ts.Catalog(ProfilePlain).Tools()) != 1000 {
+			b.Fatalf("got %d tools", len(ts.Catalog(ProfilePlain).Tools()))
 		}
 	}
 }

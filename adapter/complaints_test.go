@@ -254,7 +254,7 @@ func TestToolsAreListedOnce(t *testing.T) {
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 	for range 5 {
 		ts.Catalog(ProfilePlain).Definitions()
-		ts.Tools()
+		ts.Catalog(ProfilePlain).Tools()
 		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
 	}
 	if lists != 1 {

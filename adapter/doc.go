@@ -15,8 +15,8 @@
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
 //	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// langchaingo's own agents take ts.Tools(). Other profiles than [ProfilePlain] write the
-// schemas for a provider that does not take them as they are.
+// Other profiles than [ProfilePlain] write the schemas for a provider that does not take them as they
+// are. Package langchain has the tools for langchaingo's own agents.
 //
 // The guide is docs/adapter.md of the repository, and examples/quickstart a whole program.
 //
@@ -28,8 +28,7 @@
 // that declares change notifications. A [Catalog] and a [Tool] never change: if the
 // server changes the tool, its call is not sent, see [StaleToolError].
 //
-// Functions of the program are tools as well ([Func]), and so are langchaingo's
-// ([Langchain]); [Merge] makes one source of several.
+// Functions of the program are tools as well ([Func]); [Merge] makes one source of several.
 //
 // # Calls that outlive their process
 //

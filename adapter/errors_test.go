@@ -20,7 +20,6 @@ func TestErrorTexts(t *testing.T) {
 	}
 	p := newPeer().tool("bad", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") })
 	ts := open(t, &Options{Errors: ErrorAsError}, Server{Name: "a", Transport: p.transport(t)})
-	_, unnamed := ts.Prompt(ctx, "a", "p")
 	nobody := Server{Name: "b", Transport: transportFunc(unreachable)}
 	const goesOn = " (Options.Start: StartAvailable continues without servers that fail)"
 	for _, tt := range []struct {
@@ -39,7 +38,6 @@ func TestErrorTexts(t *testing.T) {
 		{ts.Add(ctx, nobody), `add to toolset: server "b": connect: nobody there`},
 		{ts.Remove("z"), `remove from toolset: there is no server "z"`},
 		{ts.Refresh(ctx, "z"), `refresh toolset: there is no server "z"`},
-		{unnamed, `server "a" has no prompt "p"`},
 		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "bad", "{}")).Err, `server "a": call tool "bad": server error 0: no`},
 		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
 		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
-	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/adapter"
 )
@@ -44,11 +43,4 @@ func ExampleMerge() {
 	// Output:
 	// hello of local: Hello, Ann
 	// bye of local: Goodbye, Ann
-}
-
-func ExampleLangchain() {
-	catalog := adapter.Langchain(tools.Calculator{}).Catalog(adapter.ProfilePlain)
-	r := catalog.Call(context.Background(), llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "calculator", Arguments: `{"input":"6*7"}`}})
-	fmt.Println(r.Text)
-	// Output: 42
 }

@@ -45,7 +45,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer ts.Close()
-	for _, tool := range ts.Tools() { // for langchaingo's agents
+	for _, tool := range ts.Catalog(adapter.ProfilePlain).Tools() {
 		fmt.Println(tool.Name())
 	}
 	// Output:

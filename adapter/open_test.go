@@ -39,7 +39,7 @@ func TestOpen(t *testing.T) {
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
 
 	var names []string
-	for _, tool := range ts.Tools() {
+	for _, tool := range ts.Catalog(ProfilePlain).Tools() {
 		names = append(names, tool.Name())
 	}
 	if diff := cmp.Diff(names, []string{"a_only", "a__read", "b__read"}); diff != "" {
@@ -178,7 +178,7 @@ func TestStartAvailable(t *testing.T) {
 	if len(s) != 2 || !errors.Is(s[0].Err, errNoDial) || s[0].Client != nil || s[1].Err != nil || len(s[1].Tools) != 1 {
 		t.Errorf("got %+v, want bad with its error and good with its tool", s)
 	}
-	if got := ts.Tools(); len(got) != 1 || got[0].Name() != "x" {
+	if got := ts.Catalog(ProfilePlain).Tools(); len(got) != 1 || got[0].Name() != "x" {
 		t.Errorf("got %v, want the tool of good", got)
 	}
 	if !strings.Contains(log.String(), "server=bad") {
@@ -219,7 +219,7 @@ func TestOpenChecksServers(t *testing.T) {
 		}
 	}
 	ts := open(t, nil)
-	if len(ts.Tools()) != 0 || len(ts.Catalog(ProfilePlain).Definitions()) != 0 || len(ts.Servers()) != 0 {
+	if len(ts.Catalog(ProfilePlain).Tools()) != 0 || len(ts.Catalog(ProfilePlain).Definitions()) != 0 || len(ts.Servers()) != 0 {
 		t.Error("got something from no servers")
 	}
 }

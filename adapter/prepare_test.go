@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
-	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -114,8 +113,8 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newPair(t, nil)
-			catalog, agents := s.ts.Catalog(ProfilePlain), s.ts.Tools()
-			tool := agents[slices.IndexFunc(agents, func(tool tools.Tool) bool { return tool.Name() == "save" })]
+			catalog, agents := s.ts.Catalog(ProfilePlain), s.ts.Catalog(ProfilePlain).Tools()
+			tool := agents[slices.IndexFunc(agents, func(tool *Tool) bool { return tool.Name() == "save" })]
 			tt.change(t, s)
 			r := catalog.Call(t.Context(), call("1", "save", secret))
 			if diff := cmp.Diff(s.ran, tt.ran); diff != "" {

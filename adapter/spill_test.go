@@ -88,7 +88,7 @@ func TestSpillKeepsItsName(t *testing.T) {
 		t.Errorf("got %v, want the name that the tool has here", found)
 	}
 	var kept []string
-	for _, tool := range open(t, &Options{Spill: 1}).Tools() {
+	for _, tool := range open(t, &Options{Spill: 1}).Catalog(ProfilePlain).Tools() {
 		kept = append(kept, tool.Name())
 	}
 	if len(kept) != 1 {

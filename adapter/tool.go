@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tmc/langchaingo/tools"
-
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -47,8 +45,6 @@ type Tool struct {
 	// functions.
 	local func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
 }
-
-var _ tools.Tool = (*Tool)(nil)
 
 // newTool makes a tool of a definition. client is nil for the toolset's own.
 func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tmc/langchaingo/tools"
-
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -135,18 +133,6 @@ func (t *Toolset) Catalog(p Profile) *Catalog {
 		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}
 	return build()
-}
-
-// Tools returns the tools for langchaingo's agents, each a [*Tool]. These agents
-// show a model the name and the description only, so the description tells
-// what the input must look like.
-func (t *Toolset) Tools() []tools.Tool {
-	all := t.present.Load().tools
-	out := make([]tools.Tool, len(all))
-	for i, tool := range all {
-		out[i] = tool
-	}
-	return out
 }
 
 // forModels are the tools that models may call.

@@ -19,7 +19,7 @@ import (
 // toolNamesOf lists the names that the model knows.
 func toolNamesOf(ts *Toolset) []string {
 	names := []string{}
-	for _, tool := range ts.Tools() {
+	for _, tool := range ts.Catalog(ProfilePlain).Tools() {
 		names = append(names, tool.Name())
 	}
 	return names
@@ -87,7 +87,7 @@ func TestAddThatFails(t *testing.T) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
-	if got := ts.Servers(); len(got) != 1 || len(ts.Tools()) != 1 {
+	if got := ts.Servers(); len(got) != 1 || len(ts.Catalog(ProfilePlain).Tools()) != 1 {
 		t.Errorf("got %v, want a alone", got)
 	}
 	if err := ts.Remove("b"); err == nil {

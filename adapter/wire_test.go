@@ -66,7 +66,7 @@ func TestToolsThatBreakTheRules(t *testing.T) {
 		{"name":"","inputSchema":{"type":"object"}}
 	]}`})})
 	var names, skipped []string
-	for _, tool := range ts.Tools() {
+	for _, tool := range ts.Catalog(ProfilePlain).Tools() {
 		names = append(names, tool.Name())
 	}
 	if diff := cmp.Diff(names, []string{"twice", "none", "_"}); diff != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/langchain"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -170,7 +171,7 @@ func TestReActAgent(t *testing.T) {
 		{[]string{"want a JSON object with the properties"}, says("Thought: Once more.\nAction: north__temperature\nAction Input: {\"city\":\"Oslo\",\"days\":1}")},
 		{[]string{"Observation: 10"}, says("Thought: I know.\nFinal Answer: " + answer)},
 	}}
-	got, err := chains.Run(t.Context(), agents.NewExecutor(agents.NewOneShotAgent(model, ts.Tools(), agents.WithMaxIterations(6))), question)
+	got, err := chains.Run(t.Context(), agents.NewExecutor(agents.NewOneShotAgent(model, langchain.Tools(ts), agents.WithMaxIterations(6))), question)
 	l.check(t, got, err)
 }
 
@@ -183,7 +184,7 @@ func TestOpenAIFunctionsAgent(t *testing.T) {
 		{[]string{"Error: no such city: Oslo"}, calls("north__temperature", `{"__arg1":{"city":"Oslo","days":1}}`)},
 		{[]string{"10"}, says(answer)},
 	}}
-	got, err := chains.Run(t.Context(), agents.NewExecutor(agents.NewOpenAIFunctionsAgent(model, ts.Tools())), question)
+	got, err := chains.Run(t.Context(), agents.NewExecutor(agents.NewOpenAIFunctionsAgent(model, langchain.Tools(ts))), question)
 	l.check(t, got, err)
 }
 

@@ -188,7 +188,7 @@ func (s *Session) connect(ctx context.Context) error {
 		return err
 	}
 	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
-	if len(toolset.Tools()) == 0 {
+	if len(toolset.Catalog(adapter.ProfilePlain).Tools()) == 0 {
 		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
 	}
 	return nil

@@ -1,6 +1,7 @@
-package adapter
+package langchain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,31 +55,27 @@ func isText(mimeType string) bool {
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
 }
 
-// DocumentLoader loads resources of one server. It is a langchaingo document
-// loader, a documentloaders.Loader.
-type DocumentLoader struct {
+// Loader loads resources of one server as documents. It is a langchaingo document
+// loader, a documentloaders.Loader. It loads at most 1,000 documents of 64 MiB together; more is an error.
+type Loader struct {
 	Client *mcpclient.Client
 
 	// URIs names the resources to load. Default: all that the server lists.
 	URIs []string
 
-	// MaxDocuments bounds what is loaded; more is an error. Default 1,000.
-	MaxDocuments int
-
-	// MaxBytes bounds the size of all documents together; more is an error.
-	// Default 64 MiB.
-	MaxBytes int
+	maxDocuments, maxBytes int // of tests
 }
 
 // Load reads the resources one after the other. With an error it returns no documents: if one cannot be read, or
 // if there are more than the bounds allow.
-func (l *DocumentLoader) Load(ctx context.Context) ([]schema.Document, error) {
+func (l *Loader) Load(ctx context.Context) ([]schema.Document, error) {
 	uris, err := l.uris(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []schema.Document
-	room := l.maxBytes()
+	most, size := l.bounds()
+	room := size
 	for _, uri := range uris {
 		res, err := l.Client.ReadResource(ctx, uri)
 		if err != nil {
@@ -88,48 +85,38 @@ func (l *DocumentLoader) Load(ctx context.Context) ([]schema.Document, error) {
 			room -= len(c.Text) + len(c.Blob)
 		}
 		if room < 0 {
-			return nil, fmt.Errorf("load resource %.200q: more than %d bytes in all (DocumentLoader.MaxBytes)", uri, l.maxBytes())
+			return nil, fmt.Errorf("load resource %.200q: more than %d bytes in all", uri, size)
 		}
-		if out = append(out, Documents(res)...); len(out) > l.maxDocuments() {
-			return nil, l.tooMany()
+		if out = append(out, Documents(res)...); len(out) > most {
+			return nil, tooMany(most)
 		}
 	}
 	return out, nil
 }
 
-func (l *DocumentLoader) maxBytes() int {
-	if l.MaxBytes > 0 {
-		return l.MaxBytes
-	}
-	return 64 << 20
-}
+func tooMany(most int) error { return fmt.Errorf("load resources: more than %d documents", most) }
 
-func (l *DocumentLoader) maxDocuments() int {
-	if l.MaxDocuments > 0 {
-		return l.MaxDocuments
-	}
-	return 1000
-}
-
-func (l *DocumentLoader) tooMany() error {
-	return fmt.Errorf("load resources: more than %d documents (DocumentLoader.MaxDocuments)", l.maxDocuments())
+// bounds are the most documents and bytes.
+func (l *Loader) bounds() (documents, size int) {
+	return cmp.Or(l.maxDocuments, 1000), cmp.Or(l.maxBytes, 64<<20)
 }
 
 // uris lists what to load.
-func (l *DocumentLoader) uris(ctx context.Context) ([]string, error) {
+func (l *Loader) uris(ctx context.Context) ([]string, error) {
 	if l.Client == nil {
-		return nil, errors.New("load resources: set DocumentLoader.Client")
+		return nil, errors.New("load resources: set Loader.Client")
 	}
 	if l.URIs != nil {
 		return l.URIs, nil
 	}
 	var out []string
+	most, _ := l.bounds()
 	for r, err := range l.Client.Resources(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if out = append(out, r.URI); len(out) > l.maxDocuments() {
-			return nil, l.tooMany()
+		if out = append(out, r.URI); len(out) > most {
+			return nil, tooMany(most)
 		}
 	}
 	return out, nil
@@ -137,7 +124,7 @@ func (l *DocumentLoader) uris(ctx context.Context) ([]string, error) {
 
 // LoadAndSplit loads the resources and splits their text into documents with the
 // metadata of the whole. Documents without text are left out.
-func (l *DocumentLoader) LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error) {
+func (l *Loader) LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error) {
 	all, err := l.Load(ctx)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package adapter
+package langchain
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	_ prompts.FormatPrompter   = (*PromptTemplate)(nil)
-	_ prompts.MessageFormatter = (*PromptTemplate)(nil)
-	_ prompts.Formatter        = (*PromptTemplate)(nil)
+	_ prompts.FormatPrompter   = (*Prompt)(nil)
+	_ prompts.MessageFormatter = (*Prompt)(nil)
+	_ prompts.Formatter        = (*Prompt)(nil)
 )
 
-// prompting is a server with one prompt of every kind of content.
-func prompting() *peer {
-	p := newPeer()
-	p.AddPrompt(&sdk.Prompt{Name: "review", Arguments: []*sdk.PromptArgument{{Name: "code", Required: true}, {Name: "lines"}, {Name: "tone"}}},
+// prompting is the one prompt of a server, with every kind of content.
+func prompting(t *testing.T) *Prompt {
+	server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
+	server.AddPrompt(&sdk.Prompt{Name: "review", Arguments: []*sdk.PromptArgument{{Name: "code", Required: true}, {Name: "lines"}, {Name: "tone"}}},
 		func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			args := req.Params.Arguments
 			_, toned := args["tone"]
@@ -28,19 +28,26 @@ func prompting() *peer {
 				{Role: "user", Content: &sdk.TextContent{Text: "Review " + args["code"] + args["lines"]}},
 				{Role: "assistant", Content: &sdk.TextContent{Text: map[bool]string{true: "toned", false: "Gladly."}[toned]}},
 				{Role: "user", Content: &sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}},
+				{Role: "user", Content: &sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("wav")}},
+				{Role: "user", Content: &sdk.ResourceLink{URI: "file:///b", Name: "b"}},
+				{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///c", MIMEType: "image/png", Blob: []byte("png")}}},
+				{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///d", Blob: []byte("bits")}}},
 				{Role: "user", Content: &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "body"}}},
 			}}, nil
 		})
-	return p
+	client := connect(t, server)
+	for p, err := range client.Prompts(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Prompt{Client: client, Definition: p}
+	}
+	t.Fatal("got no prompt")
+	return nil
 }
 
-func TestPromptMessages(t *testing.T) {
-	p := prompting()
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: newPeer().tool("x", object, echo).transport(t)})
-	prompt, err := ts.Prompt(t.Context(), "p", "review")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestMessages(t *testing.T) {
+	prompt := prompting(t)
 	got, err := prompt.Messages(t.Context(), map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1})
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +56,10 @@ func TestPromptMessages(t *testing.T) {
 		llms.TextParts(llms.ChatMessageTypeHuman, "Review main.go[1,2]"),
 		llms.TextParts(llms.ChatMessageTypeAI, "Gladly."),
 		{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.BinaryPart("image/png", []byte("png"))}},
+		{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.BinaryPart("audio/wav", []byte("wav"))}},
+		llms.TextParts(llms.ChatMessageTypeHuman, `{"type":"resource_link","uri":"file:///b","name":"b"}`),
+		{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.TextPart("[resource file:///c (image/png)]"), llms.BinaryPart("image/png", []byte("png"))}},
+		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///d (of no type)]: 4 bytes of binary data"),
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///a (text/plain)]\nbody"),
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -60,17 +71,10 @@ func TestPromptMessages(t *testing.T) {
 	if _, err := prompt.Messages(t.Context(), map[string]any{"code": func() {}}); err == nil {
 		t.Error("got no error for a value that cannot be written")
 	}
-	if _, err := ts.Prompt(t.Context(), "q", "review"); err == nil {
-		t.Error("got a prompt of another server")
-	}
 }
 
-func TestPromptTemplate(t *testing.T) {
-	ts := open(t, nil, Server{Name: "p", Transport: prompting().transport(t)})
-	prompt, err := ts.Prompt(t.Context(), "p", "review")
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestPrompt(t *testing.T) {
+	prompt := prompting(t)
 	if diff := cmp.Diff(prompt.GetInputVariables(), []string{"code", "lines", "tone"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
@@ -80,7 +84,9 @@ func TestPromptTemplate(t *testing.T) {
 	}
 	want := []llms.ChatMessage{
 		llms.HumanChatMessage{Content: "Review main.go"}, llms.AIChatMessage{Content: "Gladly."},
-		llms.HumanChatMessage{Content: "[image/png, 3 bytes]"}, llms.HumanChatMessage{Content: "[resource file:///a (text/plain)]\nbody"},
+		llms.HumanChatMessage{Content: "[image/png, 3 bytes]"}, llms.HumanChatMessage{Content: "[audio/wav, 3 bytes]"},
+		llms.HumanChatMessage{Content: `{"type":"resource_link","uri":"file:///b","name":"b"}`}, llms.HumanChatMessage{Content: "[resource file:///c (image/png)]\n[image/png, 3 bytes]"},
+		llms.HumanChatMessage{Content: "[resource file:///d (of no type)]: 4 bytes of binary data"}, llms.HumanChatMessage{Content: "[resource file:///a (text/plain)]\nbody"},
 	}
 	if diff := cmp.Diff(value.Messages(), want); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
@@ -91,24 +97,5 @@ func TestPromptTemplate(t *testing.T) {
 	}
 	if _, err := prompt.Format(nil); err == nil {
 		t.Error("got no error for a missing value")
-	}
-}
-
-func TestPromptsOfServersThatFail(t *testing.T) {
-	p := prompting()
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: prompting().transport(t)})
-	p.die()
-	<-ts.Servers()[0].Client.Done()
-	var found []string
-	failed := 0
-	for prompt, err := range ts.Prompts(t.Context()) {
-		if err != nil {
-			failed++
-			continue
-		}
-		found = append(found, prompt.Server+"/"+prompt.Prompt.Name)
-	}
-	if diff := cmp.Diff(found, []string{"q/review"}); diff != "" || failed != 1 {
-		t.Errorf("got %d failures, (-) want (+):\n%s", failed, diff)
 	}
 }

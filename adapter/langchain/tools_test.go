@@ -1,7 +1,8 @@
-package adapter
+package langchain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,21 +12,19 @@ import (
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // script is a model that says what is written and keeps what it was told.
 type script struct {
 	replies []*llms.ContentChoice
 	told    [][]llms.MessageContent
-	options []llms.CallOptions
 }
 
-func (s *script) GenerateContent(_ context.Context, messages []llms.MessageContent, opts ...llms.CallOption) (*llms.ContentResponse, error) {
-	var o llms.CallOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
-	s.told, s.options = append(s.told, messages), append(s.options, o)
+func (s *script) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
+	s.told = append(s.told, messages)
 	if len(s.told) > len(s.replies) {
 		return nil, errors.New("the script is over")
 	}
@@ -36,16 +35,38 @@ func (s *script) Call(ctx context.Context, prompt string, opts ...llms.CallOptio
 	return llms.GenerateFromSinglePrompt(ctx, s, prompt, opts...)
 }
 
+const (
+	weather = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
+		"city":{"type":"string"},"days":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}}}}`
+	queried = `{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}`
+)
+
+// echo is a tool that answers with its arguments.
+func echo(t *testing.T, name, inputSchema string) adapter.Source {
+	t.Helper()
+	def := &mcp.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(inputSchema)}
+	f, err := adapter.NewFuncTool(def, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func call(name, arguments string) llms.ToolCall {
+	return llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
+}
+
 func TestReActAgent(t *testing.T) {
-	p := newPeer().tool("forecast", weather, echo).tool("files.read", queried, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	source := adapter.Merge(echo(t, "forecast", weather), echo(t, "files.read", queried))
 	model := &script{replies: []*llms.ContentChoice{
 		{Content: "Thought: I look.\nAction: forecast\nAction Input: ```json\n{\"city\": \"Rome\", \"days\": \"3\"}\n```\nObservation: sunny\nThought: done"},
 		{Content: "Thought: Once more.\nAction: Forecast\nAction Input: {\"town\": \"Rome\"}"},
 		{Content: "Thought: And a file.\nAction: files_read\nAction Input: notes.txt"},
 		{Content: "Thought: I know.\nFinal Answer: sunny"},
 	}}
-	agent := agents.NewOneShotAgent(model, ts.Tools())
+	agent := agents.NewOneShotAgent(model, Tools(source))
 	got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "How is Rome?")
 	if err != nil || got != "sunny" {
 		t.Fatalf("got %q, %v, want the final answer", got, err)
@@ -65,19 +86,17 @@ func TestReActAgent(t *testing.T) {
 }
 
 func TestOpenAIFunctionsAgent(t *testing.T) {
-	p := newPeer().tool("forecast", weather, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	calls := func(id, name, arguments string) *llms.ContentChoice {
-		c := call(id, name, arguments)
+	calls := func(arguments string) *llms.ContentChoice {
+		c := call("forecast", arguments)
 		return &llms.ContentChoice{FuncCall: c.FunctionCall, ToolCalls: []llms.ToolCall{c}}
 	}
 	model := &script{replies: []*llms.ContentChoice{
-		calls("1", "forecast", `{"__arg1":"{\"city\":\"Rome\",\"tags\":\"a\"}"}`),
-		calls("2", "forecast", `{"__arg1":"Paris"}`),
-		calls("3", "forecast", `{"city":"Oslo"}`),
+		calls(`{"__arg1":"{\"city\":\"Rome\",\"tags\":\"a\"}"}`),
+		calls(`{"__arg1":"Paris"}`),
+		calls(`{"city":"Oslo"}`),
 		{Content: "rainy"},
 	}}
-	agent := agents.NewOpenAIFunctionsAgent(model, ts.Tools())
+	agent := agents.NewOpenAIFunctionsAgent(model, Tools(echo(t, "forecast", weather)))
 	got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "How is it?")
 	if err != nil || got != "rainy" {
 		t.Fatalf("got %q, %v, want the final answer", got, err)
@@ -87,28 +106,6 @@ func TestOpenAIFunctionsAgent(t *testing.T) {
 		if !strings.Contains(last, want) {
 			t.Errorf("got the messages %s\nwant them with %s", last, want)
 		}
-	}
-}
-
-func TestDescription(t *testing.T) {
-	short := toolWith(t, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`)
-	if got, want := short.Description(), "Does it.\nThe input is a JSON object that fits this JSON Schema: "+
-		`{"type":"object","properties":{"n":{"type":"integer"}}}`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	long := toolWith(t, `{"type":"object","required":["b"],"properties":{
-		"a":{"type":["string","null"],"description":"the\n first"},"b":{"type":"integer"},"c":{"description":"`+strings.Repeat("x", 2000)+`"}}}`)
-	got := long.Description()
-	if want := "Does it.\nThe input is a JSON object with these properties:\n- b (integer, required)\n- a (string or null): the first\n- c: xxx"; !strings.HasPrefix(got, want) {
-		t.Errorf("got %q, want it to begin with %q", got, want)
-	}
-	long.def.Description = strings.Repeat("é", 5000)
-	if got := long.Description(); len(got) > 1024 || !strings.Contains(got, "- b (integer, required)") {
-		t.Errorf("got %d bytes %q, want at most 1024 with the properties", len(got), got)
-	}
-	long.def.Description, long.def.Title = "", "A title"
-	if got := long.Description(); !strings.HasPrefix(got, "A title\n") {
-		t.Errorf("got %q, want the title where there is no description", got)
 	}
 }
 
@@ -124,39 +121,32 @@ func (c calculator) Call(_ context.Context, input string) (string, error) {
 	return "3", nil
 }
 
-// langchaingo's tools are offered with one text, and ours as themselves.
-func TestLangchain(t *testing.T) {
-	ts := open(t, nil, Server{Name: "p", Transport: newPeer().tool("forecast", weather, echo).transport(t)})
-	ours, _ := ts.Catalog(ProfilePlain).Lookup("forecast")
-	source := Langchain(calculator{"my calculator"}, ours, calculator{"other"})
-	catalog := source.Catalog(ProfilePlain)
-	if got, ok := catalog.Lookup("forecast"); !ok || got != ours {
-		t.Errorf("got %v, want our tool itself", got)
-	}
-	if got := catalog.Definitions()[0].Function; got.Name != "my_calculator" || got.Description != "Adds up." || fmt.Sprintf("%s", got.Parameters) != langchainSchema {
+// langchaingo's tools are offered with one text.
+func TestSource(t *testing.T) {
+	catalog := Source(calculator{"my calculator"}, calculator{"other"}).Catalog(adapter.ProfilePlain)
+	if got := catalog.Definitions()[0].Function; got.Name != "my_calculator" || got.Description != "Adds up." || fmt.Sprintf("%s", got.Parameters) != textSchema {
 		t.Errorf("got %+v", got)
 	}
 	for _, tt := range []struct{ name, input, want string }{
 		{"my_calculator", `{"input":"1+2"}`, "3"},
 		{"other", "1+2", "3"},
 		{"other", `{"input":"1-2"}`, `Error: cannot read "1-2"`},
-		{"forecast", `{"city":"Rome"}`, `{"city":"Rome"}`},
 	} {
-		if r := catalog.Call(t.Context(), call("1", tt.name, tt.input)); r.Text != tt.want || r.Fatal() != nil {
+		if r := catalog.Call(t.Context(), call(tt.name, tt.input)); r.Text != tt.want || r.Fatal() != nil {
 			t.Errorf("%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
 		}
 	}
 	if tool, err := catalog.Find("langchain", "my calculator", ""); err != nil || tool.Server() != "langchain" {
 		t.Errorf("got %v, %v, want the tool by its label", tool, err)
 	}
-	for want, tool := range map[string]tools.Tool{"adapter: tool 0 is nil": nil, "adapter: a function has no name": calculator{}} {
+	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: a function has no name": calculator{}} {
 		func() {
 			defer func() {
 				if got := recover(); got != want {
 					t.Errorf("got %v, want %q", got, want)
 				}
 			}()
-			Langchain(tool)
+			Source(tool)
 		}()
 	}
 }

@@ -1,8 +1,9 @@
-package adapter
+package langchain
 
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -16,29 +17,44 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A DocumentLoader is a documentloaders.Loader: these are its methods. The
+// A Loader is a documentloaders.Loader: these are its methods. The
 // package itself brings the libraries of all its loaders, for speech and PDF
 // among them.
 var _ interface {
 	Load(ctx context.Context) ([]schema.Document, error)
 	LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error)
-} = (*DocumentLoader)(nil)
+} = (*Loader)(nil)
 
-// connect serves resources: what they hold by URI.
-func connect(t *testing.T, contents ...*sdk.ResourceContents) *mcpclient.Client {
+// connect connects to a server of the official SDK.
+func connect(t *testing.T, server *sdk.Server) *mcpclient.Client {
 	t.Helper()
-	p := newPeer()
-	for _, c := range contents {
-		p.AddResource(&sdk.Resource{Name: c.URI, URI: c.URI}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}, nil
-		})
-	}
-	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close() })
+	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: toClient, Writer: fromClient}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.Close()
+		_ = session.Close()
+	})
 	return client
+}
+
+// serve serves resources: what they hold by URI.
+func serve(t *testing.T, contents ...*sdk.ResourceContents) *mcpclient.Client {
+	t.Helper()
+	server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
+	for _, c := range contents {
+		server.AddResource(&sdk.Resource{Name: c.URI, URI: c.URI}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}, nil
+		})
+	}
+	return connect(t, server)
 }
 
 // wordsSplitter puts so many words into a piece.
@@ -56,7 +72,7 @@ func (n wordsSplitter) SplitText(text string) ([]string, error) {
 }
 
 func three(t *testing.T) *mcpclient.Client {
-	return connect(t,
+	return serve(t,
 		&sdk.ResourceContents{URI: "a:1", MIMEType: "text/plain", Text: strings.Repeat("word ", 30)},
 		&sdk.ResourceContents{URI: "a:2", MIMEType: "application/json; charset=utf-8", Blob: []byte(`{"a":1}`)},
 		&sdk.ResourceContents{URI: "a:3", MIMEType: "image/png", Blob: []byte{0x89, 'P'}},
@@ -65,7 +81,7 @@ func three(t *testing.T) *mcpclient.Client {
 
 func TestLoad(t *testing.T) {
 	client := three(t)
-	got, err := (&DocumentLoader{Client: client}).Load(t.Context())
+	got, err := (&Loader{Client: client}).Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,13 +93,13 @@ func TestLoad(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if got, err := (&DocumentLoader{Client: client, URIs: []string{"a:2"}}).Load(t.Context()); err != nil || len(got) != 1 || got[0].PageContent != `{"a":1}` {
+	if got, err := (&Loader{Client: client, URIs: []string{"a:2"}}).Load(t.Context()); err != nil || len(got) != 1 || got[0].PageContent != `{"a":1}` {
 		t.Errorf("got %v, %v, want the resource that was named", got, err)
 	}
 }
 
 func TestLoadAndSplit(t *testing.T) {
-	got, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(10))
+	got, err := (&Loader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(10))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,22 +107,22 @@ func TestLoadAndSplit(t *testing.T) {
 		t.Errorf("got %v, want three pieces of the first and one of the second", got)
 	}
 	theirs := textsplitter.NewRecursiveCharacter(textsplitter.WithChunkSize(60), textsplitter.WithChunkOverlap(0))
-	if got, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), theirs); err != nil || len(got) != 4 {
+	if got, err := (&Loader{Client: three(t)}).LoadAndSplit(t.Context(), theirs); err != nil || len(got) != 4 {
 		t.Errorf("got %v, %v, want three pieces and one from langchaingo's splitter", got, err)
 	}
-	if _, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(0)); err == nil || !strings.Contains(err.Error(), `split resource "a:1": no words`) {
+	if _, err := (&Loader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(0)); err == nil || !strings.Contains(err.Error(), `split resource "a:1": no words`) {
 		t.Errorf("got %v, want the splitter's error", err)
 	}
 }
 
 func TestLoadIsBounded(t *testing.T) {
 	client := three(t)
-	for want, l := range map[string]*DocumentLoader{
-		"more than 2 documents (DocumentLoader.MaxDocuments)":  {Client: client, MaxDocuments: 2},
-		"more than 1 documents (DocumentLoader.MaxDocuments)":  {Client: client, MaxDocuments: 1, URIs: []string{"a:1", "a:2"}},
-		"more than 155 bytes in all (DocumentLoader.MaxBytes)": {Client: client, MaxBytes: 155},
-		"not found":                 {Client: client, URIs: []string{"a:4"}},
-		"set DocumentLoader.Client": {},
+	for want, l := range map[string]*Loader{
+		"more than 2 documents":      {Client: client, maxDocuments: 2},
+		"more than 1 documents":      {Client: client, maxDocuments: 1, URIs: []string{"a:1", "a:2"}},
+		"more than 155 bytes in all": {Client: client, maxBytes: 155},
+		"not found":                  {Client: client, URIs: []string{"a:4"}},
+		"set Loader.Client":          {},
 	} {
 		if _, err := l.Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
