@@ -3,10 +3,10 @@ package adapter
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/internal/parallel"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -29,7 +29,16 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 // messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	parallel.Do(len(calls), max(c.parallelism, 1), func(i int) { results[i] = c.Call(ctx, calls[i]) })
+	free := make(chan struct{}, max(c.parallelism, 1))
+	var running sync.WaitGroup
+	for i, call := range calls {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			results[i] = c.Call(ctx, call)
+		})
+	}
+	running.Wait()
 	messages := make([]llms.MessageContent, len(calls))
 	var errs []error
 	for i, r := range results {

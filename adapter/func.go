@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/gotype"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -81,7 +80,7 @@ var _ Source = (*FuncTool)(nil)
 func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
 	def := &mcp.Tool{Name: name, Description: description}
 	if opts == nil || opts.InputSchema == nil {
-		input, err := gotype.Schema(reflect.TypeFor[In]())
+		input, err := toolschema.OfType(reflect.TypeFor[In]())
 		if err != nil {
 			panic(fmt.Sprintf("adapter: function %q: %v", name, err))
 		}

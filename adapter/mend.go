@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/internal/unattended"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -21,7 +20,7 @@ func (t *Toolset) tend(s *server) {
 		if !s.lasts() {
 			return
 		}
-		waits, life := backoff.Policy{Max: t.opts.RetryWait}, unattended.Context(t.life)
+		waits, life := backoff.Policy{Max: t.opts.RetryWait}, backoff.Unattended(t.life)
 		for n := 0; ; n++ {
 			if backoff.Sleep(life, waits.Delay(n)) != nil {
 				return

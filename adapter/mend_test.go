@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpchain/mcpchain/internal/unattended"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -62,7 +62,7 @@ func TestServerThatComesLate(t *testing.T) {
 		var e events
 		dials, late := 0, newListener(t, "a")
 		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-			if asks := !unattended.Is(ctx); asks != (dials == 0) {
+			if asks := !backoff.IsUnattended(ctx); asks != (dials == 0) {
 				t.Errorf("dial %d: a person may be asked to sign in: %v", dials, asks)
 			}
 			if dials++; dials < 4 {

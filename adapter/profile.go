@@ -3,7 +3,6 @@ package adapter
 import (
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
@@ -68,7 +67,7 @@ const (
 )
 
 // String is the effect in lower case: "same", "narrower" or "wider".
-func (e Effect) String() string { return change.Effect(e).String() }
+func (e Effect) String() string { return rewrite.Effect(e).String() }
 
 // SchemaChange is one difference between a tool's schema and what a profile made
 // of it.

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
@@ -28,7 +27,7 @@ func TestWordsOfProfiles(t *testing.T) {
 			t.Errorf("got %q, want %q", p, targets[i])
 		}
 	}
-	for effect, want := range map[Effect]change.Effect{EffectSame: change.Same, EffectNarrower: change.Narrower, EffectWider: change.Wider} {
+	for effect, want := range map[Effect]rewrite.Effect{EffectSame: rewrite.Same, EffectNarrower: rewrite.Narrower, EffectWider: rewrite.Wider} {
 		if int(effect) != int(want) || effect.String() != want.String() {
 			t.Errorf("got %d, %s, want %d, %s", effect, effect, want, want)
 		}

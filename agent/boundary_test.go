@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/parallel"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
@@ -51,7 +51,7 @@ func TestEveryBoundary(t *testing.T) {
 	step := soak.Pick(7, 1)
 	boundaries := make([]bool, 2*maxWrites)
 	var doubts, doubted atomic.Int64
-	parallel.Do((len(boundaries)+6)/step, 6, func(i int) {
+	sixAtATime((len(boundaries)+6)/step, func(i int) {
 		i *= step
 		first := life{At: i/2 + 1, Keep: i%2 == 1, By: []string{"", "recover", "advance"}[i%3]}
 		next := life{By: first.By}
@@ -83,6 +83,20 @@ func TestEveryBoundary(t *testing.T) {
 
 }
 
+// sixAtATime calls body with 0 to n-1.
+func sixAtATime(n int, body func(i int)) {
+	free := make(chan struct{}, 6)
+	var running sync.WaitGroup
+	for i := range n {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			body(i)
+		})
+	}
+	running.Wait()
+}
+
 // A run at a limit of its tokens, sub-agents included, ends in the same way if its process is
 // killed. A model call that was lost with its process may have used what was reserved for it:
 // the limit is reached earlier then, perhaps with nothing left for an answer, and never exceeded.
@@ -103,7 +117,7 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 	const most = 80
 	step := soak.Pick(7, 1)
 	var killed, lost atomic.Int64
-	parallel.Do(most/step, 6, func(i int) {
+	sixAtATime(most/step, func(i int) {
 		i *= step
 		first := limited
 		first.At, first.Keep = i/2+1, i%2 == 1

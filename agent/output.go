@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/schema/gotype"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -138,7 +138,7 @@ type output struct {
 // outputFor describes an answer of type T. The error is for a type that no model can write.
 func outputFor[T any]() (*output, error) {
 	t := reflect.TypeFor[T]()
-	schema, err := gotype.Schema(t)
+	schema, err := toolschema.OfType(t)
 	if err == nil {
 		_, err = adapter.NewFuncTool(&mcp.Tool{Name: answerTool, InputSchema: schema}, nil, nil)
 	}

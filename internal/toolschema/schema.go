@@ -16,8 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/alias"
-	"github.com/mcpchain/mcpchain/internal/schema/wrap"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // Schema is the input schema of a tool. It never changes.
@@ -58,10 +57,10 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 	}
 	return &Schema{
 		Parameters: withProperties(raw, root),
-		Wrapper:    wrap.Name(root),
+		Wrapper:    rewrite.WrapperName(root),
 		compiled:   compiled,
 		shape:      shapeOf(root),
-		odd:        alias.Of(root),
+		odd:        rewrite.Aliases(root),
 		others:     root["patternProperties"] != nil || root["additionalProperties"] != nil,
 	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/alias"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -82,7 +81,7 @@ func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 		if u.doc.Left == 0 {
 			break
 		}
-		alias.EachName(s, func(name string) {
+		rewrite.EachName(s, func(name string) {
 			if u.doc.Spend(1) {
 				out[name] = true
 			}
@@ -137,7 +136,7 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 		if !u.doc.Spend(1 + len(list(s["enum"]))) {
 			break
 		}
-		for _, value := range alias.Enumerated(s) {
+		for _, value := range rewrite.Enumerated(s) {
 			object, _ := value.(map[string]any)
 			if member, ok := object[name]; ok {
 				out = append(out, map[string]any{"const": member})
@@ -174,7 +173,7 @@ func (u *unaliaser) ofItem(about []map[string]any, i int) []any {
 		if !u.doc.Spend(1 + len(list(s["enum"]))) {
 			break
 		}
-		for _, value := range alias.Enumerated(s) {
+		for _, value := range rewrite.Enumerated(s) {
 			if items := list(value); i < len(items) {
 				out = append(out, map[string]any{"const": items[i]})
 			}

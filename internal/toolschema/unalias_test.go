@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/alias"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // Names are turned back as long as the steps of one repair last, in any schema.
@@ -37,7 +37,7 @@ func TestUnaliasingTakesSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		root := compiled.Root().(map[string]any)
-		u := unaliaser{newRepair(root), alias.Of(root)}
+		u := unaliaser{newRepair(root), rewrite.Aliases(root)}
 		out := u.value([]any{root}, v, schema.MaxDepth).(map[string]any)
 		if u.doc.Left > 0 {
 			t.Errorf("%s: got %d steps left of %d, want all taken", name, u.doc.Left, maxCompared)

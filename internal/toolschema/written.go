@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -23,7 +22,7 @@ type Written struct {
 	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
 	Wrapped    bool           // all arguments belong into the wrapper
 	TurnBack   bool           // [Schema.Arguments] may have to turn the model's arguments back
-	Changes    []change.Change
+	Changes    []rewrite.Change
 }
 
 // For writes the schema in the dialect of a provider. A schema without a need
@@ -55,12 +54,12 @@ func (w *Written) complete(root map[string]any, target rewrite.Target) {
 		_, there := root[key]
 		switch {
 		case there && target == Plain && isNull(root, key):
-			w.Changes = append(w.Changes, change.Change{Keyword: key, Note: "null was removed"})
+			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
 		case !there && key != "required":
-			c := change.Change{Keyword: key, Note: "what is missing is spelled out"}
+			c := rewrite.Change{Keyword: key, Note: "what is missing is spelled out"}
 			references := target != rewrite.Gemini && target != rewrite.GoogleAI // these have no references
 			if key == "type" && references && tree.RefersToRoot(root) {
-				c.Effect = change.Narrower
+				c.Effect = rewrite.Narrower
 			}
 			w.Changes = append(w.Changes, c)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/unattended"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 )
 
@@ -45,7 +45,7 @@ type flight struct {
 // renew returns another session than r.used: the current session, or the result
 // of the running attempt, or of a new one.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
-	r.quiet = unattended.Is(ctx)
+	r.quiet = backoff.IsUnattended(ctx)
 	for {
 		f, s, err := t.join(ctx, r)
 		if f == nil {

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/unattended"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 func TestRefreshBeforeExpiry(t *testing.T) {
@@ -166,12 +166,12 @@ func TestNobodyIsBotheredEarly(t *testing.T) {
 func TestUnattended(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())
-		if err := call(unattended.Context(t.Context()), auth); err == nil || len(w.asked) != 0 {
+		if err := call(backoff.Unattended(t.Context()), auth); err == nil || len(w.asked) != 0 {
 			t.Errorf("got %v and %d sign-ins, want an error without one", err, len(w.asked))
 		}
 		w.mustCall(auth)
 		w.revoke()
-		if err := call(unattended.Context(t.Context()), auth); err != nil || len(w.asked) != 1 {
+		if err := call(backoff.Unattended(t.Context()), auth); err != nil || len(w.asked) != 1 {
 			t.Errorf("got %v and %d sign-ins, want the token to be refreshed", err, len(w.asked))
 		}
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/mcpchain/mcpchain/internal/schema/gotype"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
 // MaxSize is how large the YAML of a suite may be.
@@ -83,4 +83,4 @@ func named(name string, data []byte) (*Suite, error) {
 }
 
 // Schema is the JSON Schema of suites, for editors.
-func Schema() (json.RawMessage, error) { return gotype.Schema(reflect.TypeFor[Suite]()) }
+func Schema() (json.RawMessage, error) { return toolschema.OfType(reflect.TypeFor[Suite]()) }

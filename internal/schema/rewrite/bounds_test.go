@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -105,7 +104,7 @@ func TestChangesAreBounded(t *testing.T) {
 	out := For(Gemini, tree.Object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {
-		if c.Effect == change.Wider && c.Keyword == "multipleOf" {
+		if c.Effect == Wider && c.Keyword == "multipleOf" {
 			wider++
 		}
 	}

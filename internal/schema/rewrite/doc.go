@@ -11,10 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
-	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // Target is a provider's dialect of JSON Schema.
@@ -49,9 +46,9 @@ const (
 // Result is a rewritten schema. It shares nothing that is changed with the original.
 type Result struct {
 	Root    map[string]any
-	Changes []change.Change // those that tell somebody something
-	Changed bool            // Root is not the original
-	Strict  bool            // Root is within the subset of OpenAIStrict
+	Changes []Change // those that tell somebody something
+	Changed bool     // Root is not the original
+	Strict  bool     // Root is within the subset of OpenAIStrict
 }
 
 // For rewrites a schema whose root is an object. The schema must have been compiled, so
@@ -59,12 +56,12 @@ type Result struct {
 // nil for none.
 //
 // If a provider refuses alternatives and the like at the root, the schema becomes that
-// of one property, which [wrap.Name] names.
+// of one property, which [WrapperName] names.
 func For(target Target, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
 	}
-	r := &change.Report{Full: min(maxChanges, max(maxListed-room.changes, 0))}
+	r := &Report{Full: min(maxChanges, max(maxListed-room.changes, 0))}
 	result := Result{Changed: true}
 	switch target {
 	case Gemini, GoogleAI:
@@ -76,7 +73,7 @@ func For(target Target, root map[string]any, room *Room) Result {
 		}
 		why := r.Changes[len(r.Changes)-1]
 		result = For(OpenAI, root, room)
-		result.Changes = append([]change.Change{why}, result.Changes...)
+		result.Changes = append([]Change{why}, result.Changes...)
 		return result
 	default:
 		result.Root = writeStandard(target, root, r)
@@ -88,16 +85,16 @@ func For(target Target, root map[string]any, room *Room) Result {
 }
 
 // writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic take.
-func writeStandard(target Target, root map[string]any, r *change.Report) map[string]any {
-	name := wrap.Name(root)
-	source := wrap.Follow(root, r)
+func writeStandard(target Target, root map[string]any, r *Report) map[string]any {
+	name := WrapperName(root)
+	source := followRoot(root, r)
 	wraps := name != "" && tree.Says(source, refusedRoots[target])
 	if wraps {
 		r.Reset()
-		r.Note("", "", change.Same, wrapNote(name))
-		source = wrap.Root(root, name)
+		r.Note("", "", Same, wrapNote(name))
+		source = wrapRoot(root, name)
 	}
-	doc := modern.Write(source, modern.Options{Items: target == OpenAI, PlainNames: target == Anthropic}, r)
+	doc := modernize(source, modernOptions{Items: target == OpenAI, PlainNames: target == Anthropic}, r)
 	out := doc.Root
 	if target == LlamaCpp {
 		out = tree.Object((&llama{r, doc.Document}).schema(out, ""))
@@ -121,11 +118,11 @@ var refusedRoots = map[Target][]string{
 }
 
 // objectRoot completes a root, which is that of arguments.
-func objectRoot(out map[string]any, referred bool, r *change.Report) {
+func objectRoot(out map[string]any, referred bool, r *Report) {
 	if len(tree.Types(out)) > 1 {
-		effect := change.Same
+		effect := Same
 		if referred {
-			effect = change.Narrower
+			effect = Narrower
 		}
 		r.Note("", "type", effect, "arguments are an object always")
 	}

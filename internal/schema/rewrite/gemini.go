@@ -6,11 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
-	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
-	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // Placeholder is the one property of functions without parameters: Gemini refuses
@@ -27,8 +23,8 @@ var unrolled = []int{3, 2, 1, 0}
 const maxUnrolled = 500
 
 // writeGemini writes a root in Gemini's subset of OpenAPI.
-func writeGemini(target Target, root map[string]any, r *change.Report, room *Room) map[string]any {
-	d := modern.Write(root, modern.Options{Inline: true}, r)
+func writeGemini(target Target, root map[string]any, r *Report, room *Room) map[string]any {
+	d := modernize(root, modernOptions{Inline: true}, r)
 	in := maps.Clone(d.Root) // references lead to the root as it was
 	objectRoot(in, false, r)
 	before := r.Clone()
@@ -47,26 +43,26 @@ func writeGemini(target Target, root map[string]any, r *change.Report, room *Roo
 			break
 		}
 	}
-	return geminiRoot(out, wrap.Name(root), target, r)
+	return geminiRoot(out, WrapperName(root), target, r)
 }
 
 // geminiRoot makes an object with properties of what was written of a root.
-func geminiRoot(out map[string]any, name string, target Target, r *change.Report) map[string]any {
+func geminiRoot(out map[string]any, name string, target Target, r *Report) map[string]any {
 	switch {
 	case out == nil:
-		r.Note("", "", change.Wider, "left to validation, because no arguments fit")
+		r.Note("", "", Wider, "left to validation, because no arguments fit")
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
-		r.Note("", "", change.Same, wrapNote(name))
-		return wrap.Object(name, out)
+		r.Note("", "", Same, wrapNote(name))
+		return wrapped(name, out)
 	case out["properties"] != nil:
 		return out
 	}
 	if _, ok := out["minProperties"]; ok {
 		delete(out, "minProperties")
-		r.Note("", "minProperties", change.Wider, "left to validation, because no properties are described")
+		r.Note("", "minProperties", Wider, "left to validation, because no properties are described")
 	}
-	r.Note("", "properties", change.Same, "a placeholder, because an object without properties is refused")
+	r.Note("", "properties", Same, "a placeholder, because an object without properties is refused")
 	placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
 	if target == Gemini {
 		placeholder["nullable"] = true
@@ -79,7 +75,7 @@ func geminiRoot(out map[string]any, name string, target Target, r *change.Report
 // written. via are the references that led to a subschema.
 type gemini struct {
 	forms
-	*modern.Document
+	*document
 	levels int // to which what refers to itself is written
 }
 
@@ -108,7 +104,7 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	}
 	switch {
 	case tree.Never(v):
-		g.Note(at, "", change.Same, "left out, because no value fits it")
+		g.Note(at, "", Same, "left out, because no value fits it")
 		return nil
 	case !ok:
 		return g.anything(at, nil)
@@ -146,14 +142,14 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 			case !found, g.levels == 0 && times > 0:
 				return nil, via, false
 			case g.levels > 0 && times >= g.levels:
-				g.Note(at, "$ref", change.Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
+				g.Note(at, "$ref", Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
 				return tree.Nothing, via, true
 			}
-			g.Note(at, "$ref", change.Same, "the reference is replaced by what it refers to")
+			g.Note(at, "$ref", Same, "the reference is replaced by what it refers to")
 			via = append(slices.Clip(via), hop{ref, g.Places[tree.Address(tree.Object(target))], at})
 			s, parts = tree.Without(s, "$ref"), []any{target}
 		case len(parts) > 0:
-			g.Note(at, "allOf", change.Same, "the parts are merged")
+			g.Note(at, "allOf", Same, "the parts are merged")
 			s = tree.Without(s, "allOf")
 		default:
 			return s, via, true
@@ -169,7 +165,7 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 			if !refers {
 				part, inner, ok = g.whole(part, g.place(part, at, via), via)
 			}
-			if !ok || !g.work(merge.Breadth(s)+merge.Breadth(part)) {
+			if !ok || !g.work(breadth(s)+breadth(part)) {
 				return nil, via, false
 			}
 			if via = inner; tree.Never(part) {
@@ -183,12 +179,12 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 
 // both merges two subschemas that hold together.
 func (g *gemini) both(a, b map[string]any, at string) map[string]any {
-	out, lost := merge.Merge(a, b)
+	out, lost := merge(a, b)
 	for _, key := range lost {
 		if contradicts(key) {
 			return tree.Nothing
 		}
-		g.Note(at, key, change.Wider, "one of two demands is left to validation")
+		g.Note(at, key, Wider, "one of two demands is left to validation")
 	}
 	return out
 }

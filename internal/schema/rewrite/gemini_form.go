@@ -3,21 +3,19 @@ package rewrite
 import (
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // forms writes what needs no other subschemas.
 type forms struct {
-	*change.Report
+	*Report
 	*budget
 	googleAI bool
 }
 
 // asText asks for a value as JSON text.
 func (f *forms) asText(at, what string, s map[string]any) map[string]any {
-	f.Note(at, "", change.Wider, what+" is asked for as JSON text")
+	f.Note(at, "", Wider, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
 	if about := tree.Text(s["description"]); about != "" && f.write(len(about)) {
 		out["description"] = about
@@ -38,10 +36,10 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
 	if room := f.write(256 + size(first)); f.googleAI || !room {
-		f.Note(at, "", change.Narrower, "for a value without a type, only strings are offered")
+		f.Note(at, "", Narrower, "for a value without a type, only strings are offered")
 		return first
 	}
-	f.Note(at, "", change.Narrower, "for a value without a type, no objects are offered")
+	f.Note(at, "", Narrower, "for a value without a type, no objects are offered")
 	out := map[string]any{"anyOf": append([]any{first}, append(scalarForms()[1:], map[string]any{
 		"type": "array", "items": map[string]any{"anyOf": scalarForms()},
 	})...)}
@@ -107,7 +105,7 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 	if len(left) == len(all) {
 		return written
 	}
-	f.Note(at, "type", change.Narrower, "objects are not offered beside lists")
+	f.Note(at, "type", Narrower, "objects are not offered beside lists")
 	return joined(left)
 }
 
@@ -138,7 +136,7 @@ func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
 	if len(left) == len(values) {
 		return s
 	}
-	f.Note(at, said(s, "enum"), change.Narrower, "values that are not strings are not offered beside strings")
+	f.Note(at, said(s, "enum"), Narrower, "values that are not strings are not offered beside strings")
 	s = tree.Without(s, "const")
 	s["enum"] = left
 	return s
@@ -147,7 +145,7 @@ func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
 // enumeration writes values as strings, which is what can be enumerated.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
-		f.Note(at, "", change.Same, "left out, because no value fits it")
+		f.Note(at, "", Same, "left out, because no value fits it")
 		return nil
 	}
 	var spelled, kinds []any
@@ -166,19 +164,19 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 		}
 		kinds, spelled = append(kinds, tree.TypeOf(v)), append(spelled, name)
 	}
-	out := map[string]any{"type": "string", "format": "enum", "enum": merge.Union(spelled, nil)}
+	out := map[string]any{"type": "string", "format": "enum", "enum": union(spelled, nil)}
 	tree.CopyKeys(out, s, "title", "description")
-	switch kind := plainKind(merge.Union(kinds, nil)); {
+	switch kind := plainKind(union(kinds, nil)); {
 	case f.googleAI && kind != "": // its values are told in words only
 		out["type"] = kind
 	case odd:
-		f.Note(at, "enum", change.Same, "the values are written as strings")
+		f.Note(at, "enum", Same, "the values are written as strings")
 	}
 	switch {
 	case empty && len(spelled) > 0:
-		f.Note(at, "enum", change.Narrower, "the empty value is not offered")
+		f.Note(at, "enum", Narrower, "the empty value is not offered")
 	case empty:
-		f.Note(at, "enum", change.Same, "the empty text is asked for by its length")
+		f.Note(at, "enum", Same, "the empty text is asked for by its length")
 		out = map[string]any{"type": "string", "maxLength": number(0)}
 		tree.CopyKeys(out, s, "title", "description")
 	case len(spelled) == 0:
@@ -205,7 +203,7 @@ func plainKind(kinds []any) string {
 func (f *forms) loosely(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
 		if value, ok := s[key]; ok && (key != "uniqueItems" || value == true) {
-			effect := change.Wider
+			effect := Wider
 			if key == "uniqueItems" {
 				effect = looseness(s, key)
 			}

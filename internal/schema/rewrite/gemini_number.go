@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"strconv"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -15,7 +14,7 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
 		out["type"] = "integer"
 		if step.Cmp(big.NewRat(1, 1)) == 0 {
-			f.Note(at, "multipleOf", change.Same, "written as integer")
+			f.Note(at, "multipleOf", Same, "written as integer")
 			s = tree.Without(s, "multipleOf")
 		}
 	}
@@ -28,7 +27,7 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			continue
 		}
 		if inclusive, ok := tree.Rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
-			f.Note(at, b.from, change.Same, "left out, because "+b.to+" says more")
+			f.Note(at, b.from, Same, "left out, because "+b.to+" says more")
 			continue
 		}
 		next, ok := beyond(limit, b.sign, out["type"] == "integer")
@@ -37,7 +36,7 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			continue
 		}
 		out[b.to] = next
-		f.Note(at, b.from, change.Same, "written as "+b.to)
+		f.Note(at, b.from, Same, "written as "+b.to)
 		if out["type"] != "integer" {
 			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
 		}

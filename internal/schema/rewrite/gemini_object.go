@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -46,7 +44,7 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	}
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
 		if rest, ok := s[key]; ok && rest != false {
-			g.Note(at, key, change.Narrower, "only the properties that are described are offered")
+			g.Note(at, key, Narrower, "only the properties that are described are offered")
 		}
 	}
 	out["properties"] = properties
@@ -64,11 +62,11 @@ func (g *gemini) allows(s map[string]any, name string, required bool, at string)
 	case known && fits:
 		return true
 	case known:
-		g.Note(at, "propertyNames", change.Same, "the property "+quote(name)+" is left out, because its name does not fit")
+		g.Note(at, "propertyNames", Same, "the property "+quote(name)+" is left out, because its name does not fit")
 	case !required:
-		g.Note(at, "propertyNames", change.Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
+		g.Note(at, "propertyNames", Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
 	default:
-		g.Note(at, "propertyNames", change.Wider, "whether the name "+quote(name)+" fits is left to validation")
+		g.Note(at, "propertyNames", Wider, "whether the name "+quote(name)+" fits is left to validation")
 		return true
 	}
 	return false
@@ -85,8 +83,8 @@ func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path strin
 		switch {
 		case !matches:
 		case described:
-			g.Note(at, "patternProperties", change.Same, "merged into the property "+quote(name))
-			says = merge.AllOf(says, patterns[pattern])
+			g.Note(at, "patternProperties", Same, "merged into the property "+quote(name))
+			says = allOf(says, patterns[pattern])
 		default:
 			says, path, described = patterns[pattern], tree.Join(at, "patternProperties", pattern), true
 		}
@@ -120,12 +118,12 @@ func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
 	name := any(map[string]any{"type": "string"})
 	for pattern, says := range patterns { // the only one
 		if value != false {
-			g.Note(at, "additionalProperties", change.Narrower, "only names that fit the pattern are offered")
+			g.Note(at, "additionalProperties", Narrower, "only names that fit the pattern are offered")
 		}
 		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
 	}
 	if says, ok := s["propertyNames"]; ok {
-		name = merge.AllOf(name, says)
+		name = allOf(name, says)
 	}
 	properties := map[string]any{EntryName: nil}
 	required := []any{EntryName}
@@ -151,9 +149,9 @@ func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
 		}
 	}
 	if least, _ := limitOf(s["minProperties"]); least > 1 {
-		g.Note(at, "minProperties", change.Wider, "left to validation for names that are there twice")
+		g.Note(at, "minProperties", Wider, "left to validation for names that are there twice")
 	}
-	g.Note(at, "", change.Same, "the object is asked for as a list of names and values")
+	g.Note(at, "", Same, "the object is asked for as a list of names and values")
 	return out
 }
 
@@ -172,15 +170,15 @@ func (g *gemini) anyValue() map[string]any {
 // empty asks for an object that has no properties.
 func (g *gemini) empty(s map[string]any, at string) map[string]any {
 	if least, _ := limitOf(s["minProperties"]); least > 0 {
-		g.Note(at, "minProperties", change.Same, "left out, because no value fits it")
+		g.Note(at, "minProperties", Same, "left out, because no value fits it")
 		return nil
 	}
 	if g.googleAI {
 		return g.asText(at, "the object", s)
 	}
-	effect := change.Same
+	effect := Same
 	if others, _ := tree.Rest(s); others != false {
-		effect = change.Narrower
+		effect = Narrower
 	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
 	tree.CopyKeys(out, s, "title", "description")

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -22,7 +20,7 @@ type alternative struct {
 func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
 	all, nullable := g.alternatives(s, key, at, via)
 	if nullable {
-		g.Note(at, key, change.Same, "null is written as nullable")
+		g.Note(at, key, Same, "null is written as nullable")
 	}
 	var written map[string]any
 	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
@@ -52,16 +50,16 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 			continue
 		}
 		part, inner, ok := g.whole(from, path, via)
-		if !ok || !g.work(merge.Breadth(part)+merge.Breadth(base)) {
+		if !ok || !g.work(breadth(part)+breadth(base)) {
 			all = append(all, alternative{nil, path, from, via})
 			continue
 		}
-		merged, lost := merge.Merge(part, base)
+		merged, lost := merge(part, base)
 		if tree.Never(b) || tree.Never(part) || slices.ContainsFunc(lost, contradicts) {
 			continue
 		}
 		for _, key := range lost {
-			g.Note(at, key, change.Wider, "one of two demands is left to validation")
+			g.Note(at, key, Wider, "one of two demands is left to validation")
 		}
 		tree.CopyKeys(merged, s, "unevaluatedProperties", "unevaluatedItems")
 		all = append(all, alternative{merged, path, from, inner})
@@ -76,16 +74,16 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	for i, a := range all {
 		branches[i] = a.s
 	}
-	lacks, effect, ok := merge.Exclusive(g.Document.Document, branches)
+	lacks, effect, ok := exclusive(g.document.Document, branches)
 	if !ok {
-		g.Note(at, "oneOf", change.Wider, "written as anyOf")
+		g.Note(at, "oneOf", Wider, "written as anyOf")
 		return all
 	}
 	what := "written as anyOf"
 	for i, names := range lacks {
-		if len(names) > 0 && g.work(len(names)+merge.Breadth(all[i].s)) {
+		if len(names) > 0 && g.work(len(names)+breadth(all[i].s)) {
 			what = "written as anyOf of what fits one alternative only"
-			all[i].s, _ = merge.Merge(all[i].s, merge.Lacking(names))
+			all[i].s, _ = merge(all[i].s, lacking(names))
 		}
 	}
 	g.Note(at, "oneOf", effect, what)
@@ -100,14 +98,14 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	})
 	takers := 0 // of lists of names and values
 	for _, a := range all {
-		if g.takesEntries(a.s, merge.MaxDepth) {
+		if g.takesEntries(a.s, maxCompared) {
 			takers++
 		}
 	}
 	var out []any
 	for i, a := range all {
 		if g.googleAI && len(out) > 0 {
-			g.Note(at, key, change.Narrower, "only the first alternative is offered")
+			g.Note(at, key, Narrower, "only the first alternative is offered")
 			break
 		}
 		if a.s == nil {
@@ -118,7 +116,7 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 			a.s = g.onlyTexts(a.s, a.at)
 		}
 		written := g.schema(a.s, a.at, a.via)
-		if takers > 1 || takers == 1 && !g.takesEntries(a.s, merge.MaxDepth) {
+		if takers > 1 || takers == 1 && !g.takesEntries(a.s, maxCompared) {
 			written = g.withoutEntries(written, a.at)
 		}
 		if written != nil {
@@ -157,7 +155,7 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 		if !g.work(len(tree.Constants(a.s))) {
 			return g.asText(at, "the value", s)
 		}
-		for _, v := range merge.Union(merge.Fitting(a.s), nil) {
+		for _, v := range union(fitting(a.s), nil) {
 			if times[tree.Identity(v)]++; times[tree.Identity(v)] == 1 {
 				values = append(values, v)
 			}
@@ -165,7 +163,7 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 	}
 	if key == "oneOf" {
 		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
-		g.Note(at, key, change.Same, "written as an enumeration")
+		g.Note(at, key, Same, "written as an enumeration")
 	}
 	about := maps.Clone(s)
 	tree.CopyKeys(about, all[0].from, "title", "description")
@@ -176,15 +174,15 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 // enum writes enumerated values, or a constant.
 func (g *gemini) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
-		g.Note(at, "const", change.Same, "the constant is written as an enumeration")
+		g.Note(at, "const", Same, "the constant is written as an enumeration")
 	}
 	if !g.work(len(tree.Constants(s))) {
 		return g.asText(at, "the value", s)
 	}
 	for _, key := range []string{"not", "if"} {
 		if says, ok := s[key]; ok && (key == "if" || tree.Constants(tree.Object(says)) == nil) {
-			g.Note(at, key, change.Wider, "left to validation")
+			g.Note(at, key, Wider, "left to validation")
 		}
 	}
-	return g.enumeration(merge.Fitting(s), s, at)
+	return g.enumeration(fitting(s), s, at)
 }

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -30,9 +28,9 @@ func (f *forms) carried(out, s map[string]any, at string) map[string]any {
 		switch {
 		case key == "enum":
 			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
-			for _, other := range merge.OfScalars {
+			for _, other := range ofScalars {
 				if _, ok := s[other]; ok && googleWords[other] == told {
-					f.Note(at, other, change.Wider, "told by the values that are left")
+					f.Note(at, other, Wider, "told by the values that are left")
 				}
 			}
 		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
@@ -42,7 +40,7 @@ func (f *forms) carried(out, s map[string]any, at string) map[string]any {
 			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
 		if treatment == told {
-			f.Note(at, said(s, key), change.Wider, "told in the description")
+			f.Note(at, said(s, key), Wider, "told in the description")
 		}
 		delete(out, key)
 	}

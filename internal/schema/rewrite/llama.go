@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -19,7 +18,7 @@ const (
 
 // llama leaves out what llama.cpp cannot make a grammar of, and tells it in words.
 type llama struct {
-	*change.Report
+	*Report
 	doc *tree.Document
 }
 
@@ -58,7 +57,7 @@ func (l *llama) schema(v any, at string) any {
 
 func (l *llama) drop(out map[string]any, keyword, at, why string) {
 	delete(out, keyword)
-	l.Note(at, keyword, change.Wider, why+"; the description has it")
+	l.Note(at, keyword, Wider, why+"; the description has it")
 }
 
 // manyTimes matches a repetition of four digits or more.
@@ -87,14 +86,14 @@ func (l *llama) tuple(out map[string]any, at string) {
 	if tree.Never(rest) {
 		delete(out, "items")
 		out["maxItems"] = json.Number(strconv.Itoa(len(first)))
-		effect := change.Narrower
+		effect := Narrower
 		if least != nil && least.IsInt() && least.Num().Int64() >= int64(len(first)) {
-			effect = change.Same
+			effect = Same
 		}
 		l.Note(at, "items", effect, "a list of all the items, and no others")
 		return
 	}
 	delete(out, "prefixItems")
 	out["items"] = map[string]any{"anyOf": append(append([]any{}, first...), rest)}
-	l.Note(at, "prefixItems", change.Wider, "each item may be as any of them")
+	l.Note(at, "prefixItems", Wider, "each item may be as any of them")
 }

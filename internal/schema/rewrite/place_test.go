@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -35,8 +34,8 @@ func TestPlacesOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := For(tt.target, decode(t, tt.in), nil).Changes
-			if !slices.ContainsFunc(changes, func(c change.Change) bool {
-				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == change.Wider
+			if !slices.ContainsFunc(changes, func(c Change) bool {
+				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == Wider
 			}) {
 				t.Errorf("got %v, want one of %s at %s", changes, tt.keyword, tt.path)
 			}
@@ -58,11 +57,11 @@ func TestContainsInAnAlternative(t *testing.T) {
 // What is written in each alternative is told of once.
 func TestChangesAreDistinct(t *testing.T) {
 	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
-	count := map[change.Change]int{}
+	count := map[Change]int{}
 	for _, c := range For(Gemini, decode(t, in), nil).Changes {
 		count[c]++
 	}
-	nullable := change.Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: change.Same, Note: "null is written as nullable"}
+	nullable := Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: Same, Note: "null is written as nullable"}
 	if count[nullable] != 1 {
 		t.Errorf("got %v, want %v once", count, nullable)
 	}

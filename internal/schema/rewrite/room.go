@@ -3,7 +3,6 @@ package rewrite
 import (
 	"cmp"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -12,7 +11,7 @@ const (
 	maxNodes   = 10_000  // subschemas: references can multiply them
 	maxWritten = 4 << 20 // bytes of names, texts and values
 	maxChanges = 5_000
-	maxSteps   = 1 << 20 // of merging and comparing
+	maxSteps   = 1 << 20 // of merging, comparing and references
 )
 
 // Room bounds the rewritten schemas of one peer together, beside the bounds of each:
@@ -43,10 +42,10 @@ func (r *Room) budget() *budget {
 }
 
 // take counts what was written, and reports it if there was no room for all.
-func (r *Room) take(before, left budget, to *change.Report) {
+func (r *Room) take(before, left budget, to *Report) {
 	r.written += before.bytes - left.bytes
 	if left.over() && before.bytes < maxWritten {
-		to.Note("", "", change.Wider, "the schemas of one server are too large together")
+		to.Note("", "", Wider, "the schemas of one server are too large together")
 	}
 }
 

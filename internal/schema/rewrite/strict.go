@@ -6,11 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
-	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
-	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // The bounds of OpenAI's structured outputs.
@@ -26,15 +22,15 @@ const (
 // strict writes subschemas in the strict subset. It returns nil, with a reason, if
 // that cannot be done.
 type strict struct {
-	*change.Report
+	*Report
 	doc                    *tree.Document
 	budget                 *budget
 	properties, enum, text int
 }
 
 // writeStrict writes a schema. If it returns false, the last change says why.
-func writeStrict(root map[string]any, r *change.Report, room *Room) (map[string]any, bool) {
-	d := modern.Write(wrap.Follow(root, r), modern.Options{Items: true}, r)
+func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bool) {
+	d := modernize(followRoot(root, r), modernOptions{Items: true}, r)
 	s := &strict{Report: r, doc: d.Document, budget: room.budget()}
 	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
 	in := d.Root
@@ -43,25 +39,25 @@ func writeStrict(root map[string]any, r *change.Report, room *Room) (map[string]
 	if out == nil {
 		return nil, false
 	}
-	if name := wrap.Name(root); out["anyOf"] != nil || out["enum"] != nil || out["$ref"] != nil {
+	if name := WrapperName(root); out["anyOf"] != nil || out["enum"] != nil || out["$ref"] != nil {
 		if name == "" || tree.RefersToRoot(d.Root) {
 			return nil, s.fail("", "", "the root has alternatives")
 		}
 		defs, there := out["$defs"]
 		delete(out, "$defs")
-		out = wrap.Object(name, out)
+		out = wrapped(name, out)
 		out["additionalProperties"] = false
 		if there {
 			out["$defs"] = defs
 		}
-		r.Changes = slices.Insert(r.Changes, 0, change.Change{Effect: change.Same, Note: wrapNote(name)})
+		r.Changes = slices.Insert(r.Changes, 0, Change{Effect: Same, Note: wrapNote(name)})
 	}
 	return out, true
 }
 
 // fail records why a schema cannot be strict.
 func (s *strict) fail(at, keyword, why string) bool {
-	s.Note(at, keyword, change.Same, "not strict: "+why)
+	s.Note(at, keyword, Same, "not strict: "+why)
 	return false
 }
 
@@ -125,16 +121,16 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 			branches = append(branches, b)
 			continue
 		}
-		if !s.budget.work(merge.Breadth(base)+merge.Breadth(tree.Object(b))) || !s.budget.write(size(base)) {
+		if !s.budget.work(breadth(base)+breadth(tree.Object(b))) || !s.budget.write(size(base)) {
 			return nil, key, s.fail(at, key, "what stands beside the alternatives is too large to be written in each")
 		}
-		merged, lost := merge.Merge(tree.Object(b), base)
+		merged, lost := merge(tree.Object(b), base)
 		if len(lost) > 0 || in["$ref"] != nil {
 			return nil, key, s.fail(at, key, "the alternatives have other keywords beside them")
 		}
 		branches = append(branches, merged)
 	}
-	s.Note(at, key, change.Same, "what stands beside the alternatives is written in each")
+	s.Note(at, key, Same, "what stands beside the alternatives is written in each")
 	return branches, key, true
 }
 
@@ -177,7 +173,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		}
 		_, name, _ := strings.Cut(ref[2:], "/")
 		if plain := "#/$defs/" + name; ref != plain {
-			s.Note(at, "$ref", change.Same, "definitions are called $defs")
+			s.Note(at, "$ref", Same, "definitions are called $defs")
 			ref = plain
 		}
 	}
@@ -191,7 +187,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		return true
 	}
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
-	s.Note(at, "$ref", change.Same, "the reference is set apart from its description")
+	s.Note(at, "$ref", Same, "the reference is set apart from its description")
 	return true
 }
 
@@ -205,7 +201,7 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 	for i, b := range branches {
 		branch := tree.Object(b)
 		if len(lacks[i]) > 0 {
-			branch, _ = merge.Merge(branch, merge.Lacking(lacks[i]))
+			branch, _ = merge(branch, lacking(lacks[i]))
 		}
 		written := s.schema(branch, tree.Join(at, key, strconv.Itoa(i)), depth)
 		if written == nil {
@@ -228,15 +224,15 @@ func (s *strict) oneOf(branches []any, at string) [][]string {
 	for i, b := range branches {
 		resolved[i] = s.doc.Plain(b)
 	}
-	lacks, effect, ok := merge.Exclusive(s.doc, resolved)
+	lacks, effect, ok := exclusive(s.doc, resolved)
 	changed := slices.ContainsFunc(lacks, func(names []string) bool { return len(names) > 0 })
 	referred := slices.ContainsFunc(branches, func(b any) bool { return tree.Object(b)["$ref"] != nil })
 	switch {
 	case !ok, changed && referred: // a target cannot be written in two ways
-		s.Note(at, "oneOf", change.Wider, "written as anyOf")
+		s.Note(at, "oneOf", Wider, "written as anyOf")
 		return none
 	case !changed:
-		s.Note(at, "oneOf", change.Same, "written as anyOf")
+		s.Note(at, "oneOf", Same, "written as anyOf")
 	default:
 		s.Note(at, "oneOf", effect, "written as anyOf of what fits one alternative only")
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -16,9 +14,9 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 		return true
 	}
 	if _, ok := in["const"]; ok {
-		s.Note(at, "const", change.Same, "the constant is written as an enumeration")
+		s.Note(at, "const", Same, "the constant is written as an enumeration")
 	}
-	values := merge.Fitting(in)
+	values := fitting(in)
 	if len(values) == 0 {
 		return s.fail(at, "enum", "no value fits it")
 	}
@@ -31,7 +29,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 		if kind == "array" || kind == "object" {
 			return s.fail(at, "enum", "it has values that are not scalars")
 		}
-		kinds = merge.Union(kinds, []any{kind})
+		kinds = union(kinds, []any{kind})
 	}
 	s.text += length
 	if s.enum > maxStrictEnum || s.text > maxStrictText || len(values) > maxStrictLong && length > maxStrictLongText {
@@ -40,7 +38,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 	out["enum"] = values
 	if len(tree.Types(in)) == 0 {
 		out["type"] = oneOrAll(kinds)
-		s.Note(at, "type", change.Same, "the type of the values is spelled out")
+		s.Note(at, "type", Same, "the type of the values is spelled out")
 	}
 	return true
 }
@@ -95,7 +93,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	properties := tree.Object(in["properties"])
 	switch rest, limited := in["additionalProperties"]; {
 	case limited && rest != false:
-		s.Note(at, "additionalProperties", change.Narrower, "other properties are not offered")
+		s.Note(at, "additionalProperties", Narrower, "other properties are not offered")
 	case !limited: // as all take it for granted
 		s.Silent = true
 	}
@@ -115,7 +113,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 		}
 		if !required.Has(name) {
 			p = s.optional(p)
-			s.Note(path, "required", change.Same, "null stands for not given")
+			s.Note(path, "required", Same, "null stands for not given")
 		}
 		written[name] = p
 		s.text += utf8.RuneCountInString(name)

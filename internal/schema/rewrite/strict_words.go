@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -58,13 +57,13 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 		case treatment == keep, key == "format" && slices.Contains(strictFormats, tree.Text(in[key])):
 			out[key] = in[key]
 		case key == "format":
-			s.Note(at, key, change.Same, "the format is told in the description")
+			s.Note(at, key, Same, "the format is told in the description")
 		case treatment == forget, strings.HasPrefix(key, "x-"):
 			s.Silent = true
 		case treatment == drop:
-			s.Note(at, key, change.Same, "the annotation was removed")
+			s.Note(at, key, Same, "the annotation was removed")
 		case key == "default":
-			s.Note(at, key, change.Same, "the default is told in the description")
+			s.Note(at, key, Same, "the default is told in the description")
 		case treatment == told:
 			s.Note(at, key, looseness(in, key), "told in the description")
 		case !known:
@@ -75,16 +74,16 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 }
 
 // looseness is the effect of leaving a keyword out.
-func looseness(in map[string]any, key string) change.Effect {
+func looseness(in map[string]any, key string) Effect {
 	n, _ := limitOf(in[key])
 	least, _ := limitOf(in["minItems"])
 	switch {
 	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
 		key == "minProperties" && n <= len(tree.Strings(in["required"])),
 		key == "maxProperties" && n >= len(tree.Object(in["properties"])):
-		return change.Same
+		return Same
 	}
-	return change.Wider
+	return Wider
 }
 
 // maxPatternLength bounds the lengths that are written as patterns: a provider's
@@ -102,21 +101,21 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	case hasMost && most < least:
 		return s.fail(at, "maxLength", "no text is as long")
 	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
-		s.Note(at, "minLength", change.Same, "left out, because it says nothing more")
+		s.Note(at, "minLength", Same, "left out, because it says nothing more")
 		return true
 	}
 	_, patterned := out["pattern"]
 	if least == 1 && out["format"] != nil { // no such format fits the empty text
-		s.Note(at, "minLength", change.Same, "the format says it")
+		s.Note(at, "minLength", Same, "the format says it")
 		least, hasLeast = 0, false
 	}
 	for key, limit := range map[string]int{"minLength": least, "maxLength": most} {
 		switch {
 		case limit == 0 && (key == "minLength" || !hasMost):
 		case patterned:
-			s.Note(at, key, change.Wider, "told in the description, because there is a pattern")
+			s.Note(at, key, Wider, "told in the description, because there is a pattern")
 		case limit > maxPatternLength:
-			s.Note(at, key, change.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
+			s.Note(at, key, Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
 		}
 	}
 	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
@@ -125,7 +124,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	}
 	if out["format"] != nil {
 		delete(out, "format")
-		s.Note(at, "format", change.Same, "the format is told in the description, because a pattern says the length")
+		s.Note(at, "format", Same, "the format is told in the description, because a pattern says the length")
 	}
 	upper, key := "", "minLength"
 	if hasMost {
@@ -136,7 +135,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		quantifier = "+"
 	}
 	out["pattern"] = `^[\s\S]` + quantifier + "$"
-	s.Note(at, key, change.Same, "written as a pattern")
+	s.Note(at, key, Same, "written as a pattern")
 	return true
 }
 

@@ -1,6 +1,4 @@
-// Package wrap makes the root of a schema an object, as providers require: it resolves the
-// reference of the root, or wraps the schema in a property.
-package wrap
+package rewrite
 
 import (
 	"crypto/sha256"
@@ -9,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -23,11 +19,11 @@ var rootWords = []string{
 // providers take them.
 var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
 
-// Name names the property in which a provider that refuses the root of a schema asks
+// WrapperName names the property in which a provider that refuses the root of a schema asks
 // for all arguments. No property has that name, and no pattern of names matches it if
 // there is another one, so that a root which is closed to other properties refuses it.
 // It is "" for a root that no provider refuses.
-func Name(root map[string]any) string {
+func WrapperName(root map[string]any) string {
 	if !tree.Says(root, rootWords) {
 		return ""
 	}
@@ -62,21 +58,21 @@ func Name(root map[string]any) string {
 	return "input_" + hex.EncodeToString(sum[:8])
 }
 
-// Object is a root of one property.
-func Object(name string, says map[string]any) map[string]any {
+// wrapped is a root of one property.
+func wrapped(name string, says map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
 		"properties": map[string]any{name: says}, "required": []any{name},
 	}
 }
 
-// Root makes a root of one property, whose subschema is the old root. What belongs to
+// wrapRoot makes a root of one property, whose subschema is the old root. What belongs to
 // the document stays at its root.
-func Root(root map[string]any, name string) map[string]any {
+func wrapRoot(root map[string]any, name string) map[string]any {
 	m := mover{to: tree.Join("", "properties", name)}
 	m.id = m.resolve(tree.Text(root["$id"]))
 	inner := tree.Object(m.schema(root))
-	out := Object(name, inner)
+	out := wrapped(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
 		tree.CopyKeys(out, inner, key)
@@ -86,9 +82,9 @@ func Root(root map[string]any, name string) map[string]any {
 	return out
 }
 
-// Follow replaces a root that is only a reference by its target, if that can be
+// followRoot replaces a root that is only a reference by its target, if that can be
 // there twice.
-func Follow(root map[string]any, r *change.Report) map[string]any {
+func followRoot(root map[string]any, r *Report) map[string]any {
 	doc := &tree.Document{Root: root, Left: 1 << 20}
 	out := root
 	for range 16 {
@@ -99,14 +95,14 @@ func Follow(root map[string]any, r *change.Report) map[string]any {
 		found, _ := doc.Resolve(ref)
 		target := tree.Object(found)
 		if tree.Same(target, root) {
-			r.Note("", "$ref", change.Same, "a reference that says nothing new was removed from the root")
+			r.Note("", "$ref", Same, "a reference that says nothing new was removed from the root")
 			return tree.Without(out, "$ref")
 		}
-		alone := tree.Only(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || modern.Early(root)
+		alone := tree.Only(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || early(root)
 		if !alone || target == nil || identified(target) || tree.Says(target, []string{"$defs", "definitions"}) {
 			return root
 		}
-		r.Note("", "$ref", change.Same, "the reference is replaced by what it refers to")
+		r.Note("", "$ref", Same, "the reference is replaced by what it refers to")
 		out = tree.Without(target, "$anchor", "$id", "id")
 		tree.CopyKeys(out, root, "$schema", "$id", "id", "$defs", "definitions", "description", "title")
 	}

@@ -1,4 +1,4 @@
-package wrap
+package rewrite
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func TestNameOfManyPatterns(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := v.(map[string]any)
-	if got := Name(root); got != "input2" {
+	if got := WrapperName(root); got != "input2" {
 		t.Errorf("got %q, want the first name that no pattern of the root fits", got)
 	}
 }

@@ -1,35 +1,34 @@
-package merge
+package rewrite
 
 import (
 	"reflect"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// MaxDepth bounds how deeply alternatives are compared: required properties can refer
+// maxCompared bounds how deeply alternatives are compared: required properties can refer
 // back to where they stand.
-const MaxDepth = 16
+const maxCompared = 16
 
-// Exclusive says how alternatives of a oneOf become ones that a value fits one of: by
+// exclusive says how alternatives of a oneOf become ones that a value fits one of: by
 // the properties that each must not have. Objects are written without further
 // properties. It returns false if a value can fit two of them nevertheless.
-func Exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect change.Effect, ok bool) {
+func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect Effect, ok bool) {
 	lacks = make([][]string, len(branches))
 	for i, a := range branches {
 		for j, b := range branches[i+1:] {
 			j += i + 1
-			if apart(doc, a, b, MaxDepth) {
+			if apart(doc, a, b, maxCompared) {
 				continue
 			}
 			more, less := difference(b, a), difference(a, b)
-			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(Breadth(a)+Breadth(b)+len(lacks[i])+len(lacks[j])) {
-				return nil, change.Wider, false
+			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(breadth(a)+breadth(b)+len(lacks[i])+len(lacks[j])) {
+				return nil, Wider, false
 			}
 			lacks[i], lacks[j] = append(lacks[i], more[0]), append(lacks[j], less[0])
 			if len(more)*len(less) > 1 || !reflect.DeepEqual(besideRequired(a), besideRequired(b)) {
-				effect = change.Narrower
+				effect = Narrower
 			}
 		}
 	}
@@ -80,8 +79,8 @@ func refusesAny(s map[string]any, names []string) bool {
 	})
 }
 
-// Lacking is an object that must not have some properties.
-func Lacking(names []string) map[string]any {
+// lacking is an object that must not have some properties.
+func lacking(names []string) map[string]any {
 	refused := make(map[string]any, len(names))
 	for _, name := range names {
 		refused[name] = false

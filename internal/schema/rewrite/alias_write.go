@@ -1,26 +1,24 @@
-package alias
+package rewrite
 
 import (
 	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Names write the names of properties as plain ones, wherever they are mentioned.
-type Names struct {
+// names write the names of properties as plain ones, wherever they are mentioned.
+type names struct {
 	doc    *tree.Document
 	byName map[string]string
 	odd    []string // the names that have one, in order
 }
 
-// New returns nil if a document has only plain names.
-func New(doc *tree.Document) *Names {
-	a := &Names{doc: doc, byName: map[string]string{}}
-	for alias, name := range Of(doc.Root) {
+// newNames returns nil if a document has only plain names.
+func newNames(doc *tree.Document) *names {
+	a := &names{doc: doc, byName: map[string]string{}}
+	for alias, name := range Aliases(doc.Root) {
 		a.byName[name] = alias
 	}
 	if a.odd = slices.Sorted(maps.Keys(a.byName)); len(a.odd) == 0 {
@@ -29,8 +27,8 @@ func New(doc *tree.Document) *Names {
 	return a
 }
 
-// Alias is the plain name of a property, if it has one.
-func (a *Names) Alias(name string) (alias string, ok bool) {
+// alias is the plain name of a property, if it has one.
+func (a *names) alias(name string) (alias string, ok bool) {
 	if a == nil {
 		return "", false
 	}
@@ -38,8 +36,8 @@ func (a *Names) Alias(name string) (alias string, ok bool) {
 	return alias, ok
 }
 
-// Write writes the names that a subschema mentions itself.
-func (a *Names) Write(out map[string]any, at string, r *change.Report) {
+// write writes the names that a subschema mentions itself.
+func (a *names) write(out map[string]any, at string, r *Report) {
 	described := map[string]bool{}
 	eachDescribed(out, func(name string) { described[name] = true })
 	a.byPatterns(out)
@@ -55,7 +53,7 @@ func (a *Names) Write(out map[string]any, at string, r *change.Report) {
 		value, ok := out[key]
 		if called, changed := a.value(value); ok && changed {
 			out[key] = called
-			r.Note(at, key, change.Same, "properties are called as they are where they are described")
+			r.Note(at, key, Same, "properties are called as they are where they are described")
 		}
 	}
 	if says, ok := out["propertyNames"]; ok {
@@ -64,7 +62,7 @@ func (a *Names) Write(out map[string]any, at string, r *change.Report) {
 }
 
 // members gives the members of an object their aliases.
-func (a *Names) members(named map[string]any, at string, r *change.Report) map[string]any {
+func (a *names) members(named map[string]any, at string, r *Report) map[string]any {
 	out := make(map[string]any, len(named))
 	for _, name := range tree.Keys(named) {
 		says := named[name]
@@ -73,7 +71,7 @@ func (a *Names) members(named map[string]any, at string, r *change.Report) map[s
 		}
 		alias, odd := a.byName[name]
 		if odd {
-			r.Note(tree.Join(at, name), "", change.Same, "the property is called "+strconv.Quote(alias))
+			r.Note(tree.Join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
 			name = alias
 		}
 		out[name] = says
@@ -82,7 +80,7 @@ func (a *Names) members(named map[string]any, at string, r *change.Report) map[s
 }
 
 // list gives the names in a list their aliases.
-func (a *Names) list(all []any) []any {
+func (a *names) list(all []any) []any {
 	out := slices.Clone(all)
 	for i, name := range out {
 		if alias, odd := a.byName[tree.Text(name)]; odd && name == tree.Text(name) {
@@ -94,7 +92,7 @@ func (a *Names) list(all []any) []any {
 
 // byPatterns describes properties that only patterns of names describe, which their
 // aliases may not match.
-func (a *Names) byPatterns(out map[string]any) {
+func (a *names) byPatterns(out map[string]any) {
 	patterns := tree.Object(out["patternProperties"])
 	properties := maps.Clone(tree.Object(out["properties"]))
 	for _, pattern := range tree.Keys(patterns) {
@@ -106,7 +104,7 @@ func (a *Names) byPatterns(out map[string]any) {
 				properties = map[string]any{}
 			}
 			if old, ok := properties[name]; ok {
-				properties[name] = merge.AllOf(old, patterns[pattern])
+				properties[name] = allOf(old, patterns[pattern])
 			} else {
 				properties[name] = patterns[pattern]
 			}
@@ -118,7 +116,7 @@ func (a *Names) byPatterns(out map[string]any) {
 }
 
 // value gives the members of an enumerated value their aliases.
-func (a *Names) value(v any) (called any, changed bool) {
+func (a *names) value(v any) (called any, changed bool) {
 	switch v := v.(type) {
 	case []any:
 		out := slices.Clone(v)
@@ -146,21 +144,21 @@ func (a *Names) value(v any) (called any, changed bool) {
 
 // propertyNames allows the aliases of the names that an object allows, and no other
 // alias of a described property.
-func (a *Names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *change.Report) {
+func (a *names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *Report) {
 	var allowed, refused []any
-	effect := change.Same
+	effect := Same
 	for _, name := range a.odd {
 		alias := a.byName[name]
 		fits, known := a.doc.Named(says, name)
 		switch {
 		case a.doc.Left == 0:
 			delete(out, "propertyNames")
-			r.Note(at, "propertyNames", change.Wider, "left to validation: there are too many names")
+			r.Note(at, "propertyNames", Wider, "left to validation: there are too many names")
 			return
 		case a.doc.Aliased(says, name, alias):
 			allowed = append(allowed, alias)
 			if !known {
-				effect = change.Wider
+				effect = Wider
 			}
 		case known && !fits && described[name]:
 			refused = append(refused, alias)
@@ -170,7 +168,7 @@ func (a *Names) propertyNames(out map[string]any, says any, described map[string
 		return
 	}
 	if refused != nil {
-		says = merge.AllOf(says, map[string]any{"not": map[string]any{"enum": refused}})
+		says = allOf(says, map[string]any{"not": map[string]any{"enum": refused}})
 	}
 	if s := tree.Object(says); allowed != nil && s["enum"] != nil && tree.Only(s, "enum", "type") {
 		says = tree.Without(s, "enum")

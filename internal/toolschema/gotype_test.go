@@ -1,4 +1,4 @@
-package gotype
+package toolschema
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ type base struct {
 	Name string `json:"name" jsonschema:"inner"`
 }
 
-type tree struct {
+type leaf struct {
 	Value    string  `json:"value"`
-	Children []*tree `json:"children,omitempty"`
+	Children []*leaf `json:"children,omitempty"`
 }
 
 type all struct {
@@ -39,12 +39,12 @@ type all struct {
 	Number  json.Number    `json:"number"`
 	Quoted  int            `json:"quoted,string"`
 	Plain   string
-	Tree    tree   `json:"tree"`
+	Tree    leaf   `json:"tree"`
 	Skipped string `json:"-"`
 	hidden  string
 }
 
-func TestSchema(t *testing.T) {
+func TestOfType(t *testing.T) {
 	_ = all{}.hidden
 	for _, tt := range []struct {
 		value any
@@ -54,17 +54,17 @@ func TestSchema(t *testing.T) {
 		{&base{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"inner","type":"string"}},"required":["id","name"],"additionalProperties":false}`},
 		{map[string]int{}, `{"type":"object","additionalProperties":{"type":"integer"}}`},
 		{json.RawMessage{}, `{}`},
-		{tree{}, `{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+		{leaf{}, `{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false,"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
 		{all{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"The \"name\" <b>","type":"string"},` +
 			`"color":{"type":"string","enum":["red","green"]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1,"maximum":10},` +
 			`"size":{"type":"integer","minimum":0},"ratio":{"type":"number"},"on":{"type":"boolean"},"when":{"type":"string","format":"date-time"},"host":{"type":"string"},` +
 			`"data":{"type":"string","contentEncoding":"base64"},"pair":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},"extra":{"type":"object","additionalProperties":{}},` +
 			`"any":{},"number":{"type":"number"},"quoted":{"type":"string"},"Plain":{"type":"string"},` +
-			`"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}},` +
+			`"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}},` +
 			`"required":["id","name","color","count","on","when","host","data","pair","extra","any","number","quoted","Plain","tree"],"additionalProperties":false,` +
-			`"$defs":{"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+			`"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
 	} {
-		got, err := Schema(reflect.TypeOf(tt.value))
+		got, err := OfType(reflect.TypeOf(tt.value))
 		if err != nil {
 			t.Errorf("%T: %v", tt.value, err)
 		}
@@ -87,7 +87,7 @@ func TestFieldsOfOneName(t *testing.T) {
 		b
 		Z int
 	}
-	got, err := Schema(reflect.TypeFor[both]())
+	got, err := OfType(reflect.TypeFor[both]())
 	if err != nil || !strings.Contains(string(got), `"required":["Y","Z"]`) {
 		t.Errorf("got %s, %v, want Y and Z", got, err)
 	}
@@ -112,7 +112,7 @@ func TestTypesWithoutSchema(t *testing.T) {
 			N int `minimum:"one"`
 		}{}, `minimum "one" is not a number`},
 	} {
-		if _, err := Schema(reflect.TypeOf(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := OfType(reflect.TypeOf(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%T: got %v, want %s", tt.value, err, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package gotype
+package toolschema
 
 import (
 	"encoding/json"
@@ -79,7 +79,7 @@ func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]boo
 }
 
 // property writes the schema of a field.
-func (w *writer) property(f field) (json.RawMessage, error) {
+func (w *typeWriter) property(f field) (json.RawMessage, error) {
 	says, err := w.schema(f.Type)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package merge
+package rewrite
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func TestExclusive(t *testing.T) {
 		return out
 	}
 	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		if _, _, got := Exclusive(&tree.Document{Left: 1 << 20}, branches(n)); got != want {
+		if _, _, got := exclusive(&tree.Document{Left: 1 << 20}, branches(n)); got != want {
 			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
 		}
 	}

@@ -1,19 +1,4 @@
-// Package gotype writes the JSON Schema of a Go type, as package encoding/json reads it.
-//
-// Properties come from exported fields, in their order, with the names of the tag json.
-// A property is required unless its tag says omitempty or omitzero, or the field is a
-// pointer. Objects of structs take no other properties. More is said by tags of a field:
-//
-//	json:"city,omitempty"         the name, and that the property is optional
-//	jsonschema:"The city's name"  its description
-//	enum:"red,green,blue"         the values of a string, or of each item of a list
-//	minimum:"1" maximum:"10"      the bounds of a number
-//
-// Pointers are what they point to. Fields of embedded structs are fields of the outer
-// one. [time.Time] is a date and time, []byte is base64, what implements
-// [encoding.TextUnmarshaler] is a string, and any, [json.RawMessage], and what reads its JSON by
-// itself is anything. A type in which it occurs itself becomes a definition.
-package gotype
+package toolschema
 
 import (
 	"encoding"
@@ -28,10 +13,24 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Schema writes the schema of values of a type. The error says which part of the type has
-// none.
-func Schema(t reflect.Type) (json.RawMessage, error) {
-	w := &writer{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
+// OfType writes the JSON Schema of a Go type, as package encoding/json reads it. The error says
+// which part of the type has none.
+//
+// Properties come from exported fields, in their order, with the names of the tag json.
+// A property is required unless its tag says omitempty or omitzero, or the field is a
+// pointer. Objects of structs take no other properties. More is said by tags of a field:
+//
+//	json:"city,omitempty"         the name, and that the property is optional
+//	jsonschema:"The city's name"  its description
+//	enum:"red,green,blue"         the values of a string, or of each item of a list
+//	minimum:"1" maximum:"10"      the bounds of a number
+//
+// Pointers are what they point to. Fields of embedded structs are fields of the outer
+// one. [time.Time] is a date and time, []byte is base64, what implements
+// [encoding.TextUnmarshaler] is a string, and any, [json.RawMessage], and what reads its JSON by
+// itself is anything. A type in which it occurs itself becomes a definition.
+func OfType(t reflect.Type) (json.RawMessage, error) {
+	w := &typeWriter{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
 	root, err := w.schema(t)
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", t, err)
@@ -52,8 +51,8 @@ func Schema(t reflect.Type) (json.RawMessage, error) {
 	return jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, root), "$defs", defs)), nil
 }
 
-// writer writes one schema.
-type writer struct {
+// typeWriter writes one schema.
+type typeWriter struct {
 	open      map[reflect.Type]bool // the structs around the present type
 	recursive []reflect.Type        // that occur in themselves
 	names     map[reflect.Type]string
@@ -61,7 +60,7 @@ type writer struct {
 }
 
 // reference refers to a type that occurs in itself.
-func (w *writer) reference(t reflect.Type) json.RawMessage {
+func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
 	name, known := w.names[t]
 	if !known {
 		name = definitionName(t)
@@ -73,7 +72,7 @@ func (w *writer) reference(t reflect.Type) json.RawMessage {
 	return keywords("$ref", "#/$defs/"+name)
 }
 
-func (w *writer) taken(name string) bool {
+func (w *typeWriter) taken(name string) bool {
 	for _, other := range w.names {
 		if other == name {
 			return true
@@ -98,7 +97,7 @@ var (
 )
 
 // schema writes the schema of a type.
-func (w *writer) schema(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -159,7 +158,7 @@ func integers(t reflect.Type) (low, high any, ok bool) {
 	return nil, nil, false
 }
 
-func (w *writer) list(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) list(t reflect.Type) (json.RawMessage, error) {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
 		return keywords("type", "string", "contentEncoding", "base64"), nil
 	}
@@ -173,7 +172,7 @@ func (w *writer) list(t reflect.Type) (json.RawMessage, error) {
 	return keywords("type", "array", "items", items), nil
 }
 
-func (w *writer) mapping(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) mapping(t reflect.Type) (json.RawMessage, error) {
 	_, _, isInteger := integers(t.Key())
 	if t.Key().Kind() != reflect.String && !isInteger && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
 		return nil, fmt.Errorf("%v has keys that are not strings", t)
@@ -186,7 +185,7 @@ func (w *writer) mapping(t reflect.Type) (json.RawMessage, error) {
 }
 
 // object writes the schema of a struct.
-func (w *writer) object(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 	w.open[t] = true
 	defer delete(w.open, t)
 	properties := []byte{'{'}

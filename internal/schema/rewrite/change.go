@@ -1,6 +1,4 @@
-// Package change lists what was changed in a schema, and what that does to the values
-// that it allows.
-package change
+package rewrite
 
 import (
 	"maps"
@@ -53,7 +51,7 @@ type Report struct {
 	seen map[Change]bool
 }
 
-// Note records a change.
+// Note records a
 func (r *Report) Note(at, keyword string, effect Effect, text string) {
 	c := Change{Path: at, Keyword: keyword, Effect: effect, Note: text}
 	key := c

@@ -1,6 +1,4 @@
-// Package merge makes one subschema of several that hold together, as far as that needs
-// no new keywords.
-package merge
+package rewrite
 
 import (
 	"encoding/json"
@@ -12,9 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Merge makes one subschema of two that hold together, and lists the keywords of b that
+// merge makes one subschema of two that hold together, and lists the keywords of b that
 // have no place beside a. If both have an annotation, it is a's.
-func Merge(a, b map[string]any) (out map[string]any, lost []string) {
+func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = maps.Clone(a)
 	if out == nil {
 		out = map[string]any{}
@@ -31,7 +29,7 @@ func Merge(a, b map[string]any) (out map[string]any, lost []string) {
 			out[key] = b[key]
 		case slices.Contains(tree.Remarks, key), key == "format", reflect.DeepEqual(old, b[key]):
 		default:
-			merged, ok := Together(key, old, b[key])
+			merged, ok := together(key, old, b[key])
 			switch {
 			case ok:
 				out[key] = merged
@@ -58,8 +56,8 @@ var bounds = map[string]int{
 	"maximum": -1, "exclusiveMaximum": -1, "maxLength": -1, "maxItems": -1, "maxProperties": -1, "maxContains": -1,
 }
 
-// Together makes one value of two of a keyword. It returns false if there is none.
-func Together(key string, a, b any) (any, bool) {
+// together makes one value of two of a keyword. It returns false if there is none.
+func together(key string, a, b any) (any, bool) {
 	if sign := bounds[key]; sign != 0 {
 		x, okA := tree.Rational(a)
 		y, okB := tree.Rational(b)
@@ -70,17 +68,17 @@ func Together(key string, a, b any) (any, bool) {
 	}
 	switch key {
 	case "properties", "patternProperties", "dependentSchemas":
-		return eachOf(tree.Object(a), tree.Object(b), AllOf), true
+		return eachOf(tree.Object(a), tree.Object(b), allOf), true
 	case "dependentRequired":
-		return eachOf(tree.Object(a), tree.Object(b), func(a, b any) any { return Union(tree.List(a), tree.List(b)) }), true
+		return eachOf(tree.Object(a), tree.Object(b), func(a, b any) any { return union(tree.List(a), tree.List(b)) }), true
 	case "$defs", "definitions":
 		return eachOf(tree.Object(a), tree.Object(b), func(a, _ any) any { return a }), true
 	case "required":
-		return Union(tree.List(a), tree.List(b)), true
+		return union(tree.List(a), tree.List(b)), true
 	case "uniqueItems":
 		return a == true || b == true, true
 	case "items", "propertyNames":
-		return AllOf(a, b), true
+		return allOf(a, b), true
 	case "allOf":
 		return slices.Concat(tree.List(a), tree.List(b)), true
 	case "const":
@@ -111,14 +109,14 @@ func commonTypes(a, b []string) []string {
 	return out
 }
 
-// Union lists the values of both lists, each once.
-func Union(a, b []any) []any {
+// union lists the values of both lists, each once.
+func union(a, b []any) []any {
 	seen := tree.Set{}
 	return slices.DeleteFunc(slices.Concat(a, b), func(v any) bool { return !seen.Add(v) })
 }
 
-// AllOf is what two subschemas demand together.
-func AllOf(a, b any) any {
+// allOf is what two subschemas demand together.
+func allOf(a, b any) any {
 	switch {
 	case reflect.DeepEqual(a, b), a == false, b == true:
 		return a
@@ -161,7 +159,7 @@ func closeMerged(out, a, b map[string]any) (lost []string) {
 			case side["patternProperties"] != nil:
 				lost = []string{key}
 			default:
-				p = AllOf(p, says)
+				p = allOf(p, says)
 			}
 		}
 		properties[name] = p
@@ -176,25 +174,25 @@ func closeMerged(out, a, b map[string]any) (lost []string) {
 	case keyB == "":
 		out["additionalProperties"] = restA
 	default:
-		out["additionalProperties"] = AllOf(restA, restB)
+		out["additionalProperties"] = allOf(restA, restB)
 	}
 	return lost
 }
 
-// OfScalars lists the keywords that enumerated values can be held to one by one.
-var OfScalars = []string{
+// ofScalars lists the keywords that enumerated values can be held to one by one.
+var ofScalars = []string{
 	"type", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 }
 
-// Fitting lists the enumerated values that meet what s says of them besides.
-func Fitting(s map[string]any) []any {
+// fitting lists the enumerated values that meet what s says of them besides.
+func fitting(s map[string]any) []any {
 	values := slices.Clone(tree.Constants(s))
 	if both := tree.List(s["enum"]); both != nil && s["const"] != nil {
 		there := tree.SetOf(both...)
 		values = slices.DeleteFunc(values, func(v any) bool { return !there.Has(v) })
 	}
 	demands := map[string]any{}
-	tree.CopyKeys(demands, s, OfScalars...)
+	tree.CopyKeys(demands, s, ofScalars...)
 	if not := tree.Object(s["not"]); tree.Constants(not) != nil && tree.Only(not, "const", "enum") {
 		refused := tree.SetOf(tree.Constants(not)...)
 		values = slices.DeleteFunc(values, refused.Has)
@@ -217,7 +215,7 @@ func Fitting(s map[string]any) []any {
 	return slices.DeleteFunc(values, func(v any) bool { return compiled.ValidateValue(v) != nil })
 }
 
-// Breadth is what merging a subschema costs, in steps.
-func Breadth(s map[string]any) int {
+// breadth is what merging a subschema costs, in steps.
+func breadth(s map[string]any) int {
 	return 1 + len(s) + len(tree.Object(s["properties"])) + len(tree.List(s["required"])) + len(tree.List(s["enum"])) + len(tree.List(s["allOf"]))
 }

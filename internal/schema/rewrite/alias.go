@@ -1,5 +1,4 @@
-// Package alias gives plain names to properties whose own names not all providers take.
-package alias
+package rewrite
 
 import (
 	"crypto/sha256"
@@ -17,10 +16,10 @@ var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
-// Of gives a plain name to every property whose own name not all providers
+// Aliases gives a plain name to every property whose own name not all providers
 // take, wherever a schema mentions it. It returns the names by alias: a name has one
 // alias, which no property has.
-func Of(root any) map[string]string {
+func Aliases(root any) map[string]string {
 	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
 	for s := range tree.All(root) {
 		eachDescribed(s, func(name string) { c.names[name] = true })

@@ -1,5 +1,4 @@
-// Package modern writes a schema of any draft in the words of 2020-12.
-package modern
+package rewrite
 
 import (
 	"maps"
@@ -7,49 +6,43 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/alias"
-	"github.com/mcpchain/mcpchain/internal/schema/change"
-	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // elsewhere is a reference that never has a target.
 const elsewhere = "elsewhere"
 
-// Options say what a provider wants everywhere.
-type Options struct {
+// modernOptions say what a provider wants everywhere.
+type modernOptions struct {
 	Inline     bool // references are to be replaced by their targets
 	Items      bool // lists that say nothing of their items get items
 	PlainNames bool // of properties
 }
 
-// Document is a schema in the words of 2020-12.
-type Document struct {
+// document is a schema in the words of 2020-12.
+type document struct {
 	*tree.Document
 	Places map[uintptr]string // of its subschemas in the original, by address
 }
 
-// Write writes a schema, which stays as it is.
-func Write(root map[string]any, o Options, r *change.Report) *Document {
+// modernize writes a schema in the words of 2020-12, which stays as it is.
+func modernize(root map[string]any, o modernOptions, r *Report) *document {
 	doc := &tree.Document{Root: root, Left: maxSteps}
-	out := &Document{&tree.Document{Left: maxSteps}, map[uintptr]string{}}
-	m := modernizer{Report: r, Options: o, original: doc, out: out, early: Early(root)}
+	out := &document{&tree.Document{Left: maxSteps}, map[uintptr]string{}}
+	m := modernizer{Report: r, modernOptions: o, original: doc, out: out, early: early(root)}
 	if o.PlainNames {
-		m.names = alias.New(doc)
+		m.names = newNames(doc)
 	}
 	out.Root = tree.Object(m.schema(root, ""))
 	return out
 }
 
-// maxSteps bounds the work of one result: references, patterns and comparisons.
-const maxSteps = 1 << 20
-
 type modernizer struct {
-	*change.Report
-	Options
+	*Report
+	modernOptions
 	original *tree.Document
-	out      *Document
-	names    *alias.Names
+	out      *document
+	names    *names
 	early    bool // it is of a draft in which a reference stands alone
 	foreign  bool // it is inside of another document
 }
@@ -62,7 +55,7 @@ func (m modernizer) schema(v any, at string) any {
 	}
 	m.foreign = m.foreign || m.original.MovesBase(s)
 	if _, ok := s["$schema"]; ok && at != "" { // what is written is of one dialect
-		m.early, m.Silent = Early(s), true
+		m.early, m.Silent = early(s), true
 		s = tree.Without(s, "$schema")
 	}
 	out := tree.Map(m.alone(s, at), func(p tree.Place, sub any) any {
@@ -78,15 +71,15 @@ func (m modernizer) schema(v any, at string) any {
 		m.anyItems(out, at)
 	}
 	if m.names != nil {
-		m.names.Write(out, at, m.Report)
+		m.names.write(out, at, m.Report)
 	}
 	m.out.Places[tree.Address(out)] = at
 	return out
 }
 
-// Early reports whether a schema declares a draft up to draft-07, which says of a
+// early reports whether a schema declares a draft up to draft-07, which says of a
 // $ref: "All other properties in a "$ref" object MUST be ignored".
-func Early(s map[string]any) bool { return strings.Contains(tree.Text(s["$schema"]), "/draft-0") }
+func early(s map[string]any) bool { return strings.Contains(tree.Text(s["$schema"]), "/draft-0") }
 
 // alone leaves out what an early draft ignores beside a reference.
 func (m *modernizer) alone(s map[string]any, at string) map[string]any {
@@ -99,7 +92,7 @@ func (m *modernizer) alone(s map[string]any, at string) map[string]any {
 		case key == "$ref", key == "definitions", key == "$defs", slices.Contains(tree.Remarks, key), strings.HasPrefix(key, "x-"):
 		default:
 			delete(out, key)
-			m.Note(at, key, change.Same, "left out, because its draft ignores it beside $ref")
+			m.Note(at, key, Same, "left out, because its draft ignores it beside $ref")
 		}
 	}
 	return out
@@ -144,7 +137,7 @@ func (m *modernizer) moved(ref string) string {
 		if i++; i < len(segments) && (a.Named() || tree.List(v) != nil) {
 			name := tree.Unescape(segments[i])
 			v = member(v, name)
-			if alias, ok := m.names.Alias(name); ok && key != "patternProperties" && a.Kind != tree.Definitions {
+			if alias, ok := m.names.alias(name); ok && key != "patternProperties" && a.Kind != tree.Definitions {
 				name, changed = alias, true
 			}
 			path = append(path, name)
@@ -189,7 +182,7 @@ func (m *modernizer) plainBool(v any, at string) any {
 	if !ok {
 		return v
 	}
-	m.Note(at, "", change.Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
+	m.Note(at, "", Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
 	if allowed {
 		return map[string]any{}
 	}
@@ -201,10 +194,10 @@ func (m *modernizer) words(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
 		out["not"] = map[string]any{}
-		m.Note(at, "enum", change.Same, "an enumeration of nothing is written as not")
+		m.Note(at, "enum", Same, "an enumeration of nothing is written as not")
 	}
 	if tuple, ok := out["items"].([]any); ok {
-		m.Note(at, "items", change.Same, "the list of items is written as prefixItems")
+		m.Note(at, "items", Same, "the list of items is written as prefixItems")
 		out["prefixItems"] = tuple
 		delete(out, "items")
 		if rest, ok := out["additionalItems"]; ok {
@@ -222,13 +215,13 @@ func (m *modernizer) words(out map[string]any, at string) {
 			out[exclusive] = limit
 			delete(out, inclusive)
 		}
-		m.Note(at, exclusive, change.Same, "the boolean is written as a number")
+		m.Note(at, exclusive, Same, "the boolean is written as a number")
 	}
 	m.dependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
-			m.Note(at, key, change.Same, "null was removed")
+			m.Note(at, key, Same, "null was removed")
 		}
 	}
 }
@@ -250,11 +243,11 @@ func (m *modernizer) dependencies(out map[string]any, at string) {
 	}
 	for key, says := range split {
 		if len(says) > 0 {
-			merged, _ := merge.Together(key, tree.Object(out[key]), says)
+			merged, _ := together(key, tree.Object(out[key]), says)
 			out[key] = merged
 		}
 	}
-	m.Note(at, "dependencies", change.Same, "written as dependentRequired and dependentSchemas")
+	m.Note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
 }
 
 // wantsItems reports whether the items of a list are to be spelled out.
@@ -272,12 +265,12 @@ func (m *modernizer) anyItems(s map[string]any, at string) {
 	rest, ok := s["unevaluatedItems"]
 	if !ok {
 		s["items"] = map[string]any{}
-		m.Note(at, "items", change.Same, "items of any kind are spelled out")
+		m.Note(at, "items", Same, "items of any kind are spelled out")
 		return
 	}
-	effect := change.Same
+	effect := Same
 	if tree.Says(s, applies) {
-		effect = change.Narrower
+		effect = Narrower
 	}
 	s["items"] = rest
 	delete(s, "unevaluatedItems")
