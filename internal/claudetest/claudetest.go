@@ -13,8 +13,9 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/published"
 )
 
 // Block is a block of a reply. Its type is "text", "thinking", "redacted_thinking" or "tool_use".
@@ -30,24 +31,10 @@ type Host struct {
 	Reply func(*Request) []Block
 	Stop  string // the stop_reason, instead of what the blocks say
 
-	mu       sync.Mutex
-	requests []*Request
-	invalid  []string
-	cached   map[[32]byte]bool // prefixes
-}
+	published.Log[*Request]
 
-// Requests are those that were valid.
-func (h *Host) Requests() []*Request {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.requests)
-}
-
-// Invalid says why requests were refused.
-func (h *Host) Invalid() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.invalid)
+	mu     sync.Mutex
+	cached map[[32]byte]bool // prefixes
 }
 
 // ServeHTTP answers POST /v1/messages.
@@ -76,16 +63,16 @@ func fail(w http.ResponseWriter, status int, kind, message string) {
 
 func (h *Host) answer(w http.ResponseWriter, body []byte) {
 	request, err := check(body, h.sign)
-	h.mu.Lock()
-	if err != nil {
-		h.invalid = append(h.invalid, err.Error())
+	if err == nil {
+		h.mu.Lock()
+		request.Usage = h.account(request)
 		h.mu.Unlock()
+	}
+	h.Record(request, err)
+	if err != nil {
 		fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
-	request.Usage = h.account(request)
-	h.requests = append(h.requests, request)
-	h.mu.Unlock()
 	h.stream(w, request, h.Reply(request))
 }
 

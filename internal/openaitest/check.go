@@ -12,15 +12,6 @@ import (
 
 type object = map[string]json.RawMessage
 
-func known(kind string, o object, keys string) error {
-	for key := range o {
-		if !slices.Contains(strings.Fields(keys), key) {
-			return refuse("Unknown parameter: '%s.%s'.", kind, key)
-		}
-	}
-	return nil
-}
-
 func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s)
 	return s
@@ -36,12 +27,12 @@ func (r rule) sampling(o object, effort string) error {
 	if o["temperature"] == nil && o["top_p"] == nil || r.temperature == "always" || r.temperature == "none" && (effort == "none" || effort == "" && r.unasked) {
 		return nil
 	}
-	return refuse("Unsupported parameter: 'temperature' is not supported with this model.")
+	return published.Refuse("Unsupported parameter: 'temperature' is not supported with this model.")
 }
 
 func (r rule) effort(effort string) error {
 	if effort != "" && !slices.Contains(strings.Fields(r.efforts), effort) {
-		return refuse("Unsupported value: 'reasoning.effort' does not support '%s' with this model.", effort)
+		return published.Refuse("Unsupported value: 'reasoning.effort' does not support '%s' with this model.", effort)
 	}
 	return nil
 }
@@ -53,29 +44,22 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if err := published.Responses(r.Body); err != nil {
-		return false, refuse("by the published schema: %v", err)
-	}
-	if err := known("request", o, "model instructions input tools tool_choice parallel_tool_calls store include reasoning text max_output_tokens temperature top_p prompt_cache_key stream"); err != nil {
-		return false, err
+		return false, published.Refuse("by the published schema: %v", err)
 	}
 	_ = json.Unmarshal(o["stream"], &stream)
 	r.Model = text(o["model"])
 	model, ok := rules[r.Model]
 	var reasoning struct{ Effort string }
 	_ = json.Unmarshal(o["reasoning"], &reasoning)
-	var bound *int
-	_ = json.Unmarshal(o["max_output_tokens"], &bound)
 	switch {
 	case !ok:
-		return false, refuse("The requested model '%s' does not exist.", r.Model)
+		return false, published.Refuse("The requested model '%s' does not exist.", r.Model)
 	case string(o["store"]) != "false":
-		return false, refuse("these tests are of an organization without a store: 'store' must be false")
+		return false, published.Refuse("these tests are of an organization without a store: 'store' must be false")
 	case model.efforts == "" && (o["reasoning"] != nil || strings.Contains(string(o["include"]), "encrypted_content")):
-		return false, refuse("Encrypted content is not supported with this model.")
-	case bound != nil && *bound < 16:
-		return false, refuse("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *bound)
+		return false, published.Refuse("Encrypted content is not supported with this model.")
 	case len(text(o["prompt_cache_key"])) > 64:
-		return false, refuse("Invalid 'prompt_cache_key': string too long.")
+		return false, published.Refuse("Invalid 'prompt_cache_key': string too long.")
 	}
 	if err := model.effort(reasoning.Effort); err != nil {
 		return false, err
@@ -86,9 +70,7 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 	if err := checkFormat(o["text"]); err != nil {
 		return false, err
 	}
-	names, err := checkTools(o["tools"], func(t object) (object, error) {
-		return t, known("tools", t, "type name description parameters strict")
-	})
+	names, err := checkTools(o["tools"], func(t object) (object, error) { return t, nil })
 	if err != nil {
 		return false, err
 	}
@@ -96,7 +78,7 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if err := json.Unmarshal(o["input"], &r.Input); err != nil || len(r.Input) == 0 {
-		return false, refuse("Invalid 'input': %v", err)
+		return false, published.Refuse("Invalid 'input': %v", err)
 	}
 	return stream, h.checkInput(r.Input)
 }
@@ -116,7 +98,7 @@ func checkFormat(raw json.RawMessage) error {
 		return err
 	}
 	if f := text.Format; f.Type != "json_object" && (f.Type != "json_schema" || !toolName.MatchString(f.Name) || f.Schema == nil) {
-		return refuse("Invalid 'text.format': %s", raw)
+		return published.Refuse("Invalid 'text.format': %s", raw)
 	}
 	return nil
 }
@@ -127,7 +109,7 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 	}
 	var tools []object
 	if err := json.Unmarshal(raw, &tools); err != nil || len(tools) == 0 {
-		return nil, refuse("Invalid 'tools': empty array. %v", err)
+		return nil, published.Refuse("Invalid 'tools': empty array. %v", err)
 	}
 	for _, t := range tools {
 		f, err := function(t)
@@ -138,11 +120,11 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 		var schema map[string]any
 		switch {
 		case text(t["type"]) != "function" || !toolName.MatchString(name) || slices.Contains(names, name):
-			return nil, refuse("Invalid 'tools': name %q of type %s", name, t["type"])
+			return nil, published.Refuse("Invalid 'tools': name %q of type %s", name, t["type"])
 		case f["parameters"] != nil && (json.Unmarshal(f["parameters"], &schema) != nil || schema["type"] != "object"):
-			return nil, refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+			return nil, published.Refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
 		case string(f["strict"]) == "true" && schema["additionalProperties"] != false:
-			return nil, refuse("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
+			return nil, published.Refuse("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
 		}
 		names = append(names, name)
 	}
@@ -155,16 +137,16 @@ func checkChoice(raw json.RawMessage, names []string, at ...string) error {
 	case raw == nil:
 		return nil
 	case len(names) == 0:
-		return refuse("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
+		return published.Refuse("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	case json.Unmarshal(raw, &choice) == nil:
 		for _, key := range at[:len(at)-1] {
 			_ = json.Unmarshal(choice[key], &choice)
 		}
 		if !slices.Contains(names, text(choice[at[len(at)-1]])) {
-			return refuse("Tool choice %s not found in 'tools' parameter.", raw)
+			return published.Refuse("Tool choice %s not found in 'tools' parameter.", raw)
 		}
 	case !slices.Contains([]string{"auto", "none", "required"}, text(raw)):
-		return refuse("Invalid value: 'tool_choice' %s", raw)
+		return published.Refuse("Invalid value: 'tool_choice' %s", raw)
 	}
 	return nil
 }
@@ -179,43 +161,36 @@ func (h *Host) checkInput(input []json.RawMessage) error {
 			return err
 		}
 		at := fmt.Sprintf("input[%d]", i)
-		kind := text(o["type"])
 		var err error
-		switch kind {
+		switch text(o["type"]) {
 		case "message":
 			err = checkMessage(at, o)
 		case "reasoning":
 			thought = text(o["encrypted_content"])
-			err = known(at, o, "id type summary content encrypted_content status")
 			switch {
-			case err != nil:
 			case !h.isOurs(thought):
-				err = refuse("The encrypted content for item %s could not be verified.", o["id"])
+				err = published.Refuse("The encrypted content for item %s could not be verified.", o["id"])
 			case i+1 == len(input) || strings.Contains(string(input[i+1]), `"function_call_output"`):
-				err = refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
+				err = published.Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
 			}
 		case "function_call":
 			id := text(o["call_id"])
-			err = known(at, o, "id type call_id name arguments status")
 			h.mu.Lock()
 			want, issued := h.thoughts[id]
 			h.mu.Unlock()
 			switch {
-			case err != nil:
 			case !callID.MatchString(id) || calls[id] || !toolName.MatchString(text(o["name"])) || !json.Valid([]byte(text(o["arguments"]))):
-				err = refuse("Invalid '%s': %s", at, raw)
+				err = published.Refuse("Invalid '%s': %s", at, raw)
 			case issued && want != "" && want != thought:
-				err = refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
+				err = published.Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
 			}
 			calls[id] = true
 		case "function_call_output":
 			id := text(o["call_id"])
-			if err = known(at, o, "id type call_id output status"); err == nil && !calls[id] {
-				err = refuse("No tool call found for function call output with call_id %s.", id)
+			if !calls[id] {
+				err = published.Refuse("No tool call found for function call output with call_id %s.", id)
 			}
 			outputs[id] = true
-		default:
-			err = refuse("Invalid value: '%s' for '%s.type'", kind, at)
 		}
 		if err != nil {
 			return err
@@ -223,39 +198,33 @@ func (h *Host) checkInput(input []json.RawMessage) error {
 	}
 	for id := range calls {
 		if !outputs[id] {
-			return refuse("No tool output found for function call %s.", id)
+			return published.Refuse("No tool output found for function call %s.", id)
 		}
 	}
 	return nil
 }
 
 func checkMessage(at string, o object) error {
-	if err := known(at, o, "type role content phase id status"); err != nil {
-		return err
-	}
 	types := "input_text input_image input_file"
 	switch text(o["role"]) {
 	case "assistant":
 		types = "output_text refusal"
-	case "user":
 	case "system", "developer":
 		types = "input_text"
-	default:
-		return refuse("Invalid value: '%s.role' %s", at, o["role"])
 	}
 	var parts []object
 	if json.Unmarshal(o["content"], &parts) != nil {
 		if text(o["content"]) == "" {
-			return refuse("Missing required parameter: '%s.content'", at)
+			return published.Refuse("Missing required parameter: '%s.content'", at)
 		}
 		return nil
 	}
 	if len(parts) == 0 {
-		return refuse("Invalid '%s.content': empty array.", at)
+		return published.Refuse("Invalid '%s.content': empty array.", at)
 	}
 	for _, p := range parts {
 		if !slices.Contains(strings.Fields(types), text(p["type"])) {
-			return refuse("Invalid value: %s. Supported values are: %s.", p["type"], types)
+			return published.Refuse("Invalid value: %s. Supported values are: %s.", p["type"], types)
 		}
 	}
 	return nil
@@ -268,16 +237,13 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if err := published.Chat(r.Body); err != nil {
-		return false, refuse("by the published schema: %v", err)
-	}
-	if err := known("request", o, "model messages tools tool_choice parallel_tool_calls reasoning_effort response_format max_completion_tokens temperature top_p seed stop presence_penalty frequency_penalty prompt_cache_key stream stream_options"); err != nil {
-		return false, err
+		return false, published.Refuse("by the published schema: %v", err)
 	}
 	_ = json.Unmarshal(o["stream"], &stream)
 	r.Model = text(o["model"])
 	model, ok := rules[r.Model]
 	if !ok {
-		return false, refuse("The model '%s' does not exist.", r.Model)
+		return false, published.Refuse("The model '%s' does not exist.", r.Model)
 	}
 	effort := text(o["reasoning_effort"])
 	if err := model.effort(effort); err != nil {
@@ -287,7 +253,7 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if model.efforts != "" && o["stop"] != nil {
-		return false, refuse("Unsupported parameter: 'stop' is not supported with this model.")
+		return false, published.Refuse("Unsupported parameter: 'stop' is not supported with this model.")
 	}
 	names, err := checkTools(o["tools"], func(t object) (f object, err error) {
 		return f, json.Unmarshal(t["function"], &f)
@@ -299,7 +265,7 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if len(names) > 0 && (model.chatTools == "never" || model.chatTools == "none" && effort != "none") {
-		return false, refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
+		return false, published.Refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
 	}
 	return stream, checkTurns(o["messages"])
 }
@@ -315,37 +281,30 @@ func checkTurns(raw json.RawMessage) error {
 		} `json:"tool_calls"`
 	}
 	if err := json.Unmarshal(raw, &messages); err != nil || len(messages) == 0 {
-		return refuse("Invalid 'messages': %v", err)
+		return published.Refuse("Invalid 'messages': %v", err)
 	}
 	var open []string
 	for i, m := range messages {
 		if m.Role == "tool" {
 			at := slices.Index(open, m.ToolCallID)
 			if at < 0 {
-				return refuse("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
+				return published.Refuse("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
 			}
 			open = slices.Delete(open, at, at+1)
 			continue
 		}
 		if len(open) > 0 {
-			return refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
+			return published.Refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
 		}
 		for _, call := range m.ToolCalls {
 			if !callID.MatchString(call.ID) || !toolName.MatchString(call.Function.Name) {
-				return refuse("Invalid 'messages[%d].tool_calls'", i)
+				return published.Refuse("Invalid 'messages[%d].tool_calls'", i)
 			}
 			open = append(open, call.ID)
 		}
 	}
 	if len(open) > 0 {
-		return refuse("An assistant message with 'tool_calls' must be followed by tool messages: %v", open)
+		return published.Refuse("An assistant message with 'tool_calls' must be followed by tool messages: %v", open)
 	}
 	return nil
 }
-
-// refusal is an error in the words of the host, which are not Go's.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/published"
 )
 
 // Block is a piece of a reply. Its type is "text", "reasoning" or "call".
@@ -29,9 +31,9 @@ type Host struct {
 	Key   string // of the account; it encrypts thoughts
 	Reply func(*Request) []Block
 
+	published.Log[*Request]
+
 	mu       sync.Mutex
-	requests []*Request
-	invalid  []string
 	thoughts map[string]string // by the ids of the calls that they led to
 }
 
@@ -41,20 +43,6 @@ type Request struct {
 	Model string
 	Body  []byte
 	Input []json.RawMessage // of Responses
-}
-
-// Requests are those that were valid.
-func (h *Host) Requests() []*Request {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.requests)
-}
-
-// Invalid says why requests were refused.
-func (h *Host) Invalid() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.invalid)
 }
 
 // ServeHTTP answers both endpoints.
@@ -77,13 +65,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "Invalid URL", "")
 		return
 	}
-	h.mu.Lock()
-	if err != nil {
-		h.invalid = append(h.invalid, err.Error())
-	} else {
-		h.requests = append(h.requests, request)
-	}
-	h.mu.Unlock()
+	h.Record(request, err)
 	if err != nil {
 		fail(w, http.StatusBadRequest, err.Error(), "")
 		return

@@ -119,3 +119,10 @@ func references(s, under string) func(func(string) bool) {
 		}
 	}
 }
+
+// Refuse makes an error in the words of a host, which are not Go's.
+func Refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
