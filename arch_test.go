@@ -91,8 +91,9 @@ var layers = []struct {
 	{"agent/sqlstore", []string{"internal/backoff", "agent/internal/subject", "agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/temporal", []string{"agent", "go.temporal.io", "golang.org/x/time/rate"}},
-	{"agent/anthropicmodel", []string{"github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
-	{"agent/openaimodel", []string{"sampling", "internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
+	{"agent/internal/hostfail", []string{"agent/model", "internal/chat", "github.com/tmc/langchaingo"}},
+	{"agent/anthropicmodel", []string{"agent/internal/hostfail", "github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
+	{"agent/openaimodel", []string{"agent/internal/hostfail", "sampling", "internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "charm.land", "github.com", "golang.org", "modernc.org"}},
 	{"examples/service", []string{"", "github.com", "go.temporal.io", "golang.org", "modernc.org"}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
@@ -38,34 +39,22 @@ func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
 	return func(err error, wait time.Duration) { retrying(failure(err), wait) }
 }
 
+// kinds are failures by the words of Anthropic.
+var kinds = map[string]model.ErrorKind{
+	"request_too_large": model.ErrorTooLong, "not_found_error": model.ErrorNotFound,
+	chat.CodeTruncated: model.ErrorUnavailable, "api_error": model.ErrorUnavailable,
+	"overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
+	"authentication_error": model.ErrorAuth, "permission_error": model.ErrorAuth, "billing_error": model.ErrorAuth,
+}
+
 func kindOf(e *chat.Error) model.ErrorKind {
-	switch e.Code {
-	case chat.CodeContextLength, "request_too_large":
-		return model.ErrorTooLong
-	case chat.CodeTimeout, chat.CodeIdle:
-		return model.ErrorTimeout
-	case chat.CodeUnreachable, chat.CodeTruncated, "api_error":
-		return model.ErrorUnavailable
-	case "overloaded_error", "rate_limit_error":
-		return model.ErrorRateLimit
-	case "authentication_error", "permission_error", "billing_error":
-		return model.ErrorAuth
-	case "not_found_error":
-		return model.ErrorNotFound
-	}
+	kind := hostfail.Kind(e, kinds)
 	switch {
-	case e.Status == http.StatusTooManyRequests, e.Status == 529:
-		return model.ErrorRateLimit
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden, strings.Contains(e.Message, "credit balance"):
+	case kind != model.ErrorInvalid:
+	case strings.Contains(e.Message, "credit balance"):
 		return model.ErrorAuth
-	case e.Status == http.StatusNotFound:
-		return model.ErrorNotFound
 	case e.Status == http.StatusRequestEntityTooLarge:
 		return model.ErrorTooLong
-	case e.Status >= 500:
-		return model.ErrorUnavailable
-	case e.Status >= 400:
-		return model.ErrorInvalid
 	}
-	return model.ErrorOther
+	return kind
 }

@@ -1,7 +1,6 @@
 package anthropicmodel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -77,12 +77,7 @@ func classified(err error) error {
 	if !ok {
 		return err
 	}
-	codes := map[model.ErrorKind]llms.ErrorCode{
-		model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable, model.ErrorTimeout: llms.ErrCodeTimeout,
-		model.ErrorAuth: llms.ErrCodeAuthentication, model.ErrorNotFound: llms.ErrCodeResourceNotFound, model.ErrorTooLong: llms.ErrCodeTokenLimit,
-		model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
-	}
-	return &llmsError{failure, llms.NewError(cmp.Or(codes[failure.Kind], llms.ErrCodeUnknown), "anthropic", failure.Error())}
+	return &llmsError{failure, llms.NewError(hostfail.Code(failure.Kind), "anthropic", failure.Error())}
 }
 
 // llmsError is a failure in both forms.

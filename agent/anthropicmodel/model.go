@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
@@ -236,7 +237,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 
 // ask asks once, and once more without the thoughts of before if the host refuses their signatures.
 func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
-	refused := refusedOf(r.Kept)
+	refused := hostfail.Thoughts[refused](r.Kept)
 	asked := *r
 	asked.Messages = refused.without(r.Messages)
 	reply, err := m.post(ctx, &asked, show)

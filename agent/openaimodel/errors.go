@@ -1,13 +1,12 @@
 package openaimodel
 
 import (
-	"cmp"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
@@ -38,57 +37,23 @@ func (e *Error) Unwrap() []error {
 	return out
 }
 
-// codes are langchaingo's words for the kinds of failures.
-var codes = map[model.ErrorKind]llms.ErrorCode{
-	model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable,
-	model.ErrorTimeout: llms.ErrCodeTimeout, model.ErrorAuth: llms.ErrCodeAuthentication,
-	model.ErrorNotFound: llms.ErrCodeResourceNotFound, model.ErrorTooLong: llms.ErrCodeTokenLimit,
-	model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
-}
-
 // code is langchaingo's word for the failure.
 func (e *Error) code() llms.ErrorCode {
 	if e.Code == noQuota {
 		return llms.ErrCodeQuotaExceeded
 	}
-	return cmp.Or(codes[e.kind()], llms.ErrCodeUnknown)
+	return hostfail.Code(e.kind())
 }
 
 // noQuota is the code of a host whose user has paid for no more.
 const noQuota = "insufficient_quota"
 
-// kind is the kind of the failure.
-func (e *Error) kind() model.ErrorKind {
-	switch e.Code {
-	case chat.CodeContentFilter:
-		return model.ErrorRefused
-	case chat.CodeTimeout, chat.CodeIdle:
-		return model.ErrorTimeout
-	case chat.CodeUnreachable:
-		return model.ErrorUnavailable
-	case chat.CodeRequest:
-		return model.ErrorInvalid
-	case noQuota:
-		return model.ErrorAuth
-	case chat.CodeContextLength:
-		return model.ErrorTooLong
-	}
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return model.ErrorAuth
-	case http.StatusNotFound:
-		return model.ErrorNotFound
-	case http.StatusTooManyRequests:
-		return model.ErrorRateLimit
-	}
-	switch {
-	case e.Status >= 500:
-		return model.ErrorUnavailable
-	case e.Status >= 400:
-		return model.ErrorInvalid
-	}
-	return model.ErrorOther
+// kinds are failures by the words of OpenAI, and by ours for it.
+var kinds = map[string]model.ErrorKind{
+	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, noQuota: model.ErrorAuth,
 }
+
+func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kinds) }
 
 // modelError is the failure of a request of an agent: a [*model.Error] with an [*Error], or what it was.
 func modelError(err error) error {

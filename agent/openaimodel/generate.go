@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
@@ -86,7 +87,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	if err != nil {
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
-	refused := refusedOf(r.Kept)
+	refused := hostfail.Thoughts[refused](r.Kept)
 	refused.leaveOut(q.Messages)
 	reply, err := m.send(ctx, q, r.Stream, show)
 	if refusesThoughts(err) && refused.add(q.Messages) {

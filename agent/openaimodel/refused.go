@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
@@ -19,19 +18,6 @@ func refusesThoughts(err error) bool {
 
 // refused are the thoughts of a conversation that its host refuses.
 type refused map[string]bool
-
-// refusedOf is what a conversation knows of refused thoughts.
-func refusedOf(kept *model.Kept) refused {
-	if kept == nil {
-		return refused{}
-	}
-	r, ok := kept.Value.(refused)
-	if !ok {
-		r = refused{}
-		kept.Value = r
-	}
-	return r
-}
 
 // add notes the thoughts in messages as refused, and takes them out. It reports whether there are any.
 func (r refused) add(messages []chat.Message) bool {

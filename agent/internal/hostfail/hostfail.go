@@ -1,0 +1,63 @@
+// Package hostfail reads what hosts of models refuse.
+package hostfail
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/chat"
+)
+
+// Kind is the kind of a failure: by its code, in which kinds has words of one host, or else by its status.
+func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
+	if kind, ok := kinds[e.Code]; ok {
+		return kind
+	}
+	switch e.Code {
+	case chat.CodeContextLength:
+		return model.ErrorTooLong
+	case chat.CodeTimeout, chat.CodeIdle:
+		return model.ErrorTimeout
+	case chat.CodeUnreachable:
+		return model.ErrorUnavailable
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
+		return model.ErrorAuth
+	case e.Status == http.StatusNotFound:
+		return model.ErrorNotFound
+	case e.Status == http.StatusTooManyRequests, e.Status == 529:
+		return model.ErrorRateLimit
+	case e.Status >= 500:
+		return model.ErrorUnavailable
+	case e.Status >= 400:
+		return model.ErrorInvalid
+	}
+	return model.ErrorOther
+}
+
+var codes = map[model.ErrorKind]llms.ErrorCode{
+	model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable,
+	model.ErrorTimeout: llms.ErrCodeTimeout, model.ErrorAuth: llms.ErrCodeAuthentication,
+	model.ErrorNotFound: llms.ErrCodeResourceNotFound, model.ErrorTooLong: llms.ErrCodeTokenLimit,
+	model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
+}
+
+// Code is langchaingo's word for a kind of failure.
+func Code(kind model.ErrorKind) llms.ErrorCode { return cmp.Or(codes[kind], llms.ErrCodeUnknown) }
+
+// Thoughts is what a conversation knows of refused thoughts, kept for its next request.
+func Thoughts[M ~map[string]bool](kept *model.Kept) M {
+	if kept == nil {
+		return M{}
+	}
+	refused, ok := kept.Value.(M)
+	if !ok {
+		refused = M{}
+		kept.Value = refused
+	}
+	return refused
+}
