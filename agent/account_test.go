@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -225,7 +226,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 		`","tool_calls":[{"id":"1","type":"function","function":{"name":"echo","arguments":"{}"}}]}}],` +
 		`"usage":{"prompt_tokens":1,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":99999999}}}`
 	toolset, _ := open(t, nil)
-	w := &wire{replies: slices.Repeat([]string{reply}, 30)}
+	w := &memhttp.Wire{Replies: slices.Repeat([]string{reply}, 30)}
 	got, _ := newAgent(t, at(t, "compatible", "m", w), &agent.Options{
 		Tools: []adapter.Source{toolset}, Limits: run.Limits{Tokens: 20_000, Turns: 25},
 	}).Run(t.Context(), human("go"))

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 func synctestRun(t *testing.T, name string, f func(*testing.T)) {
@@ -297,9 +298,9 @@ func TestAsByFormat(t *testing.T) {
 		"at a limit":    {[]string{calls, good}, run.Limits{Turns: 1}, agent.StopMaxTurns, nil, "Answer now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &wire{}
+			w := &memhttp.Wire{}
 			for _, r := range tt.replies {
-				w.replies = append(w.replies, replying(r))
+				w.Replies = append(w.Replies, replying(r))
 			}
 			toolset, _ := open(t, nil)
 			a := withTools(t, at(t, "openai", "gpt-4.1", w), toolset, &agent.Options{Limits: tt.limits})
@@ -307,17 +308,17 @@ func TestAsByFormat(t *testing.T) {
 			if !errors.Is(err, tt.err) || tt.err == nil && got != (forecast{City: "Oslo"}) || result.StopReason != tt.stop {
 				t.Errorf("got %+v, stop %q, %v", got, result.StopReason, err)
 			}
-			diff(t, "format", w.requests[0]["response_format"], decode(t, `{"type":"json_schema","json_schema":{"name":"final_answer","strict":true,
+			diff(t, "format", w.Requests[0]["response_format"], decode(t, `{"type":"json_schema","json_schema":{"name":"final_answer","strict":true,
 				"schema":{"type":"object","properties":{"city":{"type":"string"},"wind":{"type":["integer","null"]}},"required":["city","wind"],"additionalProperties":false}}}`))
-			if tools, _ := json.Marshal(w.requests[0]["tools"]); strings.Contains(string(tools), "final_answer") {
+			if tools, _ := json.Marshal(w.Requests[0]["tools"]); strings.Contains(string(tools), "final_answer") {
 				t.Errorf("the tools are %s, want no final_answer", tools)
 			}
-			last := w.requests[len(w.requests)-1]
+			last := w.Requests[len(w.Requests)-1]
 			if said, _ := json.Marshal(last["messages"].([]any)[len(last["messages"].([]any))-1]); !strings.Contains(string(said), tt.last) {
 				t.Errorf("the model is told %s, want %q in it", said, tt.last)
 			}
-			if name == "only in words" && len(w.requests) != 3 {
-				t.Errorf("got %d requests, want two repairs", len(w.requests))
+			if name == "only in words" && len(w.Requests) != 3 {
+				t.Errorf("got %d requests, want two repairs", len(w.Requests))
 			}
 		})
 	}
@@ -336,9 +337,9 @@ func TestAsByGrammar(t *testing.T) {
 		{"llamacpp", "", false, true}, {"ollama", "auto", false, true}, {"llamacpp", "", true, false},
 		{"llamacpp", "never", false, false}, {"compatible", "", false, false}, {"compatible", "always", false, true}, {"compatible", "always", true, true},
 	} {
-		w := &wire{replies: []string{tool}}
+		w := &memhttp.Wire{Replies: []string{tool}}
 		if tt.byFormat {
-			w.replies[0] = text
+			w.Replies[0] = text
 		}
 		cfg := openai.DefaultConfig("x")
 		cfg.HTTPClient = w
@@ -351,8 +352,8 @@ func TestAsByGrammar(t *testing.T) {
 			opts.Tools = []adapter.Source{aLibrary()}
 		}
 		got, _, err := agent.As[forecast](t.Context(), newAgent(t, model, opts), human("go"))
-		if err != nil || got.City != "Oslo" || (w.requests[0]["response_format"] != nil) != tt.byFormat {
-			t.Errorf("%+v: got %v, %v, format %v", tt, got, err, w.requests[0]["response_format"])
+		if err != nil || got.City != "Oslo" || (w.Requests[0]["response_format"] != nil) != tt.byFormat {
+			t.Errorf("%+v: got %v, %v, format %v", tt, got, err, w.Requests[0]["response_format"])
 		}
 	}
 }
@@ -370,13 +371,13 @@ func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 		"openai gpt-4.1":     func(a *agent.Agent) error { _, _, err := agent.As[open](t.Context(), a, human("go")); return err },
 	} {
 		host, model, _ := strings.Cut(name, " ")
-		w := &wire{replies: []string{answer}}
+		w := &memhttp.Wire{Replies: []string{answer}}
 		if err := as(newAgent(t, at(t, host, model, w), nil)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		tools, _ := json.Marshal(w.requests[0]["tools"])
-		if w.requests[0]["response_format"] != nil || !strings.Contains(string(tools), "final_answer") {
-			t.Errorf("%s: got the tools %s and the format %v", name, tools, w.requests[0]["response_format"])
+		tools, _ := json.Marshal(w.Requests[0]["tools"])
+		if w.Requests[0]["response_format"] != nil || !strings.Contains(string(tools), "final_answer") {
+			t.Errorf("%s: got the tools %s and the format %v", name, tools, w.Requests[0]["response_format"])
 		}
 	}
 }

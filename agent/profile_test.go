@@ -15,12 +15,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // odd is a schema that each provider refuses, or drops a part of.
 const odd = `{"type":"object","properties":{"a b":{"type":["string","null"]},"t":{"items":[{"type":"integer"}],"type":"array"}},"anyOf":[{"required":["a b"]},{"required":["t"]}]}`
 
-func hosted(t *testing.T, w *wire, host, name string) agent.Model {
+func hosted(t *testing.T, w *memhttp.Wire, host, name string) agent.Model {
 	t.Helper()
 	cfg := oai.DefaultConfig("x")
 	cfg.HTTPClient = w
@@ -33,8 +34,8 @@ func hosted(t *testing.T, w *wire, host, name string) agent.Model {
 
 // The agent sends the schemas that the provider of the model takes.
 func TestToolsAreWrittenForTheModel(t *testing.T) {
-	w := &wire{replies: []string{openaiAnswer}}
-	claude := &wire{replies: []string{anthropicAnswer}}
+	w := &memhttp.Wire{Replies: []string{openaiAnswer}}
+	claude := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	langchain, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		model agent.Model
-		wire  *wire
+		wire  *memhttp.Wire
 		want  adapter.Profile
 	}{
 		"langchaingo's openai":    {lc.Model(langchain, nil), w, adapter.ProfileOpenAI},
@@ -76,7 +77,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 			for _, d := range definitions {
 				want[d.Function.Name] = decode(t, asJSON(t, d.Function.Parameters))
 			}
-			diff(t, "schemas", schemasOf(tt.wire.requests[len(tt.wire.requests)-1]), want)
+			diff(t, "schemas", schemasOf(tt.wire.Requests[len(tt.wire.Requests)-1]), want)
 		})
 	}
 }

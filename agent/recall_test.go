@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // A host gets back what it has sent with its calls, also from the process that goes on with the
@@ -32,21 +33,21 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 	} {
 		t.Run(tt.first+" "+tt.second, func(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
-			process := func(host string, w *wire) *agent.Agent {
+			process := func(host string, w *memhttp.Wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 				opts := &agent.Options{Store: store, Approve: agent.AskPerson, Tools: []adapter.Source{pay}}
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
-			got, err := process(tt.first, &wire{replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+			got, err := process(tt.first, &memhttp.Wire{Replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Asks) != 2 {
 				t.Fatalf("got %+v, %v, want two questions", got, err)
 			}
-			w := &wire{replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
+			w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
 			answers := []run.Answer{got.Asks[0].Allow(), got.Asks[1].Allow()}
 			if _, err := process(tt.second, w).ResumeRun(t.Context(), theRun, answers...); err != nil {
 				t.Fatal(err)
 			}
-			called := messageOf(t, w.requests[0], "assistant")
+			called := messageOf(t, w.Requests[0], "assistant")
 			calls := called["tool_calls"].([]any)
 			diff(t, "extra data of the first call", jsonOf(calls[0].(map[string]any)["extra_content"]), tt.extra)
 			diff(t, "extra data of the second call", jsonOf(calls[1].(map[string]any)["extra_content"]), "null")
@@ -59,11 +60,11 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 // too, and also from another process. A host that insists on it has a space for what is missing.
 func TestReasoningGoesBack(t *testing.T) {
 	details := `[{"data":"c2ln","index":0,"type":"reasoning.encrypted"}]`
-	replies := func() *wire {
+	replies := func() *memhttp.Wire {
 		said := func(rest string) string {
 			return replying(`{"role":"assistant","reasoning_content":"Hm.","reasoning_details":` + details + `,` + rest + `}`)
 		}
-		return &wire{replies: []string{
+		return &memhttp.Wire{Replies: []string{
 			said(`"tool_calls":[{"id":"1","type":"function","function":{"name":"pay","arguments":"{}"}}]`),
 			replying(`{"role":"assistant","tool_calls":[{"id":"2","type":"function","function":{"name":"pay","arguments":"{}"}}]}`),
 			said(`"content":"paid"`),
@@ -88,7 +89,7 @@ func TestReasoningGoesBack(t *testing.T) {
 	for _, host := range chat.Hosts() {
 		t.Run(host, func(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
-			process := func(w *wire) *agent.Agent {
+			process := func(w *memhttp.Wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Tools: []adapter.Source{pay}})
 			}
@@ -96,12 +97,12 @@ func TestReasoningGoesBack(t *testing.T) {
 			if _, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 				t.Fatal(err)
 			}
-			second := &wire{replies: []string{replying(`{"role":"assistant","content":"bye"}`)}}
+			second := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"bye"}`)}}
 			if _, err := process(second).Run(t.Context(), human("thanks"), agent.In(theRun.ID)); err != nil {
 				t.Fatal(err)
 			}
-			diff(t, "the loop", reasoningOf(first.requests[2]), want[host][:2])
-			diff(t, "the next process", reasoningOf(second.requests[0]), want[host])
+			diff(t, "the loop", reasoningOf(first.Requests[2]), want[host][:2])
+			diff(t, "the next process", reasoningOf(second.Requests[0]), want[host])
 		})
 	}
 }
@@ -158,7 +159,7 @@ func TestWhatGoesBackCounts(t *testing.T) {
 	}{{"deepseek", thought}, {"openai", 0}} {
 		t.Run(tt.host, func(t *testing.T) {
 			var told []compact.Budget
-			w := &wire{replies: []string{reply(counted), replying(`{"role":"assistant","content":"done"}`)}}
+			w := &memhttp.Wire{Replies: []string{reply(counted), replying(`{"role":"assistant","content":"done"}`)}}
 			pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 			a := newAgent(t, at(t, tt.host, "m", w), &agent.Options{
 				Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
@@ -169,7 +170,7 @@ func TestWhatGoesBackCounts(t *testing.T) {
 				},
 			})
 			mustRun(t, a, human("go"))
-			second := w.requests[1]
+			second := w.Requests[1]
 			most, ok := second["max_tokens"].(float64)
 			if !ok {
 				most, _ = second["max_completion_tokens"].(float64)

@@ -1,38 +1,9 @@
 package agent_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
 	"testing"
 )
-
-// wire answers a provider's HTTP requests with prepared bodies, the last one
-// again and again, and keeps the requests.
-type wire struct {
-	replies  []string
-	requests []map[string]any
-}
-
-func (w *wire) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	var request map[string]any
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	reply := w.replies[min(len(w.requests), len(w.replies)-1)]
-	w.requests = append(w.requests, request)
-	return &http.Response{
-		StatusCode: http.StatusOK,
-		Header:     http.Header{"Content-Type": {"application/json"}},
-		Body:       io.NopCloser(bytes.NewReader([]byte(reply))),
-		Request:    r,
-	}, nil
-}
 
 const (
 	anthropicAnswer = `{"id":"2","type":"message","role":"assistant","model":"claude","stop_reason":"end_turn",

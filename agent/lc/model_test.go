@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // modelFunc is a model of langchaingo.
@@ -84,7 +85,7 @@ func TestPassingFailure(t *testing.T) {
 // A provider of langchaingo that drops tools is refused with some, and the temperature of a call for which
 // none is asked is that of the host.
 func TestProvidersOfLangchaingo(t *testing.T) {
-	w := &wire{replies: []string{anthropicAnswer}}
+	w := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	local, err := ollama.New(ollama.WithModel("m"))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestProvidersOfLangchaingo(t *testing.T) {
 		{[]llms.CallOption{llms.WithTemperature(0.7)}, agent.ModelSettings{Temperature: &half}, 0.5},
 	} {
 		mustRun(t, wrapping(t, claude, &lc.ModelOptions{CallOptions: tt.options}, &agent.Options{Model: tt.settings}))
-		if got := w.requests[i]["temperature"]; got != tt.want {
+		if got := w.Requests[i]["temperature"]; got != tt.want {
 			t.Errorf("got the temperature %v, want %v", got, tt.want)
 		}
 	}

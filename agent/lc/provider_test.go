@@ -1,10 +1,7 @@
 package lc_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,33 +10,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
-
-// wire answers a provider's HTTP requests with prepared bodies, the last one
-// again and again, and keeps the requests.
-type wire struct {
-	replies  []string
-	requests []map[string]any
-}
-
-func (w *wire) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	var request map[string]any
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	reply := w.replies[min(len(w.requests), len(w.replies)-1)]
-	w.requests = append(w.requests, request)
-	return &http.Response{
-		StatusCode: http.StatusOK,
-		Header:     http.Header{"Content-Type": {"application/json"}},
-		Body:       io.NopCloser(bytes.NewReader([]byte(reply))),
-		Request:    r,
-	}, nil
-}
 
 const (
 	anthropicCalls = `{"id":"1","type":"message","role":"assistant","model":"claude","stop_reason":"tool_use",
@@ -52,7 +24,7 @@ const (
 )
 
 func TestAnthropic(t *testing.T) {
-	w := &wire{replies: []string{anthropicCalls, anthropicAnswer}}
+	w := &memhttp.Wire{Replies: []string{anthropicCalls, anthropicAnswer}}
 	model, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +35,7 @@ func TestAnthropic(t *testing.T) {
 	if got.FinishReason != "end_turn" {
 		t.Errorf("finish reason %q, want end_turn", got.FinishReason)
 	}
-	diff(t, "second request", w.requests[1]["messages"], decode(t, `[
+	diff(t, "second request", w.Requests[1]["messages"], decode(t, `[
 		{"role":"user","content":[{"type":"text","text":"go"}]},
 		{"role":"assistant","content":[{"type":"text","text":"Let me look."}]},
 		{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{"x":1}}]},
@@ -83,14 +55,14 @@ const (
 )
 
 func TestOpenAI(t *testing.T) {
-	w := &wire{replies: []string{openaiCalls, openaiAnswer}}
+	w := &memhttp.Wire{Replies: []string{openaiCalls, openaiAnswer}}
 	model, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := mustRun(t, wrapping(t, model, nil, nil))
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
-	messages := w.requests[1]["messages"].([]any)
+	messages := w.Requests[1]["messages"].([]any)
 	diff(t, "replayed calls", messages[1].(map[string]any)["tool_calls"], decode(t, `[
 		{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},
 		{"id":"t2","type":"function","function":{"name":"b","arguments":"{}"}}
