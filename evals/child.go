@@ -328,31 +328,23 @@ func target(line []byte) *check.Check {
 
 var killedLine = regexp.MustCompile(`^(\w+) +(\d+) calls: lost (\d+) doubled (\d+) silent (\d+), in doubt (\d+)$`)
 
-// Further lines: of evals/temporal, which evals/chaos runs for -store temporal, and the last one of both.
-var (
-	doubtLine  = regexp.MustCompile(`^(\d+) calls, of these in doubt: (\d+) at the server with keys, (\d+) at the plain one$`)
-	effectLine = regexp.MustCompile(`^lost (\d+) doubled (\d+) silent (\d+)$`)
-)
+var effectLine = regexp.MustCompile(`^lost (\d+) doubled (\d+) silent (\d+)$`)
 
 // killed reads a line of evals/chaos.
 func killed(line []byte) *check.Check {
-	c := &check.Check{Kind: "chaos", Outcome: check.Pass, Values: map[string]float64{}, Text: string(line)}
-	var names []string
-	m := killedLine.FindStringSubmatch(c.Text)
-	if m != nil {
-		c.Name, names = m[1], []string{"calls", "lost", "doubled", "silent", "doubts"}
-		m = m[1:]
-	} else if m = doubtLine.FindStringSubmatch(c.Text); m != nil {
-		c.Name, names = "doubts", []string{"calls", "keyed", "doubts"}
-	} else if m = effectLine.FindStringSubmatch(c.Text); m != nil {
-		c.Name, names = "all", []string{"lost", "doubled", "silent"}
-	} else {
-		return nil
+	c := &check.Check{Kind: "chaos", Name: "all", Outcome: check.Pass, Values: map[string]float64{}, Text: string(line)}
+	names := []string{"lost", "doubled", "silent"}
+	m := effectLine.FindStringSubmatch(c.Text)
+	if m == nil {
+		if m = killedLine.FindStringSubmatch(c.Text); m == nil {
+			return nil
+		}
+		c.Name, m, names = m[1], m[1:], []string{"calls", "lost", "doubled", "silent", "doubts"}
 	}
 	for i, name := range names {
 		c.Values[name], _ = strconv.ParseFloat(m[i+1], 64) // digits
 	}
-	if c.Values["lost"]+c.Values["doubled"]+c.Values["silent"]+c.Values["keyed"] > 0 || c.Name == "keys" && c.Values["doubts"] > 0 {
+	if c.Values["lost"]+c.Values["doubled"]+c.Values["silent"] > 0 || c.Name == "keys" && c.Values["doubts"] > 0 {
 		c.Outcome = check.Fail
 	}
 	return c

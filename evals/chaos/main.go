@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
 )
 
@@ -51,7 +52,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if !v.clean() {
+	if !v.Clean() {
 		os.Exit(1)
 	}
 }
@@ -74,7 +75,7 @@ type options struct {
 const faultSlow = time.Second
 
 // play kills workers until all runs are over, and judges the runs.
-func (o *options) play(ctx context.Context, out io.Writer) (v *verdict, err error) {
+func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
 	var database *pgtest.Server
 	if o.store == "postgres" && o.dsn == "" {
 		server, err := pgtest.Start()
@@ -91,10 +92,10 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *verdict, err erro
 	}
 	defer os.RemoveAll(dir)
 	o.dir = dir
-	w := newWorld(o.slow)
+	w := witness.New(o.slow, "effect")
 	server := httptest.NewServer(w)
 	defer server.Close()
-	store, err := openStore(ctx, o.store, dir, o.dsn)
+	store, err := witness.OpenStore(ctx, o.store, dir, o.dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +122,15 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *verdict, err erro
 			break
 		}
 	}
-	v, err = judge(ctx, store, w, o.runs)
+	v, err = script.Judge(ctx, store, w, o.runs)
 	if err == nil {
-		if v.alive = o.fault; o.fault {
+		if v.Alive = o.fault; o.fault {
 			fmt.Fprintf(out, "store %s, which failed once: ", o.store)
 		} else {
 			fmt.Fprintf(out, "store %s: ", o.store)
 		}
 		fmt.Fprintf(out, "%d runs, %d kills\n", o.runs, kills)
-		v.print(out)
+		v.Print(out)
 	}
 	return v, err
 }
@@ -137,7 +138,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *verdict, err erro
 // work is the work of a worker.
 func (o *options) work(ctx context.Context, url string) error {
 	if !o.fault || o.store == "postgres" {
-		store, err := openStore(ctx, o.store, o.dir, o.dsn)
+		store, err := witness.OpenStore(ctx, o.store, o.dir, o.dsn)
 		if err != nil {
 			return err
 		}

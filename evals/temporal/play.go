@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
 )
 
@@ -39,8 +41,12 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 		return false, false, err
 	}
 	defer os.RemoveAll(o.dir)
-	w := newWorld()
-	tools := httptest.NewServer(w)
+	w := witness.New(300*time.Millisecond, "effect", "approved", "form")
+	seen := &watch{runs: map[string]*watched{}}
+	serve := http.NewServeMux()
+	serve.Handle("/", w)
+	serve.Handle("/report", seen)
+	tools := httptest.NewServer(serve)
 	defer tools.Close()
 	o.world = tools.URL
 	server := temporaltest.NewServer()
@@ -58,7 +64,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 
 	ctx, stop := context.WithTimeout(ctx, o.length+5*time.Minute)
 	defer stop()
-	f := &fleet{options: o, world: w}
+	f := &fleet{options: o, watch: seen}
 	defer f.end()
 	if err := f.begin(ctx); err != nil {
 		return false, false, err
@@ -70,27 +76,27 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	around.Go(func() { f.kill(ctx, o.length) })
 	err = o.start(ctx, c, store)
 	for i := 0; err == nil && i < o.runs; i++ {
-		_, err = c.Result(ctx, keyOf(i))
+		_, err = c.Result(ctx, script.Key(i))
 	}
 	leave()
 	around.Wait()
 	if err != nil {
 		return false, false, err
 	}
-	v, err := judge(ctx, store, w, o.runs)
+	v, err := script.Judge(ctx, store, w, o.runs)
 	if err != nil {
 		return false, false, err
 	}
 	fmt.Fprintf(out, "temporal: %d runs, %d workers, %d kills\n", o.runs, o.workers, f.kills)
-	v.print(out)
+	v.Print(out)
 	fmt.Fprintf(out, "answers: %d, of these %d twice at once and once too late; wrong outcomes: %d\n", p.answers, p.twice, len(p.wrong))
 	for _, err := range p.wrong {
 		fmt.Fprintln(out, err)
 	}
-	slow := w.watch.print(out, o.lease+time.Second)
+	slow := seen.print(out, o.lease+time.Second)
 	f.end()
-	f.print(out, w.watch.begun())
-	return v.clean() && len(p.wrong) == 0, !slow, nil
+	f.print(out, seen.begun())
+	return v.Clean() && len(p.wrong) == 0, !slow, nil
 }
 
 // quiet is Temporal's logger.
@@ -99,8 +105,8 @@ func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHa
 // start begins the runs, one after the other, in most of the time that there is.
 func (o *options) start(ctx context.Context, c *temporal.Client, store run.Store) error {
 	agents := map[string]*agent.Agent{}
-	for _, kind := range kinds {
-		a, err := agent.New(script{}, &agent.Options{Name: kind, Store: store})
+	for _, kind := range script.Kinds {
+		a, err := agent.New(script, &agent.Options{Name: kind, Store: store})
 		if err != nil {
 			return err
 		}
@@ -108,7 +114,7 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store run.Store
 	}
 	pace := o.length * 3 / 4 / time.Duration(o.runs)
 	for i := range o.runs {
-		if _, err := c.Start(ctx, agents[kindOf(i)], agent.Text(keyOf(i).ID), agent.In(keyOf(i).ID), agent.ForTenant(keyOf(i).Tenant)); err != nil {
+		if _, err := c.Start(ctx, agents[script.Kind(i)], agent.Text(script.Key(i).ID), agent.In(script.Key(i).ID), agent.ForTenant(script.Key(i).Tenant)); err != nil {
 			return err
 		}
 		select {
@@ -123,7 +129,7 @@ func (o *options) start(ctx context.Context, c *temporal.Client, store run.Store
 // fleet is the worker processes.
 type fleet struct {
 	*options
-	world *world
+	watch *watch
 	all   []*exec.Cmd
 	kills int
 	used  time.Duration // processor time of workers that have ended
@@ -146,7 +152,7 @@ func (f *fleet) worker(ctx context.Context, n int) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, "-worker", strconv.Itoa(n), "-address", f.address, "-namespace", f.space,
-		"-world", f.options.world, "-dir", f.dir, "-dsn", f.dsn, "-lease", f.lease.String())
+		"-world", f.world, "-dir", f.dir, "-dsn", f.dsn, "-lease", f.lease.String())
 	cmd.Env = append(os.Environ(), asWorker+"=1")
 	cmd.Stderr = os.Stderr
 	return cmd, cmd.Start()
@@ -165,7 +171,7 @@ func (f *fleet) kill(ctx context.Context, length time.Duration) {
 		}
 		i := f.kills % len(f.all)
 		_ = f.all[i].Process.Kill()
-		f.world.watch.killed(i + 1)
+		f.watch.killed(i + 1)
 		f.ended(f.all[i])
 		if cmd, err := f.worker(ctx, i+1); err == nil {
 			f.all[i] = cmd

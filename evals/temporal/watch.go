@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -24,7 +26,13 @@ type watched struct {
 	free   time.Time // since when it could go on, zero: it works or waits
 }
 
-// seen takes a report of a worker.
+// ServeHTTP takes a report of a worker.
+func (w *watch) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	worker, _ := strconv.Atoi(q.Get("worker"))
+	w.seen(worker, q.Get("run"), q.Get("what"))
+}
+
 func (w *watch) seen(worker int, run, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

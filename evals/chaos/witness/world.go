@@ -1,22 +1,30 @@
-package main
+// Package witness has servers of tools that note each effect, the runs that call them, and the comparison of
+// the effects with what the models were told.
+package witness
 
 import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 )
 
-// The kinds of servers.
-var kinds = []string{"keys", "tasks", "plain"}
+// The kinds of servers: one recognizes a call by its key, the calls of one become tasks, and one is plain.
+const (
+	Keys  = "keys"
+	Tasks = "tasks"
+	Plain = "plain"
+)
 
-// world is what the tools change. It outlives the workers.
-type world struct {
-	slow time.Duration // a call takes up to twice as long
+// World is what the tools change. It outlives the workers. Its servers are reached at its address and their kind.
+type World struct {
+	tools []string
+	slow  time.Duration
 
 	mu      sync.Mutex
 	effects map[string]int    // by call
@@ -24,8 +32,9 @@ type world struct {
 	tasks   map[string]string // by id: the result, "" while the task works
 }
 
-func newWorld(slow time.Duration) *world {
-	return &world{slow: slow, effects: map[string]int{}, results: map[string]string{}, tasks: map[string]string{}}
+// New returns a world whose calls take up to twice the time slow. The tool "form" asks for a note first.
+func New(slow time.Duration, tools ...string) *World {
+	return &World{tools: tools, slow: slow, effects: map[string]int{}, results: map[string]string{}, tasks: map[string]string{}}
 }
 
 // request is a request of a client.
@@ -33,16 +42,18 @@ type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
+		Name      string `json:"name"`
 		Arguments struct {
 			Call string `json:"call"`
 		} `json:"arguments"`
-		TaskID string                     `json:"taskId"`
-		Meta   map[string]json.RawMessage `json:"_meta"`
+		Answers map[string]json.RawMessage `json:"inputResponses"`
+		TaskID  string                     `json:"taskId"`
+		Meta    map[string]json.RawMessage `json:"_meta"`
 	} `json:"params"`
 }
 
 // ServeHTTP serves the servers, each at its kind. It does not notice that a client dies.
-func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+func (w *World) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	var q request
 	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || q.ID == nil {
 		out.WriteHeader(http.StatusAccepted)
@@ -52,18 +63,22 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`, q.ID, w.answer(r.URL.Path[1:], &q))
 }
 
-const tool = `{"name":"effect","description":"Has an effect.","inputSchema":{"type":"object","properties":{"call":{"type":"string"}},"required":["call"]}}`
+const tool = `{"name":%q,"description":"Has an effect.","inputSchema":{"type":"object","properties":{"call":{"type":"string"}},"required":["call"]}}`
 
-func (w *world) answer(kind string, q *request) string {
+func (w *World) answer(kind string, q *request) string {
 	switch q.Method {
 	case "server/discover":
 		extensions := ""
-		if kind == "tasks" {
+		if kind == Tasks {
 			extensions = `,"extensions":{"io.modelcontextprotocol/tasks":{}}`
 		}
 		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"serverInfo":{"name":"world","version":"1"},"capabilities":{"tools":{}` + extensions + `}}`
 	case "tools/list":
-		return `"result":{"resultType":"complete","ttlMs":600000,"cacheScope":"private","tools":[` + tool + `]}`
+		var tools []string
+		for _, name := range w.tools {
+			tools = append(tools, fmt.Sprintf(tool, name))
+		}
+		return `"result":{"resultType":"complete","ttlMs":600000,"cacheScope":"private","tools":[` + strings.Join(tools, ",") + `]}`
 	case "tools/call":
 		return `"result":` + w.call(kind, q)
 	case "tasks/get":
@@ -74,17 +89,23 @@ func (w *world) answer(kind string, q *request) string {
 	return `"error":{"code":-32601,"message":"no such method"}`
 }
 
+const question = `{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{` +
+	`"message":"What note?","requestedSchema":{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}}}}}`
+
 // call has the effect of a call, some time after it came and some time before its answer.
-func (w *world) call(kind string, q *request) string {
+func (w *World) call(kind string, q *request) string {
 	call := q.Params.Arguments.Call
-	if kind == "tasks" {
+	switch {
+	case kind == Tasks:
 		return w.begin(call)
+	case q.Params.Name == "form" && len(q.Params.Answers) == 0:
+		return question
 	}
 	key := string(q.Params.Meta[adapter.KeyMeta])
 	w.wait()
 	w.mu.Lock()
 	known, again := w.results[key]
-	if kind != "keys" || !again {
+	if kind != Keys || !again {
 		w.effects[call]++
 		known = result(call)
 		w.results[key] = known
@@ -94,7 +115,7 @@ func (w *world) call(kind string, q *request) string {
 	return known
 }
 
-func (w *world) wait() { time.Sleep(rand.N(w.slow)) }
+func (w *World) wait() { time.Sleep(rand.N(w.slow)) }
 
 func result(call string) string {
 	return fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%q}]}`, did+call)
@@ -104,7 +125,7 @@ func result(call string) string {
 const did = "did "
 
 // begin makes a task of a call.
-func (w *world) begin(call string) string {
+func (w *World) begin(call string) string {
 	w.mu.Lock()
 	id := fmt.Sprint("task ", len(w.tasks))
 	w.tasks[id] = ""
@@ -120,7 +141,7 @@ func (w *world) begin(call string) string {
 	return `{"resultType":"task",` + state(id, "working") + `}`
 }
 
-func (w *world) task(id string) string {
+func (w *World) task(id string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch result, ok := w.tasks[id]; {
@@ -138,8 +159,8 @@ func state(id, status string) string {
 	return fmt.Sprintf(`"taskId":%q,"status":%q,"createdAt":%q,"lastUpdatedAt":%q,"ttlMs":null,"pollIntervalMs":10`, id, status, at, at)
 }
 
-// count is how often a call had its effect.
-func (w *world) count(call string) int {
+// Count is how often a call had its effect.
+func (w *World) Count(call string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.effects[call]

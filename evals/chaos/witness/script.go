@@ -1,0 +1,126 @@
+package witness
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"path/filepath"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Script is a model that asks for the calls of the next turn, by the history that it gets. Each run has
+// turns of parallel calls, at the server of a kind.
+type Script struct {
+	Turns, Fan int
+	Kinds      []string
+	Tenants    int                         // that share the runs; 0: none
+	Tool       func(turn, call int) string // nil: the tool "effect"
+}
+
+// Kind is the kind of the server of the run of a number.
+func (s *Script) Kind(i int) string { return s.Kinds[i%len(s.Kinds)] }
+
+// Key names the run of a number; its ID is what the model is told.
+func (s *Script) Key(i int) run.Key {
+	key := run.Key{ID: fmt.Sprintf("run%04d", i)}
+	if s.Tenants > 0 {
+		key.Tenant = fmt.Sprint("tenant", i%s.Tenants)
+	}
+	return key
+}
+
+// callOf names a call of a run.
+func callOf(id string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", id, turn, i) }
+
+// Info implements [agent.Model].
+func (*Script) Info() model.Info { return model.Info{Whole: true} }
+
+// Generate implements [agent.Model].
+func (s *Script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		yield(model.Delta{Reply: &model.Reply{Message: s.next(r.Messages)}}, nil)
+	}
+}
+
+func (s *Script) next(messages []run.Message) run.Message {
+	turn, id := 0, ""
+	for _, m := range messages {
+		switch m.Role {
+		case run.RoleAssistant:
+			turn++
+		case run.RoleUser:
+			id = m.Text()
+		}
+	}
+	if turn == s.Turns {
+		return run.Text(run.RoleAssistant, "done")
+	}
+	m := run.Message{Role: run.RoleAssistant}
+	for i := range s.Fan {
+		tool := "effect"
+		if s.Tool != nil {
+			tool = s.Tool(turn, i)
+		}
+		m.Parts = append(m.Parts, run.Part{
+			Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: tool,
+			Arguments: fmt.Sprintf(`{"call":%q}`, callOf(id, turn, i)),
+		})
+	}
+	return m
+}
+
+// Agents makes an agent for each kind, in their order, with the servers of a world at url. The options are
+// completed by what is the agent's own.
+func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all []*agent.Agent, err error) {
+	for _, kind := range s.Kinds {
+		server := adapter.Server{Name: kind, Transport: &mcpclient.HTTP{URL: url + "/" + kind}}
+		if kind == Keys {
+			server.Idempotency = adapter.KeyInMeta(adapter.KeyMeta)
+		}
+		tools, err := adapter.Open(ctx, []adapter.Server{server}, nil)
+		if err != nil {
+			return nil, err
+		}
+		own := o
+		own.Name, own.Tools, own.Limits = kind, []adapter.Source{tools}, run.Limits{Failures: -1, Calls: -1}
+		a, err := agent.New(s, &own)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// OpenStore opens the store of a name.
+func OpenStore(ctx context.Context, name, dir, dsn string) (run.Store, error) {
+	switch name {
+	case "file":
+		return filestore.Open(filepath.Join(dir, "runs"), nil)
+	case "sqlite":
+		db, err := sql.Open("sqlite", filepath.Join(dir, "runs.db"))
+		if err != nil {
+			return nil, err
+		}
+		return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	case "postgres":
+		db, err := sql.Open("pgx", dsn)
+		if err != nil {
+			return nil, err
+		}
+		db.SetMaxOpenConns(10)
+		return sqlstore.New(ctx, db, sqlstore.DialectPostgres)
+	}
+	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", name)
+}
