@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // DecisionStore keeps the decisions that hold for later calls. Its methods may be
@@ -72,7 +71,7 @@ func originOf(s *Server) string {
 		identity = (&mcpclient.HTTP{URL: withoutUser(t.URL)}).Identity()
 	case *mcpclient.SSE:
 		identity = "sse " + withoutUser(t.URL)
-	case transport.Identifier:
+	case interface{ Identity() string }:
 		identity = t.Identity()
 	}
 	if identity == "" {

@@ -8,7 +8,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // The errors that a user meets first say each thing once.
@@ -32,7 +31,7 @@ func TestErrorTexts(t *testing.T) {
 		{opened(nobody), `open toolset: server "b": connect: nobody there` + goesOn},
 		{opened(Server{Name: "b", Transport: &mcpclient.Command{Path: "no-such-program"}}),
 			`open toolset: server "b": connect: start "no-such-program": executable file not found in $PATH: install it, or give its full path` + goesOn},
-		{opened(Server{Name: "b", Transport: &streamable.HTTP{URL: "example.com"}}),
+		{opened(Server{Name: "b", Transport: &mcpclient.HTTP{URL: "example.com"}}),
 			`open toolset: server "b": connect: HTTP.URL "example.com": want http://host/path or https://host/path` + goesOn},
 		{ts.Add(ctx, Server{Name: "a", Transport: nobody.Transport}), `add to toolset: server "a" is there already: remove it first, or give it another name`},
 		{ts.Add(ctx, nobody), `add to toolset: server "b": connect: nobody there`},

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Result is what became of one call of a model. It always has an answer for the
@@ -167,7 +166,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	var intercepted *interceptedError
 	var rpc *mcp.RPCError
 	var late *mcpclient.TimeoutError
-	var status *streamable.HTTPError
+	var status *transport.HTTPError
 	var signIn *mcp.SignInError
 	switch {
 	case ctx.Err() != nil && !sent:

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // wantTools lists the tools.
@@ -250,7 +250,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 				asked++
 				_, _ = io.WriteString(jsonWriter(w), answer(m))
 			})
-			token := new(streamable.Bearer)
+			token := new(transport.Bearer)
 			c := connectWith(t, s, token, modern())
 			defer func() { _ = c.Close() }()
 			for i, next := range []string{"one", "one", "two"} {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Client is a connection to one server. Its methods may be called
@@ -25,7 +25,7 @@ type Client struct {
 
 	sending Handler // through Options.Middleware; nil for none
 
-	wire        wire
+	wire        roundTripper
 	connections atomic.Int64 // dialed so far
 	levels      logLevels
 
@@ -112,7 +112,7 @@ func (c *Client) changed(change mcp.Change) { c.cache.invalidate(change) }
 
 // maxNotificationBytes bounds the memory of the notifications that wait for
 // [Options.OnNotification].
-const maxNotificationBytes = transport.DefaultMaxMessage
+const maxNotificationBytes = wire.DefaultMaxMessage
 
 // noticed passes a notification on to subscriptions of the legacy era and to the
 // observer.

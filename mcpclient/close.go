@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // connectGrace is how long Connect still waits, when its context has ended, for
@@ -72,7 +72,7 @@ func (c *Client) goodbye() {
 
 // sendingTime is within, or less on a pipe from which the server may not read any more.
 func (l *link) sendingTime(within time.Duration) time.Duration {
-	if conn, ok := transport.As[transport.Acknowledger](l.conn); ok && !conn.Acknowledged() {
+	if conn, ok := wire.As[wire.Acknowledger](l.conn); ok && !conn.Acknowledged() {
 		return min(within, unreadTime)
 	}
 	return within

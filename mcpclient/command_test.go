@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -250,7 +251,7 @@ func TestCommandRestarts(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "a", nil)
 		e, ok := errors.AsType[*transport.ProcessError](err)
 		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
-			t.Errorf("got %v, want a lost connection with a transport.ProcessError", err)
+			t.Errorf("got %v, want a lost connection with a ProcessError", err)
 		}
 		if err := c.Ping(t.Context()); err != nil {
 			t.Errorf("afterwards: %v", err)
@@ -293,3 +294,38 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// Commands that differ have identities that differ.
+func TestCommandIdentity(t *testing.T) {
+	seen := map[string]*Command{}
+	for _, c := range []*Command{{Path: "a"}, {Path: "b"}, {Path: "a", Dir: "b"}, {Path: "a", Args: []string{"b"}}, {Path: "a", Args: []string{"b", "c"}}, {Path: "a", Args: []string{"b c"}}} {
+		id := c.Identity()
+		if other := seen[id]; other != nil {
+			t.Errorf("%+v and %+v have the identity %q", c, other, id)
+		}
+		seen[id] = c
+	}
+}
+
+// The same command in another directory is another server, also if the directory is the current
+// one or relative.
+func TestCommandIdentityByDirectory(t *testing.T) {
+	seen := map[string]bool{}
+	for range 2 {
+		t.Chdir(t.TempDir())
+		for _, dir := range []string{"", "sub"} {
+			id := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: dir}).Identity()
+			if seen[id] {
+				t.Errorf("got %q again in another directory", id)
+			}
+			seen[id] = true
+			absolute, err := filepath.Abs(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: absolute}).Identity(); other != id {
+				t.Errorf("got %q and %q for the same directory", id, other)
+			}
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
@@ -129,7 +129,10 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 // connecting bounds the context of a Connect that has no bound.
 func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
-	if t, ok := c.negotiator.transport.(transport.Bounded); ok {
+	switch t := c.negotiator.transport.(type) {
+	case *Command: // no person has to log in
+		limit = time.Minute
+	case wire.Bounded:
 		limit = t.ConnectTimeout()
 	}
 	limit = cmp.Or(c.opts.Timeouts.Connect, limit)
@@ -192,13 +195,13 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		return fmt.Errorf("%T.Dial returned no connection and no error", t)
 	}
 	l.conn = conn
-	if skipper, ok := transport.As[transport.Skipper](conn); ok {
+	if skipper, ok := wire.As[wire.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
 			l.tolerated("skipped a line that is not a JSON-RPC message", "text", l.scrub(line))
 		})
 	}
-	l.exchange, _ = conn.(transport.Exchanger)
-	l.headed, _ = conn.(transport.HeaderConn)
+	l.exchange, _ = conn.(wire.Exchanger)
+	l.headed, _ = conn.(wire.HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
 		if !c.life.Start(l.read) {
@@ -340,7 +343,7 @@ func (c *Client) lost(l *link, err error) error {
 // refused is the error of a message that the connection did not take because it is
 // ending, nil while it is not. It may bring answers for a while.
 func (c *Client) refused(l *link) error {
-	conn, ok := transport.As[transport.Ender](l.conn)
+	conn, ok := wire.As[wire.Ender](l.conn)
 	if !ok {
 		return nil
 	}

@@ -82,7 +82,7 @@
 // Three failures are kept apart. The server answered with an error: an
 // [*mcp.RPCError]. A tool ran and failed: no error of the call, but
 // [mcp.CallToolResult.Err] makes it a [*mcp.ToolError]. The client could not ask: every
-// other error, such as [ErrClosed], [*streamable.HTTPError], [*transport.ProcessError] or
+// other error, such as [ErrClosed], [*transport.HTTPError], [*transport.ProcessError] or
 // [*CapabilityError]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails the call that it was meant for, and no

@@ -128,7 +128,7 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 }
 
 // tellCancelled sends notifications/cancelled for a request.
-func (w *wire) tellCancelled(l *link, flight *inFlight, reason string) {
+func (w *roundTripper) tellCancelled(l *link, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
 	if !w.peer.current().cancels(flight.request, l.exchange != nil) {
 		return

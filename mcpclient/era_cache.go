@@ -2,7 +2,7 @@ package mcpclient
 
 import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/eracache"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // EraCache remembers the revisions of servers for [Protocol.EraCache], so that
@@ -13,7 +13,7 @@ import (
 // The zero value is ready, and may be shared by any number of clients. Its JSON
 // may be kept for the next run of a program; reading skips unusable entries. It
 // names no server: the key is a digest of the server's URL, or of its command
-// line and directory. Any [Transport] that is a [transport.Identifier] takes
+// line and directory. Any [Transport] with a method Identity() string takes
 // part.
 //
 // An entry holds for 24 h, then the client probes again: the server may have
@@ -56,7 +56,7 @@ func (c *EraCache) UnmarshalJSON(data []byte) error {
 
 // identity is what tells a transport's server from others, "" if unknown.
 func identity(t Transport) string {
-	if server, ok := t.(transport.Identifier); ok {
+	if server, ok := t.(wire.Identifier); ok {
 		return server.Identity()
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // changeable is a transport to a server whose era may change from connection to
@@ -148,7 +148,7 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.broken = status
-			if e := wantError[*streamable.HTTPError](t, connect()); e.Status != status {
+			if e := wantError[*transport.HTTPError](t, connect()); e.Status != status {
 				t.Errorf("got %v, want status %d", e, status)
 			}
 			s.broken = 0

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // eraPause is how long after a server over HTTP was asked what it speaks it is not asked again.
@@ -69,7 +68,7 @@ func (e *eras) due(spoken *eraBox) bool {
 
 // doubts reports whether err may be the answer of a server of another era than that in use.
 func (e *eras) doubts(r *request, err error) bool {
-	status, failed := errors.AsType[*streamable.HTTPError](err)
+	status, failed := errors.AsType[*transport.HTTPError](err)
 	if failed && !disproves(status) {
 		return false
 	}
@@ -118,7 +117,7 @@ func (r *request) declined(err error) bool {
 			return true
 		}
 	}
-	status, ok := errors.AsType[*streamable.HTTPError](err)
+	status, ok := errors.AsType[*transport.HTTPError](err)
 	return r.refusal != 0 || ok && status.Method == http.MethodPost && !status.Transient()
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 func TestErrorTexts(t *testing.T) {
@@ -22,11 +21,11 @@ func TestErrorTexts(t *testing.T) {
 		"server error -32601: no such method": &mcp.RPCError{Code: -32601, Message: "no such method"},
 		`tool "t" failed: out of paper`:       &mcp.ToolError{Tool: "t", Result: result("out of paper\n")},
 		`tool "t" failed: no reason given`:    &mcp.ToolError{Tool: "t", Result: result(" ")},
-		"POST http://h/mcp: HTTP status 429 (retry after 7s): \"slow \\\"down\\\"\"": &streamable.HTTPError{
+		"POST http://h/mcp: HTTP status 429 (retry after 7s): \"slow \\\"down\\\"\"": &transport.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 429, RetryAfter: 7 * time.Second, Body: `slow "down"`},
-		"GET http://h/mcp: HTTP status 404":  &streamable.HTTPError{Method: "GET", URL: "http://h/mcp", Status: 404},
-		"POST http://h/mcp: HTTP status 413": &streamable.HTTPError{Method: "POST", URL: "http://h/mcp", Status: 413},
-		"POST http://h/mcp: HTTP status 431 (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)": &streamable.HTTPError{
+		"GET http://h/mcp: HTTP status 404":  &transport.HTTPError{Method: "GET", URL: "http://h/mcp", Status: 404},
+		"POST http://h/mcp: HTTP status 413": &transport.HTTPError{Method: "POST", URL: "http://h/mcp", Status: 413},
+		"POST http://h/mcp: HTTP status 431 (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)": &transport.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 431},
 		"the server does not offer tools":                                                 &mcpclient.CapabilityError{Method: "tools/call", Capability: "tools"},
 		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{Client: []string{"a", "b"}, Server: []string{"c"}},
@@ -39,7 +38,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 	for _, err := range []error{
 		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
-		&streamable.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{Server: []string{long}},
+		&transport.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{Server: []string{long}},
 	} {
 		if got := err.Error(); len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got) {
 			t.Errorf("%T: got %d bytes", err, len(got))

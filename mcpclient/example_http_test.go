@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 func ExampleClient_RegisterTools() {
@@ -82,8 +82,8 @@ func ExampleBearer() {
 	}))
 	defer server.Close()
 
-	token := new(streamable.Bearer)
-	token.Refused = func(context.Context, *streamable.Refusal) error {
+	token := new(transport.Bearer)
+	token.Refused = func(context.Context, *transport.Refusal) error {
 		return token.Renew("fresh")
 	}
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
@@ -106,14 +106,15 @@ func ExampleBearer() {
 	// tools/list 200
 }
 
-// logging prints what comes back for each message. The body of a message is in MessageFrom, too, and that of the response is read
+// logging prints what comes back for each message. The message is in MessageFrom, and the body of the response is read
 // as it is read by the client.
 type logging struct{ next http.RoundTripper }
 
 func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.next.RoundTrip(r)
-	if m := streamable.MessageFrom(r.Context()); err == nil && m != nil {
-		fmt.Println(m.Method(), resp.StatusCode)
+	var m struct{ Method string }
+	if body := mcpclient.MessageFrom(r.Context()); err == nil && json.Unmarshal(body, &m) == nil {
+		fmt.Println(m.Method, resp.StatusCode)
 	}
 	return resp, err
 }

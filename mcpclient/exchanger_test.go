@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -55,7 +56,7 @@ func (c *courier) EndSessions(context.Context)                  { c.note("end", 
 func (c *courier) HasSessions() bool                            { return c.Session() != nil }
 func (c *courier) Owner(context.Context) (string, error)        { return "", nil }
 
-func (c *courier) Session() transport.Session {
+func (c *courier) Session() wire.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current == nil {
@@ -79,7 +80,7 @@ type letter struct {
 }
 
 // take brings a message to the server, in its session.
-func (c *courier) take(m *transport.Message) (r letter, err error) {
+func (c *courier) take(m *wire.Message) (r letter, err error) {
 	if err := json.Unmarshal(m.Body, &r); err != nil {
 		return r, err
 	}
@@ -94,7 +95,7 @@ func (c *courier) take(m *transport.Message) (r letter, err error) {
 		s = m.In.(*errand)
 	}
 	if s.Over() {
-		return r, transport.ErrSessionOver
+		return r, wire.ErrSessionOver
 	}
 	m.SetSession(s)
 	c.seen = append(c.seen, r.Method+r.Params.Name+" "+s.id)
@@ -105,7 +106,7 @@ func (c *courier) take(m *transport.Message) (r letter, err error) {
 	return r, nil
 }
 
-func (c *courier) Post(_ context.Context, m *transport.Message) error {
+func (c *courier) Post(_ context.Context, m *wire.Message) error {
 	r, err := c.take(m)
 	if err == nil && r.Result != nil {
 		c.answers <- string(r.Result)
@@ -113,7 +114,7 @@ func (c *courier) Post(_ context.Context, m *transport.Message) error {
 	return err
 }
 
-func (c *courier) Exchange(ctx context.Context, m *transport.Message, deliver func([]byte) bool) error {
+func (c *courier) Exchange(ctx context.Context, m *wire.Message, deliver func([]byte) bool) error {
 	r, err := c.take(m)
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (c *courier) Exchange(ctx context.Context, m *transport.Message, deliver fu
 	return nil
 }
 
-func (c *courier) Listen(ctx context.Context, m *transport.Message, open func(resumed bool), deliver func([]byte)) error {
+func (c *courier) Listen(ctx context.Context, m *wire.Message, open func(resumed bool), deliver func([]byte)) error {
 	m.SetSession(c.Session())
 	open(false)
 	for {

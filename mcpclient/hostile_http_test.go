@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // neverEnds fails a request in a response whose body does not end.
@@ -55,11 +55,11 @@ func endlessStatus(status int) func(t *testing.T) {
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
-			Token: streamable.TokenFunc(func(_ context.Context, refused *streamable.Refusal) (streamable.Token, error) {
+			Token: transport.TokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 				if refused != nil {
 					asked.Add(1)
 				}
-				return streamable.Token{Value: fmt.Sprint("token", asked.Load())}, nil
+				return transport.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
 		}, &opts)
 		if err != nil {

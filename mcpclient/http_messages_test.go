@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 const overJSON = "json" // the way of conversations about HTTP itself
@@ -188,7 +187,7 @@ func TestHTTPBodies(t *testing.T) {
 		}
 		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 			_, err := c.CallTool(ctx, "a", nil)
-			e := wantError[*streamable.HTTPError](t, err)
+			e := wantError[*transport.HTTPError](t, err)
 			if e.Status != status {
 				t.Errorf("got %v, want status %d", err, status)
 			}
@@ -213,7 +212,7 @@ func TestHTTPBodies(t *testing.T) {
 func TestHTTPPosts(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "http_initialized_refused", way: overJSON, opts: legacy(), refused: func(t *testing.T, err error) {
-			if e := wantError[*streamable.HTTPError](t, err); e.Status != 400 {
+			if e := wantError[*transport.HTTPError](t, err); e.Status != 400 {
 				t.Errorf("got %v", err)
 			}
 		}},
@@ -248,7 +247,7 @@ func TestHTTPConn(t *testing.T) {
 		if err := conn.Send(t.Context(), []byte(`{"method":"taken"}`)); err != nil {
 			t.Error(err)
 		}
-		if e := wantError[*streamable.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`))); e.Status != http.StatusBadRequest {
+		if e := wantError[*transport.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`))); e.Status != http.StatusBadRequest {
 			t.Errorf("got %v", e)
 		}
 		received := make(chan error)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const bothMedia = "application/json, text/event-stream"
@@ -52,7 +52,7 @@ func TestAccept(t *testing.T) {
 						if err != nil {
 							t.Error(err)
 						}
-					} else if e := wantError[*streamable.HTTPError](t, err); e.Status != http.StatusNotAcceptable {
+					} else if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotAcceptable {
 						t.Errorf("got %v", err)
 					}
 				}
@@ -133,15 +133,15 @@ func TestHTTPHooks(t *testing.T) {
 					return resp, err
 				})
 			},
-			Token: streamable.TokenFunc(func(_ context.Context, r *streamable.Refusal) (streamable.Token, error) {
+			Token: transport.TokenFunc(func(_ context.Context, r *transport.Refusal) (transport.Token, error) {
 				if r == nil {
-					return streamable.Token{Value: "first"}, nil
+					return transport.Token{Value: "first"}, nil
 				}
 				asked++
 				if r.Token != "first" || r.Status != http.StatusUnauthorized || r.Header.Get("Www-Authenticate") == "" {
 					t.Errorf("got %+v", r)
 				}
-				return streamable.Token{Value: "second"}, nil
+				return transport.Token{Value: "second"}, nil
 			}),
 		}, &o)
 		if err != nil {
@@ -152,7 +152,7 @@ func TestHTTPHooks(t *testing.T) {
 		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
 		_, err = c.CallTool(t.Context(), "private", nil)
-		if e := wantError[*streamable.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
+		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
 			t.Errorf("got %v", err)
 		}
 		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
@@ -258,7 +258,7 @@ func TestResponseWithoutRequest(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
 		_, err = c.CallTool(t.Context(), "missing", nil)
-		if e := wantError[*streamable.HTTPError](t, err); e.Method != http.MethodPost || e.Status != http.StatusNotFound {
+		if e := wantError[*transport.HTTPError](t, err); e.Method != http.MethodPost || e.Status != http.StatusNotFound {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -313,7 +313,7 @@ func TestHeaderNames(t *testing.T) {
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		o := modern()
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
 			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
 			"X-Key": {"1"}, "x-key": {"2", "3"},

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Which answers to the probe say that a server is legacy, and which say nothing.
@@ -62,7 +62,7 @@ func TestProbeStatus(t *testing.T) {
 				if legacy := len(methods) > 1; legacy != test.legacy {
 					t.Errorf("got requests %q and %v", methods, err)
 				}
-				if status, ok := errors.AsType[*streamable.HTTPError](err); test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status) {
+				if status, ok := errors.AsType[*transport.HTTPError](err); test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status) {
 					t.Errorf("got %v, want the status", err)
 				}
 			})
@@ -206,7 +206,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 				_, refused := c.CallTool(t.Context(), "a", nil)
 				_ = c.Close()
 				text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
-				if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+				if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 					text += fmt.Sprintf("\n%+v", status.Body+status.URL)
 				}
 				if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {
@@ -278,7 +278,7 @@ func TestRetryAfter(t *testing.T) {
 		} {
 			after = value
 			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
-			if e := wantError[*streamable.HTTPError](t, err); e.RetryAfter != want {
+			if e := wantError[*transport.HTTPError](t, err); e.RetryAfter != want {
 				t.Errorf("%q: got %v, want %v", value, e.RetryAfter, want)
 			}
 		}
@@ -296,7 +296,7 @@ func TestShortSecretsStay(t *testing.T) {
 		client := s.Client()
 		client.Transport = sessionID(client.Transport, "1")
 		o := legacy()
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, &o)
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // status answers with a failure.
@@ -136,7 +135,7 @@ func TestStrangeResponses(t *testing.T) {
 					case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 						t.Errorf("got %v, want %q in it", err, test.want)
 					case test.status != 0:
-						if e := wantError[*streamable.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
+						if e := wantError[*transport.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
 							t.Errorf("got %+v", e)
 						}
 					}

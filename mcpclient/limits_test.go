@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Silence ends a call, and however much progress it makes there is an end. The error
@@ -303,8 +303,8 @@ func TestIdleTimeoutWaitsForToken(t *testing.T) {
 					}
 					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 				})
-				token := new(streamable.Bearer)
-				token.Refused = func(context.Context, *streamable.Refusal) error {
+				token := new(transport.Bearer)
+				token.Refused = func(context.Context, *transport.Refusal) error {
 					time.Sleep(30 * time.Minute)
 					return token.Renew("new")
 				}

@@ -10,18 +10,18 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
 	number    int64 // of the connections of a client, from 1
 	conn      Conn
-	transport Transport            // that conn is of
-	exchange  transport.Exchanger  // conn, when every request has a response channel of its own
-	headed    transport.HeaderConn // conn, when its messages have headers
+	transport Transport       // that conn is of
+	exchange  wire.Exchanger  // conn, when every request has a response channel of its own
+	headed    wire.HeaderConn // conn, when its messages have headers
 	calls     jsonrpc.Calls
 
 	client  linkClient
@@ -66,9 +66,9 @@ type linkClient interface {
 
 // source is where a message of the server came from.
 type source struct {
-	call    *jsonrpc.Call     // in whose response it came; nil elsewhere
-	session transport.Session // that it belongs to; nil if there is none
-	quoted  bool              // it stands among other text, as in a log
+	call    *jsonrpc.Call // in whose response it came; nil elsewhere
+	session wire.Session  // that it belongs to; nil if there is none
+	quoted  bool          // it stands among other text, as in a log
 }
 
 // doubted adds to the error of a handshake over HTTP that there may be no server.
@@ -83,7 +83,7 @@ func (l *link) doubted(err error) error {
 // the protocol, or that it has nothing there, if that is so: a web site or another
 // API.
 func doubtful(err error) error {
-	status, refused := errors.AsType[*streamable.HTTPError](err)
+	status, refused := errors.AsType[*transport.HTTPError](err)
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
 	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && nothingThere(status.Status)) && !(answered && rpc.Code == 0) {
 		return err
@@ -102,7 +102,7 @@ func nothingThere(status int) bool {
 
 // kill makes the end of the connection take no more time.
 func (l *link) kill() {
-	if conn, ok := transport.As[transport.Killer](l.conn); ok {
+	if conn, ok := wire.As[wire.Killer](l.conn); ok {
 		conn.Kill()
 	}
 }
@@ -113,7 +113,7 @@ func (l *link) explain(err error) error {
 	if l == nil {
 		return err
 	}
-	if conn, ok := transport.As[transport.Explainer](l.conn); ok {
+	if conn, ok := wire.As[wire.Explainer](l.conn); ok {
 		return conn.Explain(err)
 	}
 	return err

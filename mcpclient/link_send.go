@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // postNotification sends a notification.
@@ -17,7 +17,7 @@ func (l *link) postNotification(ctx context.Context, method string, params []byt
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
-// hand gives a message to a connection that is no [transport.Exchanger].
+// hand gives a message to a connection that is no [wire.Exchanger].
 func (l *link) hand(ctx context.Context, body []byte, header http.Header) error {
 	if l.headed == nil {
 		return l.conn.Send(ctx, body)
@@ -26,9 +26,9 @@ func (l *link) hand(ctx context.Context, body []byte, header http.Header) error 
 }
 
 // post sends a message without a response, in its session, or in the current
-// one if that is nil. The error is [transport.ErrSessionOver] if the session
+// one if that is nil. The error is [wire.ErrSessionOver] if the session
 // has ended.
-func (l *link) post(ctx context.Context, body []byte, header http.Header, s transport.Session) error {
+func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire.Session) error {
 	if l.exchange == nil {
 		err := l.hand(ctx, body, header)
 		if err != nil {
@@ -36,7 +36,7 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s tran
 		}
 		return nil
 	}
-	err := l.exchange.Post(ctx, &transport.Message{Body: body, Header: header, In: s})
+	err := l.exchange.Post(ctx, &wire.Message{Body: body, Header: header, In: s})
 	if err != nil && ctx.Err() != nil {
 		return ended(ctx)
 	}
@@ -45,8 +45,8 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s tran
 
 // asyncPost is a message without response for which no caller waits.
 type asyncPost struct {
-	session transport.Session // that the message belongs to; nil for none
-	what    string            // for the log
+	session wire.Session // that the message belongs to; nil for none
+	what    string       // for the log
 	body    []byte
 	header  http.Header     // over HTTP; nil for that of an answer
 	values  context.Context // whose values the sending has; nil for Connect's
@@ -64,7 +64,7 @@ func (l *link) postAsync(p asyncPost) {
 			return l.post(ctx, p.body, header, p.session)
 		},
 		Failed: func(err error) {
-			if errors.Is(err, transport.ErrSessionOver) || l.client.sessionLost(err) {
+			if errors.Is(err, wire.ErrSessionOver) || l.client.sessionLost(err) {
 				l.log.Debug("message to the server dropped", "message", p.what, "because", err)
 				return
 			}

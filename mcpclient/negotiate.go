@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // negotiator finds out which revision the server speaks.
@@ -133,7 +132,7 @@ func (n *negotiator) updated(ctx context.Context) error {
 // disproves reports whether err, the answer to initialize, may come from a
 // server outside the legacy era. An unreachable server proves nothing.
 func disproves(err error) bool {
-	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return !status.Transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
@@ -277,15 +276,15 @@ func (n *negotiator) adopt(ctx context.Context, e era) error {
 // has only an older one. The error has the failures of both.
 func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	err := n.adopt(ctx, e)
-	t, ok := n.transport.(transport.Fallback)
+	t, ok := n.transport.(*HTTP)
 	if err == nil || !ok || n.isReady() || n.current() != e { // the server has answered initialize
 		return err // or has calls under way, which the end of the connection would end
 	}
-	older, name := t.Fallback(err)
+	older := t.fallback(err)
 	if older == nil {
 		return err
 	}
-	n.log.Debug("the server refused initialize, falling back to another transport", "to", name, "because", err)
+	n.log.Debug("the server refused initialize, falling back to another transport", "to", "HTTP+SSE", "because", err)
 	_ = n.link.Load().end()
 	n.transport = older
 	olderErr := n.dial(ctx, n.transport)
@@ -293,7 +292,7 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 		olderErr = n.adopt(ctx, e)
 	}
 	if olderErr != nil {
-		return &olderError{err, name, olderErr}
+		return &olderError{err, olderErr}
 	}
 	return nil
 }
@@ -301,12 +300,11 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 // olderError means that a server answers over neither form of a transport.
 type olderError struct {
 	newer error
-	name  string // name of the older transport
 	older error
 }
 
 func (e *olderError) Error() string {
-	return fmt.Sprintf("%v; and over %s: %v", e.newer, e.name, e.older)
+	return fmt.Sprintf("%v; and over HTTP+SSE: %v", e.newer, e.older)
 }
 
 func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
@@ -331,7 +329,7 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: Revisions(), Server: named})
 	}
 	var rpc *mcp.RPCError
-	var status *streamable.HTTPError
+	var status *transport.HTTPError
 	switch {
 	case errors.As(probeErr, &status):
 		if status.Transient() || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {

@@ -73,32 +73,6 @@ func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 	}
 }
 
-// A server that ends on the older form of a transport has refused both forms, and the error
-// says so.
-func TestOlderFormThatDies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		newer, older := newPeerTransport(t), newPeerTransport(t)
-		newer.greet = func(p *peer) {
-			for range 2 {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":7,"message":"no"}}`, p.next().ID)
-			}
-		}
-		older.greet = func(p *peer) {
-			p.next()
-			_ = p.conn.Close()
-		}
-		_, err := mcpclient.Connect(t.Context(), &aging{newer, older}, nil)
-		for _, want := range []string{"server error 7: no; and over the old queue: ", "the server closed the connection"} {
-			if got := fmt.Sprint(err); !strings.Contains(got, want) {
-				t.Errorf("got %q, want %q in it", got, want)
-			}
-		}
-		if older.dialed() != 1 {
-			t.Errorf("got %d dials of the older form, want 1", older.dialed())
-		}
-	})
-}
-
 // A server that is silent, and ends when it is asked again, is not started a second time:
 // most such servers fail to start.
 func TestSilentServerThatDies(t *testing.T) {

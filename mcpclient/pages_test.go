@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // collect drains a list up to its error.
@@ -214,7 +214,7 @@ func cursorOfSessionBefore(t *testing.T, ping bool) {
 	server := memhttp.New(s)
 	defer server.Close()
 	o := legacy()
-	token := new(streamable.Bearer)
+	token := new(transport.Bearer)
 	o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 			raw, err := next(ctx, r)
@@ -305,8 +305,8 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 				}))
 				defer server.Close()
 				o := legacy()
-				token := new(streamable.Bearer)
-				token.Refused = func(context.Context, *streamable.Refusal) error { return token.Set("other") }
+				token := new(transport.Bearer)
+				token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
 				c := connectWith(t, server, token, o)
 				defer func() { _ = c.Close() }()
 				names, err := collect(c.Tools(t.Context()), toolName)

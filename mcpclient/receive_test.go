@@ -189,7 +189,7 @@ func TestTooLargeMessage(t *testing.T) {
 		var calls sync.WaitGroup
 		calls.Go(func() {
 			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("got %v, want transport.ErrMessageTooLarge", err)
+				t.Errorf("got %v, want ErrMessageTooLarge", err)
 			}
 		})
 		first := <-asked
@@ -206,7 +206,7 @@ func TestTooLargeMessage(t *testing.T) {
 
 		calls.Go(func() {
 			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("id at the end: got %v, want transport.ErrMessageTooLarge", err)
+				t.Errorf("id at the end: got %v, want ErrMessageTooLarge", err)
 			}
 		})
 		third := <-asked

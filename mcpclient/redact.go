@@ -4,12 +4,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/redact"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // scrub removes the connection's secrets from a server's text.
 func (l *link) scrub(text string) string {
-	if conn, ok := transport.As[transport.Redactor](l.conn); ok {
+	if conn, ok := wire.As[wire.Redactor](l.conn); ok {
 		return conn.Redact(text)
 	}
 	return text

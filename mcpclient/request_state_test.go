@@ -178,7 +178,7 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 			}
 			defer func() { _ = c.Close() }()
 			if err := listOnce(t.Context(), c); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("%s: got %v, want transport.ErrMessageTooLarge", media, err)
+				t.Errorf("%s: got %v, want ErrMessageTooLarge", media, err)
 			}
 			if n := asked.Load(); n != 1 {
 				t.Errorf("%s: got %d requests, want 1", media, n)

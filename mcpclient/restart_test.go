@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // peerTransport is a transport whose connections each have a peer of their own.
@@ -610,7 +610,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 // A stream of HTTP+SSE that ended is opened again, also where it is only the form
 // that HTTP fell back to, and with the token of the one before.
 func TestRestartOverSSE(t *testing.T) {
-	for name, transport := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
+	for name, recipeOf := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first, second := newOldServer(t), newOldServer(t)
@@ -629,8 +629,8 @@ func TestRestartOverSSE(t *testing.T) {
 				if name == "direct" {
 					o.Protocol.Revision = mcp.Revision20241105
 				}
-				token := new(streamable.Bearer)
-				recipe := transport(server.URL()+"/sse", server.Client())
+				token := new(transport.Bearer)
+				recipe := recipeOf(server.URL()+"/sse", server.Client())
 				switch recipe := recipe.(type) {
 				case *mcpclient.HTTP:
 					recipe.Token = token

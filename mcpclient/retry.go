@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // maxRetryWait is the longest wait that a server can ask for before a resend.
@@ -92,7 +92,7 @@ func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) err
 func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
 	later := wait
-	status, ok := errors.AsType[*streamable.HTTPError](err)
+	status, ok := errors.AsType[*transport.HTTPError](err)
 	switch {
 	case ok && status.Transient() && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
@@ -129,7 +129,7 @@ func repeatableInHandshake(method string, err error) bool {
 
 // busy reports whether a status asks to try again later.
 func busy(err error) bool {
-	status, ok := errors.AsType[*streamable.HTTPError](err)
+	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {
 		return false
 	}
@@ -143,7 +143,7 @@ func busy(err error) bool {
 // reply sends the answer to a request of the server, in the session of the
 // request. It resends the answer after a temporary refusal, as the server waits
 // for it.
-func (l *link) reply(ctx context.Context, body []byte, s transport.Session) error {
+func (l *link) reply(ctx context.Context, body []byte, s wire.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return l.post(ctx, body, l.client.current().header(nil), s)
 	}, func(f *backoff.Failure) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // busy is a server that fails so many times before it answers.
@@ -283,7 +283,7 @@ func TestRetryGivenUp(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
-		if e := wantError[*streamable.HTTPError](t, err); e.Status != http.StatusServiceUnavailable {
+		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusServiceUnavailable {
 			t.Errorf("got status %d, want 503", e.Status)
 		}
 	})

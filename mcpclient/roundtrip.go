@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // inFlight is a request that awaits its response, and the value of its call.
@@ -23,15 +23,15 @@ type inFlight struct {
 	ctx      context.Context // the caller's, and of what goes over HTTP
 	stop     func()          // ends what goes over HTTP; nil if the server cannot ask in between
 	request  *request
-	sent     *transport.Message // over HTTP
-	answered bool               // by the exchange over HTTP
-	asked    atomic.Bool        // the server asked something in between
+	sent     *wire.Message // over HTTP
+	answered bool          // by the exchange over HTTP
+	asked    atomic.Bool   // the server asked something in between
 
 	listening *listening // of subscriptions/listen only
 }
 
-// wire sends requests over the connection in use.
-type wire struct {
+// roundTripper sends requests over the connection in use.
+type roundTripper struct {
 	peer       *peer
 	life       *lifecycle.Lifecycle
 	standalone *standaloneStream
@@ -41,7 +41,7 @@ type wire struct {
 
 // roundTrip sends a request once and returns what its response says: the last stage
 // of a pipeline.
-func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
+func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
 	if ctx.Err() != nil {
 		return response{}, ended(ctx)
 	}
@@ -85,7 +85,7 @@ func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (respo
 }
 
 // number gives a request the id of a call of its own, unless it has one.
-func (w *wire) number(r *request) {
+func (w *roundTripper) number(r *request) {
 	if r.call.ID == 0 {
 		r.call.ID = w.calls.Add(1)
 	}
@@ -95,7 +95,7 @@ func (w *wire) number(r *request) {
 func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
-		flight.sent = new(transport.Message)
+		flight.sent = new(wire.Message)
 		if l.asked && givesCause(r) && l.client.current().answers() {
 			flight.ctx, flight.stop = context.WithCancel(ctx)
 		}
@@ -132,7 +132,7 @@ const keptBody = 16 << 10
 // exchange passes a request to the connection and waits for the response. sent says
 // that the server may have got it. Over HTTP progress may come on the standalone
 // stream while the exchange says nothing: a caller who asked for it waits for both.
-func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
 	if l.exchange == nil {
 		body := bodies.Get().(*[]byte)
 		*body = e.encode((*body)[:0], flight.ID, flight.request, o)
@@ -172,7 +172,7 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 }
 
 // message makes what goes over HTTP of a request.
-func (l *link) message(e era, flight *inFlight, o *callOptions) *transport.Message {
+func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	m, r := flight.sent, flight.request
 	m.Body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
 	m.Header = e.header(r)
@@ -192,13 +192,13 @@ const strayTime = 100 * time.Millisecond
 
 // posted ends a call whose exchange over HTTP has ended. wait waits for an answer that
 // comes another way.
-func (w *wire) posted(l *link, flight *inFlight, err error, wait func(late context.Context)) {
+func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(late context.Context)) {
 	switch {
 	case flight.answered:
 		return
 	case w.life.IsClosed():
 		err = ErrClosed
-	case errors.Is(err, transport.ErrSessionOver): // only a cursor is of a certain session
+	case errors.Is(err, wire.ErrSessionOver): // only a cursor is of a certain session
 		err = errLostCursor
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
@@ -212,7 +212,7 @@ func (w *wire) posted(l *link, flight *inFlight, err error, wait func(late conte
 }
 
 // unsent is what comes of a request that a connection did not take.
-func (w *wire) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
+func (w *roundTripper) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
 	answer, callErr, ok := flight.Response() // it says more
 	if refused := l.client.refused(l); refused != nil && (!ok || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
@@ -220,7 +220,7 @@ func (w *wire) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrp
 	if ok {
 		return true, answer, callErr
 	}
-	conn, ok := transport.As[transport.Acknowledger](l.conn)
+	conn, ok := wire.As[wire.Acknowledger](l.conn)
 	return ok && conn.Acknowledged(), jsonrpc.Response{}, err
 }
 

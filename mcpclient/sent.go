@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Unsent reports whether err, of a call, shows that the server has not taken the call:
@@ -30,7 +29,7 @@ func Unsent(err error) bool {
 	if _, refused := errors.AsType[*mcp.SignInError](err); refused {
 		return true
 	}
-	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		switch status.Status {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 			return true

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const (
@@ -116,7 +116,7 @@ func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) 
 		if r.call != nil {
 			l.fail(r.call, err)
 		}
-	case errors.Is(err, transport.ErrSessionOver):
+	case errors.Is(err, wire.ErrSessionOver):
 		l.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
 	default:
 		l.failed(ctx, "answer to the server lost", "method", l.cut(m.Method), "error", err)
@@ -138,7 +138,7 @@ func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason strin
 }
 
 // cancelled ends the handler of a request that the server gave up.
-func (l *link) cancelled(s transport.Session, params json.RawMessage) {
+func (l *link) cancelled(s wire.Session, params json.RawMessage) {
 	id, reason := l.givenUp(params)
 	l.mu.Lock()
 	r, ok := l.serving[serverRequestID{s, string(id)}]

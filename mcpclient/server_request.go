@@ -5,8 +5,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 func (r *request) info() mcp.CallInfo {
@@ -32,7 +32,7 @@ type serverRequest struct {
 
 // serverRequestID is the id of a server request, which counts in its session.
 type serverRequestID struct {
-	session transport.Session
+	session wire.Session
 	id      string
 }
 

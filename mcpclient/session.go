@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 const (
@@ -62,7 +62,7 @@ type sessionHolder interface {
 
 // lostSession returns the session that the server no longer knows.
 func lostSession(err error) (id string, ok bool) {
-	lost, ok := errors.AsType[transport.LostSessionError](err)
+	lost, ok := errors.AsType[wire.LostSessionError](err)
 	if !ok || lost.LostSession() == "" {
 		return "", false
 	}
@@ -79,7 +79,7 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if errors.Is(err, ErrConnectionLost) {
 		return s.reconnected(ctx, r, err)
 	}
-	if _, other := errors.AsType[*transport.OwnerError](err); other {
+	if _, other := errors.AsType[*wire.OwnerError](err); other {
 		return s.otherOwner(ctx, err, resends)
 	}
 	if !r.renamed && s.client.refusedForNothing(err) {
@@ -168,7 +168,7 @@ func (s *sessions) renewSession(ctx context.Context, id string) error {
 // otherOwner begins a session for the user of a message that failed with err, where it
 // was not sent as the session is of another one, and reports whether to send it.
 func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
-	other, ok := errors.AsType[*transport.OwnerError](err)
+	other, ok := errors.AsType[*wire.OwnerError](err)
 	if !ok || renewed >= maxOwners {
 		return false, err
 	}
@@ -184,7 +184,7 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
 		err = s.client.beginSession(ctx)
-		if _, other := errors.AsType[*transport.OwnerError](err); !other {
+		if _, other := errors.AsType[*wire.OwnerError](err); !other {
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func (l *link) loseSession() (restore func()) {
 
 // abandon gives up what is being answered in a session, nil for all: the
 // server does not wait for it any more.
-func (l *link) abandon(s transport.Session) {
+func (l *link) abandon(s wire.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, a := range l.serving {
@@ -230,8 +230,8 @@ func (l *link) abandon(s transport.Session) {
 
 // sessionRef is where a request goes: a connection, and over HTTP a session on that.
 type sessionRef struct {
-	connection int64             // counted from 1; 0 for none
-	session    transport.Session // nil for none
+	connection int64        // counted from 1; 0 for none
+	session    wire.Session // nil for none
 }
 
 // sessionID is that of the next request, "" for none.

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // sessionServer is a legacy server over HTTP that can forget its sessions.
@@ -200,7 +200,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 			if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "a new one has begun") {
 				t.Errorf("got %v, want a lost session", err)
 			}
-			if e := wantError[*streamable.HTTPError](t, err); e.Status != http.StatusNotFound {
+			if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotFound {
 				t.Errorf("got %v", err)
 			}
 			if err := call(); err != nil {

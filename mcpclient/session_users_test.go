@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // diplomat is a legacy server over HTTP that asks a question in the call of the
@@ -117,7 +117,7 @@ func has(t *testing.T, seen []string, one string, want bool) {
 
 // withDiplomat runs f with a client of one that has the token "one". sample
 // answers its questions.
-func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *streamable.Bearer)) {
+func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
 		server := memhttp.New(d)
@@ -128,7 +128,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		})
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		o.Timeouts.Call = -1 // for calls that outlive sessions
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		_ = token.Set("one")
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, &o)
 		if err != nil {
@@ -141,7 +141,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 }
 
 // change has the client continue as another user.
-func change(t *testing.T, c *mcpclient.Client, token *streamable.Bearer, to string) {
+func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to string) {
 	t.Helper()
 	if err := errors.Join(token.Set(to), c.Ping(t.Context())); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func change(t *testing.T, c *mcpclient.Client, token *streamable.Bearer, to stri
 // What a call began in a session continues there when another token begins another
 // one: questions, answers and result. Then the session ends.
 func TestCallOutlivesToken(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *streamable.Bearer) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
 		change(t, c, token, "two")
@@ -175,7 +175,7 @@ func TestCallOutlivesToken(t *testing.T) {
 // A session has the token of one user only, also when there is another one before it has
 // quite begun: then it ends.
 func TestTokenChangesWhileSessionBegins(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *streamable.Bearer) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *transport.Bearer) {
 		d.slow = time.Second
 		var setting sync.WaitGroup
 		for _, token := range []string{"two", "three"} {
@@ -239,7 +239,7 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 
 // Questions are told apart by their sessions, as their ids are not.
 func TestSameIDInTwoSessions(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *streamable.Bearer) {
+	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		first := goCall(t.Context(), c, "ask")
 		d.asks <- struct{}{}
 		synctest.Wait()
@@ -264,7 +264,7 @@ func TestSameIDInTwoSessions(t *testing.T) {
 // means nothing.
 func TestAnswerToEndedSession(t *testing.T) {
 	var log logged
-	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *streamable.Bearer) {
+	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		d.says <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
 		synctest.Wait()
 		change(t, c, token, "two")
@@ -283,7 +283,7 @@ func TestAnswerToEndedSession(t *testing.T) {
 
 // Close ends the session that there is, and the one before whose calls it ends.
 func TestCloseEndsAllSessions(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *streamable.Bearer) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
 		change(t, c, token, "two")
@@ -392,7 +392,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 					}
 				}))
 				defer server.Close()
-				token := new(streamable.Bearer)
+				token := new(transport.Bearer)
 				c := connectWith(t, server, token, legacy())
 				defer func() { _ = c.Close() }()
 				slow = true

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // oldServer is a server of revision 2024-11-05 over HTTP+SSE.
@@ -133,13 +132,13 @@ func fallingBack(url string, client *http.Client) mcpclient.Transport {
 }
 
 func TestSSE(t *testing.T) {
-	for name, transport := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
+	for name, recipeOf := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
 		for _, posted := range []int{400, 404, 405} {
 			t.Run(fmt.Sprint(name, posted), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newOldServer(t)
 					s.posted = posted
-					withOldServer(t, s, transport, func(t *testing.T, c *mcpclient.Client) {
+					withOldServer(t, s, recipeOf, func(t *testing.T, c *mcpclient.Client) {
 						if got := c.Server(); got.Revision != mcp.Revision20241105 || c.SessionID() != "" {
 							t.Errorf("got %+v", got)
 						}
@@ -153,7 +152,7 @@ func TestSSE(t *testing.T) {
 						}()
 						callText(t, t.Context(), c, "a", "a")
 						_, err := c.CallTool(t.Context(), "refused", nil)
-						if e := wantError[*streamable.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
+						if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
 							t.Errorf("got %v", err)
 						}
 						if err := c.Close(); err != nil {

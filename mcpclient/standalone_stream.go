@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
 // streamGrace bounds the wait for the server to open its standalone stream.
@@ -91,7 +91,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 			}
 			wasOpen = true
 		}
-		m := &transport.Message{Header: s.peer.current().header(nil)}
+		m := &wire.Message{Header: s.peer.current().header(nil)}
 		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
@@ -99,7 +99,7 @@ func (s *Subscription) agreed() bool {
 // broken reports whether a stream ended for a temporary reason. An answer of
 // the server is permanent.
 func broken(err error) bool {
-	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return status.Transient()
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
@@ -160,7 +160,7 @@ func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
 
 // listen sends a subscriptions/listen and returns its result when the server
 // has ended the subscription: the last stage of its pipeline.
-func (w *wire) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
+func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
 	l, e := w.peer.link.Load(), w.peer.current()
 	flight, err := l.start(ctx, r, o)
 	if err != nil {
@@ -258,7 +258,7 @@ func endedFor(reason string) error {
 // askedWait is the Retry-After of a temporary refusal of a stream, with the
 // same bound as the retry time of a stream.
 func askedWait(err error) time.Duration {
-	status, ok := errors.AsType[*streamable.HTTPError](err)
+	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {
 		return 0
 	}

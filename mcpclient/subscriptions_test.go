@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // subscribed makes a subscription that must succeed.
@@ -231,7 +231,7 @@ func TestSubscriptionReopened(t *testing.T) {
 			}
 			wantChanges(t, s, toolsChanged, stale)
 			_, err := s.Filter(), end(s)
-			if e := wantError[*streamable.HTTPError](t, err); e.Status != 404 {
+			if e := wantError[*transport.HTTPError](t, err); e.Status != 404 {
 				t.Errorf("got %v, want status 404", err)
 			}
 		}},

@@ -43,7 +43,7 @@ type taskParts struct {
 	client taskClient
 	call   func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
 	by     sender // of calls
-	wire   *wire
+	wire   *roundTripper
 	tools  *toolRegistry
 	limits *Limits
 	life   *lifecycle.Lifecycle

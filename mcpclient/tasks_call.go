@@ -155,7 +155,7 @@ func (t *Task) giveUp(ctx context.Context) {
 }
 
 // sendUnawaited sends a request without waiting for the response.
-func (w *wire) sendUnawaited(ctx context.Context, r *request) {
+func (w *roundTripper) sendUnawaited(ctx context.Context, r *request) {
 	if !w.peer.offered(requirement(r.method)) {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // No error shows a token, also if the source has tokens for many users.
@@ -25,9 +25,9 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 			}
 			fmt.Fprint(jsonWriter(w), answerTo(m))
 		})
-		c := connectWith(t, s, streamable.TokenFunc(func(ctx context.Context, _ *streamable.Refusal) (streamable.Token, error) {
+		c := connectWith(t, s, transport.TokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
-			return streamable.Token{Value: "s3cret-of-" + user, Owner: user}, nil
+			return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
 		}), modern())
 		call := func(user, tool string) error {
 			_, err := c.CallTool(context.WithValue(t.Context(), tokenUser{}, user), tool, nil)
@@ -57,7 +57,7 @@ func TestTokenThatBeginsAnotherIsRedacted(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "cannot forward ", r.Header.Get("Authorization"))
 		})
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		_ = token.Set("account1")
 		c := connectWith(t, s, token, modern())
 		_ = token.Set("account1-s3cret")

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // The token of another user begins a new session, and ends the old one with its own
@@ -45,7 +45,7 @@ func TestBearerToken(t *testing.T) {
 			return out
 		}
 		o := heeding(legacy())
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 			got = r.Header.Get("Authorization")
 			http.Error(w, "no "+got+" of late-token", http.StatusForbidden)
 		})
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		o := modern()
 		c := connectWith(t, s, token, o)
 		for _, next := range []string{"late-token", "next-token"} {
@@ -109,7 +109,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 }
 
 // connectWith connects over HTTP with a source of tokens.
-func connectWith(t *testing.T, s *memhttp.Server, token streamable.TokenSource, o mcpclient.Options) *mcpclient.Client {
+func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, &o)
 	if err != nil {
@@ -120,16 +120,16 @@ func connectWith(t *testing.T, s *memhttp.Server, token streamable.TokenSource, 
 }
 
 // renews has a source take another token for the same user when one is refused.
-func renews(token string) *streamable.Bearer {
-	b := new(streamable.Bearer)
-	b.Refused = func(context.Context, *streamable.Refusal) error { return b.Renew(token) }
+func renews(token string) *transport.Bearer {
+	b := new(transport.Bearer)
+	b.Refused = func(context.Context, *transport.Refusal) error { return b.Renew(token) }
 	return b
 }
 
 // The source is asked for another token while Connect runs, also where the first request
 // is part of the dial.
 func TestBearerTokenWhileConnecting(t *testing.T) {
-	connect := func(t *testing.T, served http.Handler, transport func(url string, client *http.Client, token streamable.TokenSource) mcpclient.Transport, opts *mcpclient.Options) {
+	connect := func(t *testing.T, served http.Handler, recipeOf func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport, opts *mcpclient.Options) {
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer fresh" {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -141,11 +141,11 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 		asked := 0
 		token := renews("fresh")
 		next := token.Refused
-		token.Refused = func(ctx context.Context, r *streamable.Refusal) error {
+		token.Refused = func(ctx context.Context, r *transport.Refusal) error {
 			asked++
 			return next(ctx, r)
 		}
-		c, err := mcpclient.Connect(t.Context(), transport(server.URL()+"/sse", server.Client(), token), opts)
+		c, err := mcpclient.Connect(t.Context(), recipeOf(server.URL()+"/sse", server.Client(), token), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 	}
 	t.Run("HTTP", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			connect(t, &sessionServer{streams: make(chan struct{})}, func(url string, client *http.Client, token streamable.TokenSource) mcpclient.Transport {
+			connect(t, &sessionServer{streams: make(chan struct{})}, func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport {
 				return &mcpclient.HTTP{URL: url, Client: client, Token: token}
 			}, nil)
 		})
@@ -165,7 +165,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newOldServer(t)
 			go s.shake()
-			connect(t, s, func(url string, client *http.Client, token streamable.TokenSource) mcpclient.Transport {
+			connect(t, s, func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport {
 				return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, Token: token}
 			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105}})
 		})
@@ -182,7 +182,7 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 			defer server.Close()
 			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header}, nil)
-			if wantError[*streamable.HTTPError](t, err); !strings.Contains(err.Error(), want) {
+			if wantError[*transport.HTTPError](t, err); !strings.Contains(err.Error(), want) {
 				t.Errorf("with the header %v: got %v, want %q", header, err, want)
 			}
 		})
@@ -210,7 +210,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 				}))
 				defer server.Close()
 				o := legacy()
-				token := &streamable.Bearer{Refused: func(_ context.Context, r *streamable.Refusal) error {
+				token := &transport.Bearer{Refused: func(_ context.Context, r *transport.Refusal) error {
 					t.Errorf("asked about %+v", r)
 					return nil
 				}}
@@ -254,17 +254,17 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		}))
 		defer server.Close()
 		go first.shake()
-		transport := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
+		recipe := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
 		asked := 0
-		token := new(streamable.Bearer)
-		token.Refused = func(_ context.Context, r *streamable.Refusal) error {
+		token := new(transport.Bearer)
+		token.Refused = func(_ context.Context, r *transport.Refusal) error {
 			if asked++; r.Token != "old-token" || r.Status != http.StatusUnauthorized {
 				t.Errorf("asked about %+v", r)
 			}
 			return token.Renew("new-token")
 		}
-		transport.Token = token
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
+		recipe.Token = token
+		c, err := mcpclient.Connect(t.Context(), recipe, &mcpclient.Options{
 			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
@@ -339,12 +339,12 @@ func (s *tokenServer) seen() []string {
 	return slices.Compact(out)
 }
 
-func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *streamable.Bearer)) {
+func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{refused: []string{"Bearer two"}, took: time.Second}
 		server := memhttp.New(s)
 		defer server.Close()
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		if err := token.Set("one"); err != nil {
 			t.Fatal(err)
 		}
@@ -358,13 +358,13 @@ func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *
 // Calls that find another user's token wait for one new session. Nothing is sent in a
 // session with the token of another user.
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
-	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *streamable.Bearer) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
 		_ = token.Set("two")
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
 				err := c.Ping(t.Context())
-				if status := wantError[*streamable.HTTPError](t, err); status.Status != http.StatusForbidden {
+				if status := wantError[*transport.HTTPError](t, err); status.Status != http.StatusForbidden {
 					t.Errorf("two: got %v, want the refusal", err)
 				}
 			})
@@ -394,7 +394,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 // A call that does not wait leaves a session that begins all the same; a notification
 // waits for it, too.
 func TestTokenAfterError(t *testing.T) {
-	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *streamable.Bearer) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
 		_ = token.Set("three")
 		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -421,15 +421,15 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 		s := &tokenServer{refused: []string{"Bearer two"}}
 		server := memhttp.New(s)
 		defer server.Close()
-		token := streamable.Token{Value: "one", Owner: "first"}
-		c := connectWith(t, server, streamable.TokenFunc(func(context.Context, *streamable.Refusal) (streamable.Token, error) {
+		token := transport.Token{Value: "one", Owner: "first"}
+		c := connectWith(t, server, transport.TokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 			return token, nil
 		}), legacy())
-		token = streamable.Token{Value: "two", Owner: "second"}
+		token = transport.Token{Value: "two", Owner: "second"}
 		if err := c.Ping(t.Context()); err == nil {
 			t.Error("two: got no error")
 		}
-		token = streamable.Token{Value: "one-b", Owner: "first"}
+		token = transport.Token{Value: "one-b", Owner: "first"}
 		s.seen()
 		if err := c.Ping(t.Context()); err != nil {
 			t.Error(err)
@@ -450,14 +450,14 @@ func TestTokenOfEverOtherUsers(t *testing.T) {
 				server := memhttp.New(&tokenServer{})
 				defer server.Close()
 				asked, changes := 0, false
-				c := connectWith(t, server, streamable.TokenFunc(func(context.Context, *streamable.Refusal) (streamable.Token, error) {
+				c := connectWith(t, server, transport.TokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 					if changes {
 						asked++
 					}
 					if asked > 1000 {
 						t.Fatal("asked without end")
 					}
-					return streamable.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
+					return transport.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
 				}), legacy())
 				changes = true
 				if err := c.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "another user") {
@@ -478,11 +478,11 @@ func TestSameTokenIsNotRepeated(t *testing.T) {
 			calls++
 			w.WriteHeader(http.StatusForbidden)
 		})
-		token := new(streamable.Bearer)
+		token := new(transport.Bearer)
 		_ = token.Set("token")
 		c := connectWith(t, s, token, modern())
 		_, err := c.CallTool(t.Context(), "a", nil)
-		if wantError[*streamable.HTTPError](t, err); calls != 1 {
+		if wantError[*transport.HTTPError](t, err); calls != 1 {
 			t.Errorf("got %d requests, want one", calls)
 		}
 		_ = c.Close()
@@ -514,8 +514,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		token := new(streamable.Bearer)
-		token.Refused = func(context.Context, *streamable.Refusal) error { return token.Set("other") }
+		token := new(transport.Bearer)
+		token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
 		_ = token.Set("one")
 		c := connectWith(t, server, token, legacy())
 		call := goCall(t.Context(), c, "a")
@@ -538,14 +538,14 @@ func TestTokenSourceFails(t *testing.T) {
 		defer s.Close()
 		errSignedOut := errors.New("signed out")
 		out := false
-		c := connectWith(t, s, streamable.TokenFunc(func(_ context.Context, refused *streamable.Refusal) (streamable.Token, error) {
+		c := connectWith(t, s, transport.TokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 			if out || refused != nil {
-				return streamable.Token{}, errSignedOut
+				return transport.Token{}, errSignedOut
 			}
-			return streamable.Token{Value: "token"}, nil
+			return transport.Token{Value: "token"}, nil
 		}), modern())
 		_, err := c.CallTool(t.Context(), "a", nil)
-		if wantError[*streamable.HTTPError](t, err); !errors.Is(err, errSignedOut) {
+		if wantError[*transport.HTTPError](t, err); !errors.Is(err, errSignedOut) {
 			t.Errorf("refused: got %v, want the error of the source", err)
 		}
 		out = true

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 type tokenUser struct{}
@@ -23,9 +23,9 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 		s := &tokenServer{}
 		server := memhttp.New(s)
 		defer server.Close()
-		c := connectWith(t, server, streamable.TokenFunc(func(ctx context.Context, _ *streamable.Refusal) (streamable.Token, error) {
+		c := connectWith(t, server, transport.TokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
-			return streamable.Token{Value: "of-" + user, Owner: user}, nil
+			return transport.Token{Value: "of-" + user, Owner: user}, nil
 		}), legacy())
 		s.seen()
 		err := c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob"))
@@ -55,8 +55,8 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 		})
 		var renewals atomic.Int32
-		token := new(streamable.Bearer)
-		token.Refused = func(context.Context, *streamable.Refusal) error {
+		token := new(transport.Bearer)
+		token.Refused = func(context.Context, *transport.Refusal) error {
 			renewals.Add(1)
 			time.Sleep(time.Second)
 			return token.Renew("two")

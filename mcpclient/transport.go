@@ -1,12 +1,15 @@
 package mcpclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
+	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/mcpclient/internal/stdio"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Transport is a recipe for reaching one server. See [transport.Transport].
@@ -15,20 +18,37 @@ type Transport = transport.Transport
 // Conn carries whole JSON-RPC messages, without framing. See [transport.Conn].
 type Conn = transport.Conn
 
-// Command reaches a server by starting a process: Path is the program, Args are its arguments, Dir
-// is its directory, Env is added to its environment, Stderr gets its standard error. "go doc
-// mcpclient/transport.Command" shows all fields, see [transport.Command].
-type Command = transport.Command
+// IO speaks over a reader and a writer that the caller supplies, one message a
+// line. It can be dialed once. Close closes both if they are io.Closers.
+//
+// A message must be on one line; one that is indented, as JSON for people is,
+// is read nevertheless. A line that does not begin like a JSON object or array
+// is skipped, up to an answer that may stand on it, and logged by a client. A line
+// over MaxMessage is a [*transport.MessageError] as soon as that is known, and the connection
+// continues after it. Send queues a message; it waits while 1 MiB is queued.
+//
+// Closing a network connection, an [os.File] that has deadlines or an
+// [io.PipeReader] makes its Read return. Other readers, the terminal among
+// them, are read by a goroutine of the connection, so that Recv can return when
+// the connection is closed; that goroutine stays behind until its last Read
+// returns. So does, after a wait, a goroutine whose Write or Close does not return.
+type IO struct {
+	Reader io.Reader
+	Writer io.Writer
 
-// IO speaks over a reader and a writer. See [transport.IO].
-type IO = transport.IO
+	// MaxMessage bounds one message in bytes. Default 32 MiB.
+	MaxMessage int
 
-// HTTP reaches a server at a URL. "go doc mcpclient/transport/streamable.HTTP" shows its fields, see
-// [streamable.HTTP].
-type HTTP = streamable.HTTP
+	dialed atomic.Bool
+}
 
-// SSE reaches a server over HTTP+SSE. See [streamable.SSE].
-type SSE = streamable.SSE
+// Dial starts reading.
+func (t *IO) Dial(ctx context.Context) (Conn, error) {
+	if t == nil {
+		return nil, missing(t)
+	}
+	return (&stdio.IO{Reader: t.Reader, Writer: t.Writer, MaxMessage: t.MaxMessage, Dialed: &t.dialed}).Dial(ctx)
+}
 
 // Pipe returns two ends of a connection inside this process: a transport for a
 // client, which can be dialed once, and the server's end. See [transport.Pipe].

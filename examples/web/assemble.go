@@ -37,7 +37,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -345,7 +345,7 @@ func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) []trouble 
 
 // wantsSignIn reports whether a server refuses to be used without a token.
 func wantsSignIn(err error) bool {
-	refused, ok := errors.AsType[*streamable.HTTPError](err)
+	refused, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && refused.Status == http.StatusUnauthorized
 }
 

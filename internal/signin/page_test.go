@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const address = "https://auth.example.com/a?state=s"
@@ -92,7 +92,7 @@ func TestExplain(t *testing.T) {
 		`the sign-in service refused: register: authorization server https://a.example answered "x"`:                                               &oauth.ServerError{Doing: "register", Issuer: "https://a.example", Code: "x"},
 		"the server wants a key, and does not say where to sign in: get a key from its operator, and " + header:                                    oauth.ErrNoAuthorization,
 		"the sign-in was stopped, since something about it is not right: oauth: untrusted":                                                         oauth.ErrUntrusted,
-		"the server wants a key, or another one than it got: get one from its operator, and " + header + " (HTTP status 401 of https://b.example)": &streamable.HTTPError{Status: 401, URL: "https://b.example"},
+		"the server wants a key, or another one than it got: get one from its operator, and " + header + " (HTTP status 401 of https://b.example)": &transport.HTTPError{Status: 401, URL: "https://b.example"},
 		"the sign-in took too long; begin again":                                                                                                   context.DeadlineExceeded,
 		"the server or its sign-in service cannot be reached: dial: no":                                                                            &net.OpError{Op: "dial", Err: errors.New("no")},
 	} {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // ErrDeclined means that the person does not want to sign in.
@@ -52,7 +52,7 @@ func explain(err error) string {
 	needed, isNeeded := errors.AsType[*NeededError](err)
 	refusal, isRefusal := errors.AsType[*oauth.ServerError](err)
 	scopes, isScopes := errors.AsType[*oauth.ScopeError](err)
-	status, isStatus := errors.AsType[*streamable.HTTPError](err)
+	status, isStatus := errors.AsType[*transport.HTTPError](err)
 	switch {
 	case err == nil:
 		return ""

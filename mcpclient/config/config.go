@@ -141,7 +141,7 @@ type Server struct {
 	// Place is where the entry of the server begins, for errors about it; see [Server.At].
 	Place Place
 
-	// Transport is a *transport.Command, a *streamable.HTTP or a *streamable.SSE.
+	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
 	// The host may add fields that a file cannot have, such as a Stderr or a
 	// Client that signs in. It is nil for a disabled server. If the server has an
 	// Err, Dial returns it.

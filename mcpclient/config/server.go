@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // decoder turns a document into a Config.
@@ -227,7 +226,7 @@ func (s *settings) transport() (transport.Transport, error) {
 	case err != nil:
 		return nil, err
 	case kind == "sse":
-		return &streamable.SSE{URL: h.URL, Header: h.Header}, nil
+		return &mcpclient.SSE{URL: h.URL, Header: h.Header}, nil
 	}
 	return h, nil
 }
@@ -255,7 +254,7 @@ func (s *settings) command() (transport.Transport, error) {
 	if err := s.refuse("a server that is started by command", "url", "headers", "oauth"); err != nil {
 		return nil, err
 	}
-	c := new(transport.Command)
+	c := new(mcpclient.Command)
 	var err error
 	if c.Path, c.Args, err = s.program(); err != nil {
 		return nil, err
@@ -294,11 +293,11 @@ func (s *settings) program() (path string, args []string, err error) {
 	return line[0], append(line[1:len(line):len(line)], args...), err
 }
 
-func (s *settings) remote() (*streamable.HTTP, error) {
+func (s *settings) remote() (*mcpclient.HTTP, error) {
 	if err := s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile"); err != nil {
 		return nil, err
 	}
-	h := new(streamable.HTTP)
+	h := new(mcpclient.HTTP)
 	var err error
 	if h.URL, err = s.required("url"); err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // The attributes of the conventions.
@@ -206,7 +205,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 			return failure{kind: k.kind}
 		}
 	}
-	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return failure{kind: strconv.Itoa(status.Status)}
 	}
 	return failure{kind: "_OTHER"}

@@ -74,7 +74,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// Err implements [Ender].
+// Err is why the end is over, nil before that.
 func (e *pipeEnd) Err() error {
 	select {
 	case <-e.closed:
@@ -86,7 +86,7 @@ func (e *pipeEnd) Err() error {
 	}
 }
 
-// Acknowledged implements [Acknowledger].
+// Acknowledged reports that Send does not wait for the other end to read.
 func (e *pipeEnd) Acknowledged() bool { return false }
 
 func (e *pipeEnd) Recv() ([]byte, error) {

@@ -125,19 +125,6 @@ func TestPipeCloseUnblocks(t *testing.T) {
 	})
 }
 
-func BenchmarkPipe(b *testing.B) {
-	for _, size := range []int{100, 1 << 20} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			recipe, server := Pipe()
-			client, err := recipe.Dial(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
-			benchmarkConns(b, size, client, server)
-		})
-	}
-}
-
 // A scripted server, for a test of something that uses a client.
 func ExamplePipe() {
 	recipe, server := Pipe()

@@ -1,34 +1,37 @@
 // Package transport moves the messages of the Model Context Protocol between a
-// client and a server. Programs use its transports by their names in package
-// mcpclient; this package is for hosts that bring one of their own.
+// client and a server. Programs use the transports of package
+// mcpclient; this package is for hosts that bring one of their own, and has the errors and tokens of all.
 //
 // A [Transport] is a recipe, and its Dial makes a [Conn]: whole messages as bytes,
-// any number of senders, one reader, and a Close that unblocks both. [Command] starts
-// a process, [IO] takes a reader and a writer, and [Pipe] connects two ends in the
-// process. Package streamable has HTTP.
+// any number of senders, one reader, and a Close that unblocks both. [Pipe] connects two ends in the
+// process.
 //
-// A transport of a host needs these two interfaces only. It may have the methods of
-// others, and the client then does more:
+// A transport of a host needs these two interfaces only. It may have more methods, and the client then does more:
 //
-//	of a Transport   Identifier, Bounded, Fallback
-//	of a Conn        Killer, Explainer, Ender, Acknowledger, Redactor, Skipper, HeaderConn
-//	of a Conn whose requests have responses of their own   Exchanger, with Session
+//	of a Transport
+//	ConnectTimeout() time.Duration   bounds connecting if the caller sets no bound; otherwise 10 min
+//	Identity() string                a text of its own for each server, for a mcpclient.EraCache
 //
-// [As] finds them, also in a Conn that another one wraps ([Unwrapper]). Exchanger and
-// HeaderConn are the exceptions: a Conn has them itself or not at all, as the client calls
-// them instead of Send.
+//	of a Conn, or of one that a method Unwrap() Conn returns
+//	Kill()                           makes Close return soon, without waiting for the server
+//	Err() error                      why messages cannot be sent any more, nil while they can
+//	Explain(err error) error         adds to err what is known of a server that does not answer
+//	Acknowledged() bool              whether Send waits until the server has confirmed the message
+//	Redact(text string) string       replaces secrets in a text for an error or a log
+//	OnSkip(func(line string))        sets what is called with each text that is not a message
 //
-// Three errors tell what became of a message: [*MessageError] says that one message
-// of the server could not be received, [*BrokenError] says that it is not known if a request had an effect, and
-// [*OwnerError] that it was not sent.
+//	of a Conn itself, called instead of Send: with the headers that the message has over HTTP
+//	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
+//
+// Two errors tell what became of a message: [*MessageError] says that one message
+// of the server could not be received, [*BrokenError] that it is not known if a request had an effect.
+//
+// A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets,
+// [TokenFunc] is a function, and package oauth signs in. An [HTTPError] is a
+// failure that the HTTP status tells.
 package transport
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"net/http"
-)
+import "context"
 
 // Transport is a recipe for reaching one server. Dial may be called again
 // after the connection that it made has ended.
@@ -57,48 +60,3 @@ type Conn interface {
 	// belongs to the connection has ended.
 	Close() error
 }
-
-// HeaderConn is a [Conn] over something like HTTP, whose messages have headers: a
-// tunnel, a queue, an RPC of the host's own. A client calls its SendWithHeader
-// instead of Send.
-type HeaderConn interface {
-	Conn
-
-	// SendWithHeader is Send with what the header of the message would have over
-	// Streamable HTTP, as the negotiated revision has it: Mcp-Protocol-Version,
-	// and in the modern era Mcp-Method, Mcp-Name and the Mcp-Param-* that the
-	// input schema of a tool asks for. The header is the callee's.
-	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
-}
-
-// missing is the error of a transport that is a nil pointer.
-func missing(t Transport) error { return fmt.Errorf("no transport (a nil %T)", t) }
-
-// DefaultMaxMessage bounds one message of a server in bytes, if a transport is
-// given no other bound.
-const DefaultMaxMessage = 32 << 20
-
-var (
-	// ErrClosed is the error of a connection that was closed.
-	ErrClosed = errors.New("transport: connection closed")
-
-	// ErrMessageTooLarge marks a message over the transport's bound.
-	ErrMessageTooLarge = errors.New("transport: message too large")
-
-	// ErrDialedOnce marks the second Dial of a transport that has one connection.
-	ErrDialedOnce = errors.New("it can be dialed once")
-)
-
-// MessageError says that one message of the server could not be received.
-type MessageError struct {
-	// Prefix is how the message began, 2 KiB of it in the transports of this package, to tell
-	// what it belonged to. It may be empty.
-	Prefix []byte
-	Err    error
-}
-
-// Error is the text of Err.
-func (e *MessageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *MessageError) Unwrap() error { return e.Err }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 const (
@@ -21,7 +20,7 @@ const (
 )
 
 // refused is why a server over HTTP did not take a request.
-func refused(e *streamable.HTTPError) string {
+func refused(e *transport.HTTPError) string {
 	text := ""
 	switch e.Status {
 	case http.StatusForbidden:

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
-	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Server is a server that may fail to connect.
@@ -49,7 +48,7 @@ func (e *explained) Unwrap() error { return e.err }
 
 func (s Server) explain(err error) string {
 	process, isProcess := errors.AsType[*transport.ProcessError](err)
-	status, isStatus := errors.AsType[*streamable.HTTPError](err)
+	status, isStatus := errors.AsType[*transport.HTTPError](err)
 	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
 	late, isLate := errors.AsType[*mcpclient.TimeoutError](err)
 	other, isOther := errors.AsType[*mcpclient.RevisionError](err)

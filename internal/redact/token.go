@@ -1,0 +1,18 @@
+package redact
+
+import (
+	"errors"
+	"strings"
+)
+
+// CheckToken refuses a string that no header can have as a token. The error does not
+// show it.
+func CheckToken(token string) error {
+	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return errors.New("token: want it without the word Bearer before it")
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errors.New("token: it has a character that no token has: a space, a line break or one beyond ASCII")
+	}
+	return nil
+}

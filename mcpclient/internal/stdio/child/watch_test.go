@@ -1,0 +1,103 @@
+package child
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/proctest"
+)
+
+// goroutines returns the stacks of goroutines that run for processes.
+func goroutines() (stacks []string) {
+	buf := make([]byte, 1<<20)
+	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, "/stdio/child.(*Process)") && !strings.Contains(stack, "testing.") {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
+}
+
+// eventually waits for a condition to become true.
+func eventually(t *testing.T, claim string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(proctest.Patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not so after %v; goroutines:\n%s", claim, proctest.Patience, strings.Join(goroutines(), "\n\n"))
+		}
+	}
+}
+
+func endOfStderr(t *testing.T, p *Process, want string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("the tail of stderr is %q", want), func() bool { return p.StderrExcerpt() == want })
+}
+
+// echo sends a line to the process and waits for it to come back, so that the
+// process has begun.
+func echo(t *testing.T, p *Process) {
+	t.Helper()
+	if _, err := io.WriteString(p.Stdin(), "ready\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(p.Stdout()).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("got %q and error %v, want %q", line, err, "ready\n")
+	}
+}
+
+func TestManyExitAtOnce(t *testing.T) {
+	for range 2 {
+		var all []*Process
+		for range 24 {
+			all = append(all, start(t, "greet"))
+		}
+		for _, p := range all {
+			if err := p.Stdin().Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range all {
+			<-p.Done()
+			if got, want := p.Status(), "exit status 0"; got != want {
+				t.Errorf("got status %q, want %q", got, want)
+			}
+			if got, want := p.StderrExcerpt(), "hello"; got != want {
+				t.Errorf("got stderr %q, want %q", got, want)
+			}
+			if err := p.Stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		eventually(t, "no goroutine is left", func() bool { return len(goroutines()) == 0 })
+	}
+}
+
+// The end of stderr is not the end of the process.
+func TestStderrClosedEarly(t *testing.T) {
+	p := start(t, "mute")
+	echo(t, p)
+	if got := p.Status(); got != "" {
+		t.Errorf("status while running: got %q, want none", got)
+	}
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Status(), "exit status 4"; got != want {
+		t.Errorf("got status %q, want %q", got, want)
+	}
+}
+
+// A process that writes more to its stderr than a pipe holds is not delayed,
+// even without Spec.Stderr.
+func TestStderrUnwanted(t *testing.T) {
+	p := start(t, "stderr")
+	within(t, proctest.Patience, "the end of the process", func() { <-p.Done() })
+	if got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
+		t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
+	}
+}

@@ -1,0 +1,132 @@
+// Package stdio reaches a server by a process, or by a reader and a writer, one message a line.
+package stdio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/stdio/child"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// exitTime is how long a connection that broke waits to learn how the process
+// came to its end.
+const exitTime = time.Second / 2
+
+// Command is what mcpclient.Command says.
+type Command struct {
+	Path        string
+	Args        []string
+	Dir         string
+	Env         []string
+	InheritEnv  bool
+	Stderr      io.Writer
+	MaxMessage  int
+	StopTimeout time.Duration
+}
+
+// Dial starts the process. The error of one that does not start is a
+// [*transport.ProcessError] and wraps what the operating system said.
+func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
+	if t == nil {
+		return nil, errors.New("no transport (a nil *mcpclient.Command)")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(t.Env, nameless); i >= 0 {
+		return nil, fmt.Errorf("start %q: Env[%d]: want KEY=value", t.Path, i)
+	}
+	p, err := child.Start(child.Spec{
+		Path:        t.Path,
+		Args:        t.Args,
+		Dir:         t.Dir,
+		Env:         t.environment(os.Environ()),
+		Stderr:      t.Stderr,
+		StopTimeout: t.StopTimeout,
+	})
+	if err != nil {
+		return nil, &startError{&transport.ProcessError{Command: t.Path, Status: err.Error()}, err}
+	}
+
+	return newStream(started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
+}
+
+// nameless reports an entry that is not KEY=value. A name may begin with "=": Windows
+// keeps the directory of each drive in such variables.
+func nameless(entry string) bool {
+	return entry == "" || !strings.Contains(entry[1:], "=")
+}
+
+// started is what a stream of a [Command] runs over.
+type started struct {
+	process *child.Process
+	path    string
+}
+
+// cause says how the process came to its end. It may be about to.
+func (s started) cause(op string, _ error) error {
+	await.Closed(s.process.Done(), exitTime)
+	closed := "closed its standard output but runs on"
+	if op == "write" {
+		closed = "closed its standard input but runs on"
+	}
+	return &transport.ProcessError{Command: s.path, Status: cmp.Or(s.process.Status(), closed), Stderr: s.stderr()}
+}
+
+func (s started) closeRead() { s.process.End() }
+
+func (s started) close() error { return s.process.Stop() }
+
+func (s started) Kill() { s.process.Kill() }
+
+func (s started) stderr() string { return s.process.StderrExcerpt() }
+
+func (s started) name() string { return fmt.Sprintf("the command %q", s.path) }
+
+// startError is a transport.ProcessError with what the operating system said.
+type startError struct {
+	process *transport.ProcessError
+	cause   error
+}
+
+func (e *startError) Error() string { return e.cause.Error() }
+
+func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
+
+// BundledPath is what mcpclient.BundledPath says.
+func BundledPath(name string) (string, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find %q next to the running program: %w", name, err)
+	}
+	return bundledPath(executable, name)
+}
+
+func bundledPath(executable, name string) (string, error) {
+	if name == "" || name != filepath.Base(name) {
+		return "", fmt.Errorf("find %q next to the running program: want the name of a file, without a directory", name)
+	}
+	dirs := []string{filepath.Dir(executable)}
+	if target, err := filepath.EvalSymlinks(executable); err == nil && filepath.Dir(target) != dirs[0] {
+		dirs = append(dirs, filepath.Dir(target))
+	}
+	for _, dir := range dirs {
+		for _, file := range []string{name, name + ".exe"} {
+			path := filepath.Join(dir, file)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("find %q next to the running program: no such file in %q: %w", name, dirs, os.ErrNotExist)
+}

@@ -1,0 +1,43 @@
+package stdio
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// harmless are the variables that a server gets without being asked for: none
+// of them is made to hold a secret.
+var harmless = [...]string{
+	"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+}
+
+// harmlessWindows are the same on Windows, where names have no case.
+var harmlessWindows = [...]string{
+	"ALLUSERSPROFILE", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "PATH", "PATHEXT",
+	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
+	"USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR",
+}
+
+// environment makes the server's environment out of this process's.
+func (t *Command) environment(own []string) []string {
+	out := make([]string, 0, len(own)+len(t.Env)) // nil would mean all
+	for _, entry := range own {
+		name, value, _ := strings.Cut(entry, "=")
+		if t.InheritEnv || isHarmless(runtime.GOOS, name, value) {
+			out = append(out, entry)
+		}
+	}
+	return append(out, t.Env...)
+}
+
+func isHarmless(system, name, value string) bool {
+	if strings.HasPrefix(value, "()") {
+		return false // a function that some shells would run
+	}
+	if system == "windows" {
+		return slices.Contains(harmlessWindows[:], strings.ToUpper(name))
+	}
+	return slices.Contains(harmless[:], name) || strings.HasPrefix(name, "LC_")
+}

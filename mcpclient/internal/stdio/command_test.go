@@ -1,0 +1,435 @@
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// TestMain makes this program the server process of its own tests.
+func TestMain(m *testing.M) { proctest.Main(m, serverRoles) }
+
+var serverRoles = map[string]func() int{
+	"echo": func() int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"dies": func() int { // after two messages, with a third that was sent before
+		lines := bufio.NewScanner(os.Stdin)
+		for range 2 {
+			lines.Scan()
+			fmt.Println(lines.Text())
+		}
+		fmt.Println(`{"last":true}`)
+		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
+		return 3
+	},
+	"usage": func() int {
+		fmt.Println("usage: server [flags]")
+		return 2
+	},
+	"deaf": func() int { // never reads
+		fmt.Println("{}")
+		return proctest.Stay()
+	},
+	"hides": func() int { // closes its input and continues
+		_ = os.Stdin.Close()
+		fmt.Println("{}")
+		return proctest.Stay()
+	},
+	"silent": func() int { // closes its output and continues
+		_ = os.Stdout.Close()
+		return proctest.Stay()
+	},
+	"stubborn": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("{}")
+		return proctest.Stay()
+	},
+	"holder": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		return proctest.Stay()
+	},
+	"abandons": func() int { // exits, and leaves a child that keeps the pipes
+		pid, err := spawnHolder()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Printf("[%d]\n", pid)
+		return 4
+	},
+	"parent": func() int { // stays, with such a child
+		signal.Ignore(syscall.SIGTERM)
+		pid, err := spawnHolder()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Printf("[%d]\n", pid)
+		return proctest.Stay()
+	},
+	"noisy": func() int { // on stderr, then echoes
+		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"endless": func() int { // a line of 100 MiB, then a message
+		out := bufio.NewWriterSize(os.Stdout, 64<<10)
+		fmt.Fprint(out, `{"id":7,"result":"`)
+		for range 100 << 4 {
+			_, _ = out.WriteString(strings.Repeat("x", 64<<10))
+		}
+		fmt.Fprint(out, "\"}\n{}\n")
+		_ = out.Flush()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	},
+}
+
+func spawnHolder() (int, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), proctest.Role("holder"))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	return cmd.Process.Pid, nil
+}
+
+// dialCommand starts this program in a role, and checks at the end that no
+// goroutine of the connection is left.
+func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.Conn {
+	t.Helper()
+	c := &Command{Path: os.Args[0], Env: []string{proctest.Role(role)}, StopTimeout: 200 * time.Millisecond}
+	for _, f := range change {
+		f(c)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	conn, err := c.Dial(ctx)
+	cancel() // the connection outlives it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		began := time.Now()
+		if err := conn.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if took := time.Since(began); took > proctest.Patience {
+			t.Errorf("Close took %v", took)
+		}
+		proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+	})
+	return conn
+}
+
+func recv(t *testing.T, conn transport.Conn, want string) {
+	t.Helper()
+	if got, err := conn.Recv(); err != nil || string(got) != want {
+		t.Fatalf("got %q and error %v, want %q", got, err, want)
+	}
+}
+
+func send(t *testing.T, conn transport.Conn, message string) {
+	t.Helper()
+	if err := conn.Send(t.Context(), []byte(message)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recvEnd expects the end of a process, soon.
+func recvEnd(t *testing.T, conn transport.Conn, status string) *transport.ProcessError {
+	t.Helper()
+	began := time.Now()
+	_, err := conn.Recv()
+	if took := time.Since(began); took > proctest.Patience {
+		t.Errorf("the end of the process was reported after %v", took)
+	}
+	e, ok := errors.AsType[*transport.ProcessError](err)
+	if !ok || e.Status != status || e.Command != os.Args[0] {
+		t.Fatalf("got %v, want a ProcessError with status %q", err, status)
+	}
+	return e
+}
+
+func TestCommand(t *testing.T) {
+	conn := dialCommand(t, "echo")
+	for _, m := range []string{"{}", `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "[]"} {
+		send(t, conn, m)
+		recv(t, conn, m)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := conn.Recv(); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Recv after Close: got %v, want %v", err, transport.ErrClosed)
+	}
+	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Send after Close: got %v, want %v", err, transport.ErrClosed)
+	}
+}
+
+func TestCommandRedial(t *testing.T) {
+	c := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
+	for range 2 {
+		conn, err := c.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, conn, "{}")
+		recv(t, conn, "{}")
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What a process wrote comes before its end, and its end is the error of
+// everything afterwards.
+func TestCommandDies(t *testing.T) {
+	conn := dialCommand(t, "dies")
+	for _, m := range []string{`{"id":1}`, `{"id":2}`} {
+		send(t, conn, m)
+		recv(t, conn, m)
+	}
+	recv(t, conn, `{"last":true}`)
+	e := recvEnd(t, conn, "exit status 3")
+	if want := "fatal: out of cheese"; e.Stderr != want {
+		t.Errorf("got stderr %q, want %q", e.Stderr, want)
+	}
+	if again := recvEnd(t, conn, "exit status 3"); again != e {
+		t.Errorf("second Recv: got %v, want the same error", again)
+	}
+	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, e) {
+		t.Errorf("Send: got %v, want %v", err, e)
+	}
+}
+
+// Writing to a process that has died says how it died, and loses nothing of
+// what it wrote.
+func TestCommandWriteToDead(t *testing.T) {
+	conn := dialCommand(t, "dies")
+	send(t, conn, "[1]")
+	send(t, conn, "[2]")
+	var err error
+	for range 100_000 {
+		if err = conn.Send(t.Context(), []byte(`{"method":"notifications/progress"}`)); err != nil {
+			break
+		}
+	}
+	if e, ok := errors.AsType[*transport.ProcessError](err); !ok || e.Status != "exit status 3" {
+		t.Errorf("Send: got %v, want a ProcessError with exit status 3", err)
+	}
+	for _, m := range []string{"[1]", "[2]", `{"last":true}`} {
+		recv(t, conn, m)
+	}
+	recvEnd(t, conn, "exit status 3")
+}
+
+func TestCommandSaysWhatWasNoMessage(t *testing.T) {
+	conn := dialCommand(t, "usage")
+	_, err := conn.Recv()
+	if _, ok := errors.AsType[*transport.ProcessError](err); !ok || !strings.Contains(err.Error(), `"usage: server [flags]"`) {
+		t.Errorf("got %v, want a ProcessError that quotes the line", err)
+	}
+}
+
+func TestCommandClosesOneEnd(t *testing.T) {
+	t.Run("output", func(t *testing.T) {
+		conn := dialCommand(t, "silent")
+		recvEnd(t, conn, "closed its standard output but runs on")
+	})
+	t.Run("input", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("there are no signals on Windows")
+		}
+		conn := dialCommand(t, "hides")
+		recv(t, conn, "{}")
+		send(t, conn, "{}")
+		recvEnd(t, conn, "closed its standard input but runs on")
+	})
+}
+
+// A server that does not read holds up no sender past its deadline, nor Close.
+func TestCommandDeaf(t *testing.T) {
+	conn := dialCommand(t, "deaf")
+	recv(t, conn, "{}")
+	big := []byte("[" + strings.Repeat("1", 4<<20) + "]")
+	if err := conn.Send(t.Context(), big); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := conn.Send(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+	if took := time.Since(began); took > proctest.Patience {
+		t.Errorf("Send took %v with a deadline of 200ms", took)
+	}
+}
+
+func TestCommandCloseUnblocksRecv(t *testing.T) {
+	conn := dialCommand(t, "stubborn")
+	recv(t, conn, "{}")
+	got := make(chan error, 1)
+	go func() { _, err := conn.Recv(); got <- err }()
+	conn.Close()
+	if err := <-got; !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("got %v, want %v", err, transport.ErrClosed)
+	}
+}
+
+func TestCommandDescendantHoldsPipes(t *testing.T) {
+	for _, role := range []string{"abandons", "parent"} {
+		t.Run(role, func(t *testing.T) {
+			conn := dialCommand(t, role)
+			message, err := conn.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if role == "abandons" {
+				recvEnd(t, conn, "exit status 4")
+			}
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+			pid, err := strconv.Atoi(strings.Trim(string(message), "[]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if proctest.Runs(pid) {
+				t.Errorf("process %d survived", pid)
+			}
+		})
+	}
+}
+
+func TestCommandStderr(t *testing.T) {
+	var w strings.Builder // Close comes before reading it
+	conn := dialCommand(t, "noisy", func(c *Command) { c.Stderr = &w; c.StopTimeout = 10 * time.Second })
+	send(t, conn, "{}")
+	recv(t, conn, "{}")
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.Len() != 1<<20 {
+		t.Errorf("got %d bytes of stderr, want %d", w.Len(), 1<<20)
+	}
+}
+
+func TestCommandEndlessLine(t *testing.T) {
+	const limit = 4 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	conn := dialCommand(t, "endless", func(c *Command) { c.MaxMessage = limit })
+	_, err := conn.Recv()
+	e, ok := errors.AsType[*transport.MessageError](err)
+	if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || !strings.HasPrefix(string(e.Prefix), `{"id":7,`) {
+		t.Fatalf("got %v, want a MessageError with the beginning of the line", err)
+	}
+	recv(t, conn, "{}")
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 3*limit {
+		t.Errorf("allocated %d bytes in all, want at most %d", got, 3*limit)
+	}
+}
+
+func TestCommandDoesNotStart(t *testing.T) {
+	c := &Command{Path: "no-such-mcp-server"}
+	_, err := c.Dial(t.Context())
+	e, ok := errors.AsType[*transport.ProcessError](err)
+	if !ok || e.Command != c.Path || !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v, want a ProcessError that wraps %v", err, exec.ErrNotFound)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Dial(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestBundledPathOf(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"host", "server", "tool.exe", "both", "both.exe", "folder/server"} {
+		writeProgram(t, filepath.Join(dir, filepath.FromSlash(file)))
+	}
+	for _, test := range []struct{ name, want string }{
+		{"server", filepath.Join(dir, "server")},
+		{"tool", filepath.Join(dir, "tool.exe")},
+		{"both", filepath.Join(dir, "both")},
+		{"folder", ""},
+		{"missing", ""},
+		{"", ""},
+		{".", ""},
+		{"..", ""},
+		{"../" + filepath.Base(dir) + "/server", ""},
+		{filepath.Join("folder", "server"), ""},
+		{filepath.Join(dir, "server"), ""},
+	} {
+		got, err := bundledPath(filepath.Join(dir, "host"), test.name)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%q: got %q and error %v, want %q", test.name, got, err, test.want)
+		}
+		if err != nil && !strings.Contains(err.Error(), strconv.Quote(test.name)) {
+			t.Errorf("error %q does not name %q", err, test.name)
+		}
+	}
+}
+
+// The directory of a link comes before that of the program it leads to.
+func TestSiblingOfLink(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(file string) string { return filepath.Join(dir, filepath.FromSlash(file)) }
+	for _, file := range []string{"real/host", "real/server", "real/both", "links/both"} {
+		writeProgram(t, at(file))
+	}
+	if err := os.Symlink(at("real/host"), at("links/host")); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip("this user may not make symbolic links:", err)
+		}
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"server": at("real/server"), "both": at("links/both")} {
+		if got, err := bundledPath(at("links/host"), name); got != want || err != nil {
+			t.Errorf("%s: got %q and error %v, want %q", name, got, err, want)
+		}
+	}
+}
+
+func writeProgram(t *testing.T, path string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBundledPath(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := BundledPath(filepath.Base(executable))
+	if err != nil || got != executable {
+		t.Errorf("got %q and error %v, want %q", got, err, executable)
+	}
+}

@@ -1,0 +1,178 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// IO is what mcpclient.IO says.
+type IO struct {
+	Reader     io.Reader
+	Writer     io.Writer
+	MaxMessage int
+
+	Dialed *atomic.Bool // whether it was dialed; nil: that is not asked
+}
+
+// Dial starts reading.
+func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
+	if t == nil {
+		return nil, errors.New("no transport (a nil *mcpclient.IO)")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if t.Reader == nil || t.Writer == nil {
+		return nil, errors.New("dial: an IO transport needs a Reader and a Writer")
+	}
+	if t.Dialed != nil && t.Dialed.Swap(true) {
+		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", transport.ErrDialedOnce)
+	}
+
+	over := supplied{t.Reader, t.Writer}
+	if !closeEndsRead(t.Reader) {
+		over.reader = newPump(t.Reader)
+	}
+	return newStream(over, over.reader, over.writer, t.MaxMessage), nil
+}
+
+// supplied is what a stream of an [IO] runs over. A Read that blocks returns when
+// its reader is closed.
+type supplied struct {
+	reader io.Reader
+	writer io.Writer
+}
+
+func (s supplied) cause(op string, err error) error {
+	if err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+func (s supplied) closeRead() { _ = closeIfCloser(s.reader) }
+
+func (s supplied) close() error {
+	return errors.Join(closeIfCloser(s.writer), closeIfCloser(s.reader))
+}
+
+func (s supplied) Kill() {}
+
+func (s supplied) stderr() string { return "" }
+
+func (s supplied) name() string { return "" }
+
+// closeEndsRead reports whether a Read that blocks returns when r is closed.
+func closeEndsRead(r io.Reader) bool {
+	switch r := r.(type) {
+	case *io.PipeReader:
+		return true
+	case interface {
+		io.Closer
+		SetReadDeadline(time.Time) error
+	}:
+		return r.SetReadDeadline(time.Time{}) == nil
+	}
+	return false
+}
+
+// closeIfCloser closes v, and gives its Close a moment to return: on Windows, a
+// file's Close can wait for a Read that begins at the same time. That v is closed
+// already is not an error.
+func closeIfCloser(v any) error {
+	c, ok := v.(io.Closer)
+	if !ok {
+		return nil
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close() }()
+	late := time.NewTimer(closingTime)
+	defer late.Stop()
+	select {
+	case err := <-closed:
+		if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		return err
+	case <-late.C:
+		return nil
+	}
+}
+
+// pump is a reader whose Read returns when it is closed, though the reader
+// behind it may still block.
+type pump struct {
+	src     io.Reader
+	want    chan []byte
+	got     chan readResult
+	stopped chan struct{} // closed by Close
+	ended   chan struct{} // closed when the goroutine has ended
+	once    sync.Once
+	err     error // of closing src
+}
+
+type readResult struct {
+	n   int
+	err error
+}
+
+// newPump reads from r on a goroutine, straight into what Read was given: a
+// stream that was closed makes no more use of that.
+func newPump(r io.Reader) *pump {
+	p := &pump{
+		src:     r,
+		want:    make(chan []byte),
+		got:     make(chan readResult, 1),
+		stopped: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	go p.run()
+	return p
+}
+
+func (p *pump) run() {
+	defer close(p.ended)
+	for {
+		select {
+		case b := <-p.want:
+			n, err := p.src.Read(b)
+			p.got <- readResult{n, err}
+		case <-p.stopped:
+			return
+		}
+	}
+}
+
+func (p *pump) Read(b []byte) (int, error) {
+	select {
+	case p.want <- b:
+	case <-p.stopped:
+		return 0, io.ErrClosedPipe
+	}
+	select {
+	case r := <-p.got:
+		return r.n, r.err
+	case <-p.stopped:
+		return 0, io.ErrClosedPipe
+	}
+}
+
+// Close closes what the pump reads from, and gives its Read a moment to return.
+func (p *pump) Close() error {
+	p.once.Do(func() {
+		close(p.stopped)
+		p.err = closeIfCloser(p.src)
+		await.Closed(p.ended, closingTime)
+	})
+	return p.err
+}

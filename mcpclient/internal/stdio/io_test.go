@@ -1,0 +1,191 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+func TestIODial(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	recipe := &IO{Reader: strings.NewReader(""), Writer: io.Discard, Dialed: new(atomic.Bool)}
+	if _, err := recipe.Dial(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
+	}
+	conn, err := recipe.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := recipe.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
+		t.Errorf("second Dial: got %v, want that it can be dialed once", err)
+	}
+	if _, err := (&IO{Reader: strings.NewReader("")}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "Writer") {
+		t.Errorf("without a writer: got %v, want an error that names it", err)
+	}
+}
+
+func TestIOEnd(t *testing.T) {
+	reset := errors.New("reset")
+	for _, test := range []struct {
+		name   string
+		reader io.Reader
+		is     error
+		text   string
+	}{
+		{"regular", strings.NewReader("{}\n"), io.EOF, "EOF"},
+		{"cut off", strings.NewReader("{}\n{"), io.ErrUnexpectedEOF, "read: unexpected EOF"},
+		{"error", io.MultiReader(strings.NewReader("{}\n"), readerFunc(func([]byte) (int, error) { return 0, reset })), reset, "read: reset"},
+		{"skipped", strings.NewReader("{}\nusage: server\x1b [flags]\n"), io.EOF,
+			"EOF; lines skipped because they are not JSON-RPC messages: 1, the last: \"usage: server\\x1b [flags]\""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			conn, err := (&IO{Reader: test.reader, Writer: io.Discard}).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if m, err := conn.Recv(); err != nil || string(m) != "{}" {
+				t.Errorf("got %q and error %v, want {}", m, err)
+			}
+			for range 2 {
+				if _, err := conn.Recv(); !errors.Is(err, test.is) || err.Error() != test.text {
+					t.Errorf("got %q, want %q", err, test.text)
+				}
+			}
+			if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, test.is) {
+				t.Errorf("Send: got %v, want %v", err, test.is)
+			}
+		})
+	}
+}
+
+func TestIOSkippedLines(t *testing.T) {
+	conn, err := (&IO{Reader: strings.NewReader("one\n" + strings.Repeat("two", 1<<10) + "\n{}\n"), Writer: io.Discard}).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	skipped := &conn.(*stream).lines.skipped
+	n, last := skipped.count, skipped.latest
+	if n != 2 || !strings.HasPrefix(last, "twotwo") || len(last) > excerpt.Max+len("…") {
+		t.Errorf("got %d lines and the last %d bytes long, want 2 and at most 1 KiB", n, len(last))
+	}
+}
+
+// Recv returns when the connection is closed, whatever it reads from.
+func TestIOCloseUnblocksRecv(t *testing.T) {
+	pipeReader, _ := io.Pipe()
+	file, fileWriter, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fileWriter.Close()
+	socket, _ := net.Pipe()
+	release := make(chan struct{})
+	defer close(release)
+	for name, reader := range map[string]io.Reader{
+		"io.Pipe": pipeReader,
+		"os.Pipe": file,
+		"net":     socket,
+		"stuck":   readerFunc(func([]byte) (int, error) { <-release; return 0, io.EOF }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := (&IO{Reader: reader, Writer: io.Discard}).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(chan error)
+			go func() { _, err := conn.Recv(); got <- err }()
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-got; !errors.Is(err, transport.ErrClosed) {
+				t.Errorf("got %v, want %v", err, transport.ErrClosed)
+			}
+		})
+	}
+}
+
+// Reading, writing and closing that cannot be ended costs Close a moment each, and
+// the goroutines that are left behind end with the last call.
+func TestIOCloseLeavesStuckBehind(t *testing.T) {
+	for name, test := range map[string]struct {
+		closes  bool
+		moments time.Duration
+	}{
+		"read and write":        {false, 3},
+		"read, write and close": {true, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				stuck := func([]byte) (int, error) { <-release; return 0, io.EOF }
+				over := &IO{Reader: readerFunc(stuck), Writer: writerFunc(stuck)}
+				if test.closes {
+					closer := closerFunc(func() error { <-release; return nil })
+					over.Reader = struct {
+						io.Reader
+						io.Closer
+					}{over.Reader, closer}
+					over.Writer = struct {
+						io.Writer
+						io.Closer
+					}{over.Writer, closer}
+				}
+				conn, err := over.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				go conn.Recv()
+				_ = conn.Send(t.Context(), []byte("{}"))
+				synctest.Wait()
+				began := time.Now()
+				if err := conn.Close(); err != nil {
+					t.Error(err)
+				}
+				if took, want := time.Since(began), test.moments*closingTime; took > want {
+					t.Errorf("Close took %v, want at most %v", took, want)
+				}
+				close(release) // the bubble waits for all goroutines
+			})
+		})
+	}
+}
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// A reader that only a goroutine can wait for gives all that it has.
+func TestIOPump(t *testing.T) {
+	in := "{}\n[" + strings.Repeat("1", 100<<10) + "]\n"
+	conn, err := (&IO{Reader: io.MultiReader(strings.NewReader(in)), Writer: io.Discard}).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, want := range strings.Fields(in) {
+		if got, err := conn.Recv(); err != nil || string(got) != want {
+			t.Errorf("got %d bytes and error %v, want %d bytes", len(got), err, len(want))
+		}
+	}
+}

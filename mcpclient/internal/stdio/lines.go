@@ -1,0 +1,189 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+const (
+	readBuffer = 2 << 10         // of a connection, idle ones too
+	maxChunk   = 256 << 10       // a long message is read in pieces of at most this
+	maxEmpty   = 100             // reads in a row that give neither bytes nor an error
+	blanks     = " \t\r\x00\x1e" // which also end and begin messages elsewhere
+)
+
+var byteOrderMark = []byte("\uFEFF")
+
+// lineReader finds the messages among the lines of a reader. A line is a
+// message when it begins like a JSON object or array, or the first line of one;
+// other lines are skipped, up to an answer on them.
+type lineReader struct {
+	src       io.Reader
+	max       int    // bytes of a line
+	buffer    []byte // of readBuffer bytes; nil before the first read
+	data      []byte // read but not returned: part of the buffer, or of what a long line left
+	discard   bool   // the next line is the rest of one that is too long
+	err       error  // of src, after which it is not read again
+	multiline multiline
+	held      []byte // the line that interrupted a message on several lines
+	skipped   skippedLines
+}
+
+// next returns the next message, in memory of its own.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		line, owned, err := l.line()
+		if err != nil {
+			if err = l.interrupted(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		line = bytes.TrimPrefix(line, byteOrderMark)
+		text := bytes.Trim(line, blanks)
+		switch {
+		case len(text) == 0:
+		case l.multiline.continues(line):
+			if message, err := l.extend(text); message != nil || err != nil {
+				return message, err
+			}
+		case !beginsMessage(text):
+			answer := jsonrpc.Behind(text)
+			if l.skipped.add(text[:len(text)-len(answer)]); answer != nil {
+				return bytes.Clone(answer), nil
+			}
+		case l.multiline.depth > 0:
+			unfinished := l.multiline.text
+			l.multiline, l.held = multiline{}, bytes.Clone(line)
+			if unfinished != nil {
+				return unfinished, nil
+			}
+		case beginsMultiline(text):
+			l.multiline = multiline{bytes.Clone(text), brackets(text)}
+		case owned:
+			return text, nil
+		default:
+			return bytes.Clone(text), nil
+		}
+	}
+}
+
+func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
+
+// line returns the next line without its newline. Unless it is owned, it is
+// valid until the next call.
+func (l *lineReader) line() (line []byte, owned bool, err error) {
+	if line, l.held = l.held, nil; line != nil {
+		return line, true, nil
+	}
+	searched := 0
+	for {
+		if i := bytes.IndexByte(l.data[searched:], '\n'); i >= 0 {
+			line, l.data = l.data[:searched+i], l.data[searched+i+1:]
+			switch {
+			case l.discard:
+				l.discard, searched = false, 0
+				continue
+			case len(line) > l.max:
+				return nil, false, l.tooLong(line)
+			}
+			return line, false, nil
+		}
+		switch searched = len(l.data); {
+		case l.discard:
+			l.data, searched = nil, 0
+		case searched > l.max:
+			err := l.tooLong(l.data)
+			l.discard, l.data = true, nil
+			return nil, false, err
+		case searched >= readBuffer:
+			line, err := l.longLine()
+			return line, true, err
+		}
+		if err := l.fill(); err != nil {
+			line, l.data = l.data, nil
+			line, err = l.lastLine(line, err)
+			return line, false, err
+		}
+	}
+}
+
+// fill reads more of a line that is shorter than readBuffer.
+func (l *lineReader) fill() error {
+	if l.buffer == nil {
+		l.buffer = make([]byte, readBuffer)
+	}
+	n := copy(l.buffer, l.data)
+	l.data = l.buffer[:n] // while read blocks, no more is kept
+	m, err := l.read(l.buffer[n:])
+	l.data = l.buffer[:n+m]
+	return err
+}
+
+// read reads at least one byte, or returns why there is none.
+func (l *lineReader) read(b []byte) (int, error) {
+	for range maxEmpty {
+		if l.err != nil {
+			return 0, l.err
+		}
+		var n int
+		if n, l.err = l.src.Read(b); n > 0 {
+			return n, nil
+		}
+	}
+	l.err = io.ErrNoProgress
+	return 0, l.err
+}
+
+// longLine reads the rest of a line that fills the buffer, in pieces that
+// double, and joins them once: the message has its exact size, and nothing of
+// the pieces stays.
+func (l *lineReader) longLine() ([]byte, error) {
+	chunks := [][]byte{bytes.Clone(l.data)}
+	total := len(l.data)
+	l.data = nil
+	for size := 2 * readBuffer; total <= l.max; size = min(2*size, maxChunk) {
+		chunk := make([]byte, min(size, l.max+1-total))
+		for n := 0; n < len(chunk); {
+			m, err := l.read(chunk[n:])
+			if err != nil {
+				return l.lastLine(bytes.Join(append(chunks, chunk[:n]), nil), err)
+			}
+			if i := bytes.IndexByte(chunk[n:n+m], '\n'); i >= 0 {
+				l.data = chunk[n+i+1 : n+m]
+				return bytes.Join(append(chunks, chunk[:n+i]), nil), nil
+			}
+			n += m
+		}
+		chunks, total = append(chunks, chunk), total+len(chunk)
+	}
+	l.discard = true
+	return nil, l.tooLong(chunks[0])
+}
+
+// lastLine returns what remains when nothing more comes, unless that is a part
+// of a message.
+func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
+	text := bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
+	switch {
+	case len(text) == 0:
+		return nil, err
+	case !beginsMessage(text) || json.Valid(text):
+		return rest, nil
+	case err == io.EOF:
+		return nil, io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
+
+func (l *lineReader) tooLong(line []byte) error {
+	return &transport.MessageError{
+		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
+		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
+	}
+}

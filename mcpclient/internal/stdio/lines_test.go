@@ -1,0 +1,313 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// received is what came out of a reader, one entry for each message or
+// message error, then how it ended.
+type received struct {
+	Lines   []string
+	Skipped int
+	End     string
+}
+
+func receiveAll(l *lineReader) (r received) {
+	for {
+		message, err := l.next()
+		if e, ok := errors.AsType[*transport.MessageError](err); ok {
+			r.Lines = append(r.Lines, "too long: "+string(e.Prefix[:1]))
+			continue
+		}
+		if err != nil {
+			r.End = err.Error()
+			r.Skipped = l.skipped.count
+			return r
+		}
+		r.Lines = append(r.Lines, string(message))
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	long := `{"long":"` + strings.Repeat("x", 3*readBuffer) + `"}`
+	for _, test := range []struct {
+		name, in string
+		want     received
+	}{
+		{"nothing", "", received{End: "EOF"}},
+		{"two", "{}\n[]\n", received{Lines: []string{"{}", "[]"}, End: "EOF"}},
+		{"carriage returns", "{}\r\n\r\n[]\r\n", received{Lines: []string{"{}", "[]"}, End: "EOF"}},
+		{"blank lines", "\n  \n\t{} \n\n", received{Lines: []string{"{}"}, End: "EOF"}},
+		{"byte order mark", "\uFEFF{}\n{}\n", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
+		{"byte order mark on each line", "\uFEFF{}\n\uFEFF{}", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
+		{"skipped", "Server 1.0\n{}\nnull\n42\n\"text\"\n", received{Lines: []string{"{}"}, Skipped: 4, End: "EOF"}},
+		{"multiline over lines", "{\n  \"a\": [\n    \"}\\\"\"\n\n  ]\r\n}\n{}\n", received{Lines: []string{"{ \"a\": [ \"}\\\"\" ] }", "{}"}, End: "EOF"}},
+		{"multiline over lines without indents", "{\n\"a\": 1,\n\"b\": [\n]\n}", received{Lines: []string{"{ \"a\": 1, \"b\": [ ] }"}, End: "EOF"}},
+		{"multiline around skipped lines", "{\nINFO\n  \"a\": 1\n}\n", received{Lines: []string{"{ \"a\": 1 }"}, Skipped: 1, End: "EOF"}},
+		{"multiline and interrupted", "[\n  1,\n{\n{}\n", received{Lines: []string{"[ 1,", "{", "{}"}, End: "EOF"}},
+		{"multiline and closed too often", "{\n  \"a\": 1 ]}}\n{}\n", received{Lines: []string{"{ \"a\": 1 ]}}", "{}"}, End: "EOF"}},
+		{"multiline and cut off", "{}\n{\n  \"a\": 1", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
+		{"a comma at the end", "[10:15:00] started,\n{}\n[1],\n", received{Lines: []string{"[10:15:00] started,", "{}", "[1],"}, End: "EOF"}},
+		{"no newline at the end", "{}\n{\"a\":1}", received{Lines: []string{"{}", `{"a":1}`}, End: "EOF"}},
+		{"cut off", "{}\n{\"a\":", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
+		{"skipped at the end", "{}\nbye", received{Lines: []string{"{}"}, Skipped: 1, End: "EOF"}},
+		{"long", long + "\n{}\n" + long + "\n" + long, received{Lines: []string{long, "{}", long, long}, End: "EOF"}},
+		{"long and cut off", long[:2*readBuffer], received{End: "unexpected EOF"}},
+	} {
+		for kind, wrap := range map[string]func(io.Reader) io.Reader{
+			"whole":          func(r io.Reader) io.Reader { return r },
+			"bytes":          iotest.OneByteReader,
+			"data and error": iotest.DataErrReader,
+		} {
+			t.Run(test.name+"/"+kind, func(t *testing.T) {
+				l := &lineReader{src: wrap(strings.NewReader(test.in)), max: 1 << 20}
+				if diff := cmp.Diff(test.want, receiveAll(l)); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestLineReaderBound(t *testing.T) {
+	for _, limit := range []int{2, 64, readBuffer - 1, readBuffer, readBuffer + 1, 3*readBuffer + 7} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			fits := "{" + strings.Repeat("x", limit-1)
+			in := fits + "\n" + fits + "x\n" + fits + "xx\n{}\n" + strings.Repeat("[", 5*limit) + "\n{}\n"
+			l := &lineReader{src: strings.NewReader(in), max: limit}
+			want := received{
+				Lines: []string{fits, "too long: {", "too long: {", "{}", "too long: [", "{}"},
+				End:   "EOF",
+			}
+			if diff := cmp.Diff(want, receiveAll(l)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The bound is on the message, however many lines it has, and what is over it is
+// passed over up to its end.
+func TestLineReaderMultilineBound(t *testing.T) {
+	const limit = 100
+	long := strings.Repeat("x", 2*limit)
+	for name, test := range map[string]struct {
+		in   string
+		want received
+	}{
+		"at the bound":    {"[\n \"" + long[:limit-6] + "\"\n]\n", received{Lines: []string{"[ \"" + long[:limit-6] + "\" ]"}, End: "EOF"}},
+		"over the bound":  {"[\n \"" + long[:limit-5] + "\"\n]\n{}\n", received{Lines: []string{"too long: [", "{}"}, End: "EOF"}},
+		"many lines":      {"{\n" + strings.Repeat("  \"a\": {\n    \"id\": 1\n  },\n", 30) + "\"z\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, End: "EOF"}},
+		"long lines":      {"{\n  \"a\": \"" + long + "\",\n  \"b\": \"" + long + "\"\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, End: "EOF"}},
+		"long first line": {"{\"a\": \"" + long + "\",\n  \"b\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, Skipped: 2, End: "EOF"}},
+		"interrupted":     {"{\n  \"a\": 1\n{\"b\": \"" + long + "\"}\n  \"c\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, Skipped: 2, End: "EOF"}},
+		"never ends":      {"{\n" + strings.Repeat("  \"a\": 1,\n", limit), received{Lines: []string{"too long: {"}, End: "unexpected EOF"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &lineReader{src: strings.NewReader(test.in), max: limit}
+			if diff := cmp.Diff(test.want, receiveAll(l)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if len(l.multiline.text) > limit {
+				t.Errorf("%d bytes are kept", len(l.multiline.text))
+			}
+		})
+	}
+}
+
+// repeat is a reader that gives the same byte again and again.
+type repeat struct {
+	b    byte
+	left int
+}
+
+func (r *repeat) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(b), r.left, 64<<10)
+	for i := range b[:n] {
+		b[i] = r.b
+	}
+	r.left -= n
+	return n, nil
+}
+
+// A line without an end is reported when it passes the bound, not when it
+// ends, and is passed over in constant memory.
+func TestLineReaderEndlessLine(t *testing.T) {
+	const limit, size = 8 << 20, 100 << 20
+	endless := &repeat{'[', size}
+	l := &lineReader{src: io.MultiReader(endless, strings.NewReader("\n{}\n")), max: limit}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := l.next()
+	e, ok := errors.AsType[*transport.MessageError](err)
+	if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
+		t.Fatalf("got error %v, want a MessageError with %d bytes", err, readBuffer)
+	}
+	if !strings.Contains(err.Error(), "8388608 bytes") || !strings.Contains(err.Error(), "MaxMessage") {
+		t.Errorf("error %q names neither the limit nor the field", err)
+	}
+	if read := size - endless.left; read > limit+maxChunk {
+		t.Errorf("reported after %d bytes, want about %d", read, limit)
+	}
+	if message, err := l.next(); err != nil || string(message) != "{}" {
+		t.Errorf("behind the long line: got %q and error %v, want {}", message, err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 2*limit {
+		t.Errorf("allocated %d bytes in all, want at most %d", got, 2*limit)
+	}
+}
+
+// What was read for a long message is not kept, and the message has no room to
+// spare.
+func TestLineReaderKeepsNothing(t *testing.T) {
+	l := &lineReader{max: 1 << 30}
+	idle := 0
+	check := func([]byte) (int, error) {
+		idle++
+		if len(l.buffer) != readBuffer || len(l.data) > 0 && &l.data[0] != &l.buffer[0] {
+			t.Errorf("while nothing comes, %d bytes are kept beside the buffer of %d", len(l.data), len(l.buffer))
+		}
+		return 0, io.EOF
+	}
+	l.src = io.MultiReader(strings.NewReader("["+strings.Repeat("x", 5<<20)+"\n{"), readerFunc(check), strings.NewReader("}\n"), readerFunc(check))
+	message, err := l.next()
+	if err != nil || len(message) != 5<<20+1 || cap(message) > len(message)+len(message)/8 {
+		t.Fatalf("got %d bytes of %d and error %v, want %d", len(message), cap(message), err, 5<<20+1)
+	}
+	if message, err := l.next(); err != nil || string(message) != "{}" {
+		t.Errorf("got %q and error %v, want {}", message, err)
+	}
+	if _, err := l.next(); err != io.EOF || idle != 2 {
+		t.Errorf("got %v, want %v after a read", err, io.EOF)
+	}
+}
+
+func TestLineReaderNoProgress(t *testing.T) {
+	l := &lineReader{src: readerFunc(func([]byte) (int, error) { return 0, nil }), max: 100}
+	if _, err := l.next(); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("got %v, want %v", err, io.ErrNoProgress)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// reference does what a lineReader does, on all of the input at once.
+func reference(in []byte, limit int) (r received) {
+	r.End = "EOF"
+	var message string // that is multiline over lines
+	open, over := 0, false
+	tooLong := func(begin string) {
+		if !over {
+			r.Lines = append(r.Lines, "too long: "+begin[:1])
+		}
+	}
+	lines := strings.Split(string(in), "\n")
+	for i, line := range lines {
+		last := i == len(lines)-1
+		part := open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
+		switch {
+		case len(line) > limit && part:
+			tooLong(message)
+			over = true
+			continue
+		case len(line) > limit:
+			r.Lines = append(r.Lines, "too long: "+line[:1])
+			open, over = 0, false
+			continue
+		}
+		line = strings.TrimPrefix(line, "\uFEFF")
+		text := strings.Trim(line, blanks)
+		begins := text != "" && (text[0] == '{' || text[0] == '[')
+		if last && begins && !json.Valid([]byte(text)) {
+			open, r.End = 0, "unexpected EOF"
+			break
+		}
+		part = open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
+		switch {
+		case text == "":
+		case part:
+			if open = max(0, open+balance(text)); !over && len(message)+1+len(text) > limit {
+				tooLong(message)
+				over = true
+			}
+			message += " " + text
+			if open == 0 && !over {
+				r.Lines = append(r.Lines, message)
+			}
+			over = over && open > 0
+		case !begins:
+			r.Skipped++
+			if answer := jsonrpc.Behind([]byte(text)); answer != nil {
+				r.Lines = append(r.Lines, string(answer))
+			}
+		default:
+			if open > 0 && !over {
+				r.Lines = append(r.Lines, message)
+			}
+			open, over = 0, false
+			if strings.Contains("{[,", text[len(text)-1:]) && balance(text) > 0 {
+				message, open = text, balance(text)
+				continue
+			}
+			r.Lines = append(r.Lines, text)
+		}
+	}
+	if open > 0 {
+		r.End = "unexpected EOF"
+	}
+	return r
+}
+
+var stringInLine = regexp.MustCompile(`"(\\.?|[^"\\])*"?`)
+
+// balance is the number of brackets that a line opens, less those it closes.
+func balance(line string) (n int) {
+	for _, c := range stringInLine.ReplaceAllString(line, "") {
+		switch c {
+		case '{', '[':
+			n++
+		case '}', ']':
+			n--
+		}
+	}
+	return n
+}
+
+func FuzzLineReader(f *testing.F) {
+	f.Add([]byte("{}\n\r\nnoise\n[1,2]\n{\"a\":1}"), uint16(10), uint16(3))
+	f.Add([]byte("\uFEFF{}\n\uFEFF{}"), uint16(100), uint16(1))
+	f.Add([]byte("{\n  \"a\": [\n    \"}\\\"\"\r\n  ],\nINFO\n\"b\": 1\n}\n[\n{\n{}\n"), uint16(100), uint16(7))
+	f.Add([]byte("a {\"id\":1,\"result\":{}} b\n\x1e{}\x00\n"), uint16(100), uint16(7))
+	f.Add([]byte("{\n  \"a\": \"long enough\",\n  \"b\": 1\n}\n{}\n"), uint16(12), uint16(100))
+	f.Add([]byte("{"+strings.Repeat("x", 9000)+"\n{}\n"), uint16(8999), uint16(5000))
+	f.Add([]byte("{"+strings.Repeat("x", 9000)+"}\n"+strings.Repeat("y", 5000)+"\n{}"), uint16(20000), uint16(1))
+	f.Fuzz(func(t *testing.T, in []byte, limit, piece uint16) {
+		src := bytes.NewReader(in)
+		l := &lineReader{max: int(limit) + 1, src: readerFunc(func(b []byte) (int, error) {
+			return src.Read(b[:min(len(b), int(piece)+1)])
+		})}
+		if diff := cmp.Diff(reference(in, l.max), receiveAll(l)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}

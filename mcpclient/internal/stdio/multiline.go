@@ -1,0 +1,87 @@
+package stdio
+
+import (
+	"errors"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"io"
+	"strings"
+)
+
+// multiline is a message on several lines: some servers indent their JSON, against
+// the protocol. It begins with a line that ends in the middle of an object or array.
+// Lines that are indented, or begin like the rest of one, continue it until its
+// brackets are closed or another message begins.
+type multiline struct {
+	text  []byte // so far; nil once it is over the bound
+	depth int    // brackets that are open; 0 when there is no such message
+}
+
+// beginsMultiline reports whether a line begins a message that continues.
+func beginsMultiline(line []byte) bool {
+	return strings.IndexByte("{[,", line[len(line)-1]) >= 0 && brackets(line) > 0
+}
+
+// brackets is the number of brackets that a line opens, less what it closes. No
+// string goes beyond its line.
+func brackets(line []byte) (n int) {
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '{', '[':
+			n++
+		case '}', ']':
+			n--
+		case '"':
+			for i++; i < len(line) && line[i] != '"'; i++ {
+				if line[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// continues reports whether a line, which is not trimmed, belongs to the message.
+func (s *multiline) continues(line []byte) bool {
+	return s.depth > 0 && strings.IndexByte(" \t\"}]", line[0]) >= 0
+}
+
+// extend adds a line to the message that is being read. It returns the message
+// with its last line, and an error when it passes the bound.
+func (l *lineReader) extend(line []byte) (message []byte, err error) {
+	s := &l.multiline
+	s.depth = max(0, s.depth+brackets(line))
+	switch {
+	case s.text == nil:
+	case len(s.text)+1+len(line) > l.max:
+		err = l.tooLong(s.text)
+		s.text = nil
+	default:
+		s.text = append(append(s.text, ' '), line...)
+	}
+	if s.depth == 0 {
+		message, s.text = s.text, nil
+	}
+	return message, err
+}
+
+// interrupted is what the error that took the place of a line means for the
+// message that is being read; nil when its reader was told before.
+func (l *lineReader) interrupted(err error) error {
+	s := &l.multiline
+	long, isLong := errors.AsType[*transport.MessageError](err)
+	switch {
+	case s.depth == 0:
+	case !isLong && err == io.EOF:
+		return io.ErrUnexpectedEOF
+	case !isLong:
+	case !s.continues(long.Prefix):
+		*s = multiline{}
+	case s.text == nil:
+		return nil
+	default:
+		err = l.tooLong(s.text)
+		s.text = nil
+	}
+	return err
+}

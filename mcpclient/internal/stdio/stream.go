@@ -1,0 +1,128 @@
+package stdio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"io"
+	"sync"
+	"time"
+)
+
+// closingTime is how long Close waits for what is queued to be written, and for a
+// reader or writer that does not return.
+const closingTime = time.Second / 5
+
+// stream is a transport.Conn that has one message on each line. It runs no goroutine
+// while it is idle.
+type stream struct {
+	lines lineReader
+	out   writer
+
+	carrier
+
+	closing  sync.Once
+	closeErr error
+
+	mu  sync.Mutex
+	err error // why the connection ended
+}
+
+// carrier is what a stream runs over.
+type carrier interface {
+	cause(op string, err error) error // what an error of reading or writing means
+	closeRead()                       // makes a Read that blocks return
+	close() error                     // ends it, and makes a Write return
+	Kill()                            // implements Killer: close takes no time
+	stderr() string                   // some of what the server wrote there
+	name() string                     // of the server, for errors; "" if it has none
+}
+
+// newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
+func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
+	s := &stream{carrier: over}
+	s.lines.src, s.lines.max = r, cmp.Or(max(maxMessage, 0), wire.DefaultMaxMessage)
+	s.out.dst, s.out.failed = w, func(err error) {
+		_ = s.end("write", err)
+		s.closeRead()
+	}
+	return s
+}
+
+// Send queues a message. It waits while 1 MiB is queued; a larger message waits
+// until it is alone. What was queued is written whole, also when the context
+// of its sender has ended.
+func (s *stream) Send(ctx context.Context, message []byte) error {
+	return s.out.send(ctx, message)
+}
+
+func (s *stream) Recv() ([]byte, error) {
+	message, err := s.lines.next()
+	if ended := s.Err(); ended != nil && errors.Is(ended, transport.ErrClosed) {
+		return nil, ended
+	}
+	if _, ok := errors.AsType[*transport.MessageError](err); ok || err == nil {
+		return message, err
+	}
+	return nil, s.end("read", err)
+}
+
+// Close gives what is queued a moment to be written.
+func (s *stream) Close() error {
+	s.closing.Do(func() {
+		s.fail(transport.ErrClosed)
+		s.out.wait(closingTime)
+		s.closeErr = s.carrier.close()
+		s.out.wait(closingTime)
+	})
+	return s.closeErr
+}
+
+// end records and returns why the connection ended.
+func (s *stream) end(op string, err error) error {
+	if ended := s.Err(); ended != nil {
+		return ended
+	}
+	return s.fail(s.lines.skipped.explain(s.cause(op, err)))
+}
+
+// Err implements [wire.Ender].
+func (s *stream) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// fail records err unless there is an earlier one, which it returns then.
+func (s *stream) fail(err error) error {
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = err
+	}
+	err = s.err
+	s.mu.Unlock()
+	s.out.refuse(err)
+	return err
+}
+
+// OnSkip implements [wire.Skipper].
+func (s *stream) OnSkip(skipped func(line string)) { s.lines.skipped.observe(skipped) }
+
+// Acknowledged implements [wire.Acknowledger].
+func (s *stream) Acknowledged() bool { return false }
+
+// Explain implements [wire.Explainer] by the text of the server that is not a
+// message.
+func (s *stream) Explain(err error) error {
+	if s.Err() != nil {
+		return err
+	}
+	silence := &transport.SilenceError{Err: err, Server: s.name()}
+	if _, told := errors.AsType[*transport.ProcessError](err); told {
+		return silence
+	}
+	silence.Stderr = s.stderr()
+	return s.lines.skipped.explain(silence)
+}

@@ -1,0 +1,159 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// gate is a writer whose Write waits to be let through.
+type gate struct {
+	pass   chan struct{}
+	mu     sync.Mutex
+	writes []string
+	err    error
+}
+
+func (g *gate) Write(b []byte) (int, error) {
+	<-g.pass
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return 0, g.err
+	}
+	g.writes = append(g.writes, string(b))
+	return len(b), nil
+}
+
+func TestSendCoalesces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		w := &writer{dst: g}
+		_ = w.send(t.Context(), []byte("first"))
+		synctest.Wait()
+		for range 64 {
+			if err := w.send(t.Context(), []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(g.pass)
+		synctest.Wait()
+		want := []string{"first\n", strings.Repeat("{}\n", 64)}
+		if diff := cmp.Diff(want, g.writes); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if w.running {
+			t.Error("the writing goroutine is still there")
+		}
+		if kept := cap(w.next) + cap(w.spare); kept > 2*keptQueue {
+			t.Errorf("%d bytes of buffers are kept", kept)
+		}
+	})
+}
+
+// What comes while a large message is written has a buffer of its own.
+func TestSendBuffersApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		w := &writer{dst: g}
+		large := strings.Repeat("l", 2*keptQueue)
+		for i, m := range []string{"first", large, "second", "third"} {
+			if err := w.send(t.Context(), []byte(m)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if i != 1 {
+				g.pass <- struct{}{}
+				synctest.Wait()
+			}
+		}
+		close(g.pass)
+		synctest.Wait()
+		if got, want := strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n"; got != want {
+			t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(0, len(got)-20):], len(want))
+		}
+		if kept := max(cap(w.next), cap(w.spare)); kept > keptQueue {
+			t.Errorf("a buffer of %d bytes is kept, want %d at most", kept, keptQueue)
+		}
+	})
+}
+
+// The wait for the end of writing ends with it, each time.
+func TestSendWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		w := &writer{dst: g}
+		for range 2 {
+			began := time.Now()
+			_ = w.send(t.Context(), []byte("{}"))
+			time.AfterFunc(time.Second, func() { g.pass <- struct{}{} })
+			w.wait(time.Minute)
+			if took := time.Since(began); took != time.Second {
+				t.Errorf("waited %v, want %v", took, time.Second)
+			}
+		}
+	})
+}
+
+// Nothing is written after an error.
+func TestSendNothingAfterError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pass, calls := make(chan struct{}), 0
+		w := &writer{dst: writerFunc(func([]byte) (int, error) { <-pass; calls++; return 0, io.ErrShortWrite })}
+		w.failed = func(err error) { w.refuse(err) }
+		for range 3 {
+			_ = w.send(t.Context(), []byte("{}"))
+			synctest.Wait()
+		}
+		close(pass)
+		synctest.Wait()
+		if calls != 1 || w.queued != 0 || w.next != nil {
+			t.Errorf("got %d calls, %d bytes counted as queued and %q, want one call and nothing queued", calls, w.queued, w.next)
+		}
+	})
+}
+
+// Who waits for room is served in order, and one that gives up lets those
+// behind it through.
+func TestSendQueueBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		w := &writer{dst: g}
+		half := strings.Repeat("h", maxQueued/2)
+		_ = w.send(t.Context(), []byte(half))
+		giveUp, cancel := context.WithCancel(t.Context())
+		results := make([]error, 4)
+		for i, m := range []string{"big" + half + half, "1", "big" + half + half, "2"} {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = giveUp
+			}
+			go func() { results[i] = w.send(ctx, []byte(m)) }()
+			synctest.Wait()
+		}
+		cancel()
+		synctest.Wait()
+		if n := len(w.waiting); n != 2 {
+			t.Fatalf("%d messages wait, want 2: the big one, and the one behind it", n)
+		}
+		close(g.pass)
+		synctest.Wait()
+		all := strings.Join(g.writes, "")
+		if want := half + "\n1\nbig" + half + half + "\n2\n"; all != want {
+			t.Errorf("got %d bytes, want %d, in the order of sending", len(all), len(want))
+		}
+		if !errors.Is(results[0], context.Canceled) || errors.Join(results[1:]...) != nil {
+			t.Errorf("got errors %v, want the first to be canceled", results)
+		}
+		if w.queued != 0 {
+			t.Errorf("%d bytes are counted as queued, want none", w.queued)
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package streamable
+
+import (
+	"net/http"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// statusError is a [transport.HTTPError] with what else is known of the response.
+type statusError struct {
+	*transport.HTTPError
+
+	raw      []byte        // the body, up to 64 KiB
+	rpc      *mcp.RPCError // in the body, or nil
+	session  string        // that the server no longer knows, or ""
+	declined bool          // the request had credentials
+}
+
+// LostSession implements [wire.LostSessionError].
+func (e *statusError) LostSession() string { return e.session }
+
+// Unwrap returns the public part, and the JSON-RPC error that the response carried, if any.
+func (e *statusError) Unwrap() []error {
+	if e.rpc == nil {
+		return []error{e.HTTPError}
+	}
+	return []error{e.HTTPError, e.rpc}
+}
+
+// Error has the request, the status, the beginning of the body, and advice for some statuses.
+func (e *statusError) Error() string {
+	text := e.HTTPError.Error()
+	switch {
+	case e.Status == http.StatusUnauthorized && e.declined:
+		return text + " (the server does not take the credentials that were sent: have HTTP.Token renew them, or see package oauth)"
+	case e.Status == http.StatusUnauthorized:
+		return text + " (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\", or see package oauth)"
+	}
+	return text
+}

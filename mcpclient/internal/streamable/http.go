@@ -1,0 +1,213 @@
+// Package streamable reaches a server over HTTP: Streamable HTTP, and HTTP+SSE of
+// revision 2024-11-05.
+//
+// # Bounds
+//
+//	redirects of a request       5, unless Client has a CheckRedirect
+//	session id                   8 KiB
+//	endpoint of SSE              8 KiB, within 10 s
+//	id of an event               1 KiB; a longer one is not kept
+//	connections for one answer   5 in a row that bring nothing
+//	… wait before the next       as the server asks, up to 1 h; or 1 s to 30 s
+//	body of a response that failed  64 KiB are read, for 1 s
+//	telling the server that a session is replaced  5 s
+//	idle connections             1,024, of the default client
+package streamable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// HTTP is what mcpclient.HTTP says.
+type HTTP struct {
+	URL          string
+	Client       *http.Client
+	Header       http.Header
+	Token        transport.TokenSource
+	RoundTripper func(next http.RoundTripper) http.RoundTripper
+	MaxMessage   int
+}
+
+// Dial prepares the connection; no request is made yet. The error is for a URL that is not
+// as HTTP.URL wants it, and for a RoundTripper that returns nil.
+func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
+	if t == nil {
+		return nil, errors.New("no transport (a nil *mcpclient.HTTP)")
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redact.RawURL(t.URL))
+	}
+	c := &conn{
+		url:     u.String(),
+		secrets: redact.Of(u, t.Header),
+		own:     canonical(t.Header),
+		max:     t.MaxMessage,
+		source:  t.Token,
+		watched: t.RoundTripper != nil || t.Client != nil,
+	}
+	if c.max <= 0 {
+		c.max = wire.DefaultMaxMessage
+	}
+	c.accept.own = c.own["Accept"]
+	if t.Client != nil {
+		c.client = *t.Client
+	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
+		c.idle = base.Clone()
+		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, maxIdle
+		c.client.Transport = c.idle
+	}
+	if t.RoundTripper != nil {
+		if c.client.Transport = t.RoundTripper(cmp.Or(c.client.Transport, http.DefaultTransport)); c.client.Transport == nil {
+			return nil, errors.New("HTTP.RoundTripper returned nil")
+		}
+	}
+	if c.client.CheckRedirect == nil {
+		c.client.CheckRedirect = sameOrigin
+	}
+	return c, nil
+}
+
+// Explain implements [wire.Explainer].
+func (c *conn) Explain(err error) error {
+	return &transport.SilenceError{Err: err, Server: c.shown()}
+}
+
+// shown is the URL without secrets.
+func (c *conn) shown() string {
+	return redact.RawURL(c.url)
+}
+
+// maxIdle is how many connections of the default client may wait for calls.
+const maxIdle = 1024
+
+const maxRedirects = 5
+
+// sameOrigin refuses redirects that would carry a message elsewhere, or lose it.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	if req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
+		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", redact.URL(req.URL))
+	}
+	if req.Method != via[0].Method {
+		return fmt.Errorf("redirect that would turn %s into %s refused: use the URL %s if that is the server, whose status should be 307 or 308",
+			via[0].Method, req.Method, redact.URL(req.URL))
+	}
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	return nil
+}
+
+// conn is a [wire.Exchanger].
+type conn struct {
+	url     string
+	secrets *redact.Secrets
+	own     http.Header // of the host, for every request; nil for none
+	max     int
+
+	client  http.Client
+	idle    *http.Transport // the transport of client, if it is our own
+	accept  accept
+	watched bool // the host sees the HTTP requests
+
+	source    transport.TokenSource   // nil for none
+	session   atomic.Pointer[session] // nil for none
+	retiring  retiring
+	exchanges exchanges
+}
+
+const (
+	mediaJSON   = "application/json"
+	mediaStream = "text/event-stream"
+
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+)
+
+// Exchange implements [wire.Exchanger].
+func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]byte) bool) error {
+	m := newMessage(sent)
+	m.asks = true
+	if !m.enterOwn() {
+		return wire.ErrSessionOver
+	}
+	x := c.exchanges.begin(ctx, true, sent.Handshake)
+	defer x.end()
+	defer m.leave()
+	resp, err := c.do(x, http.MethodPost, m)
+	if err != nil {
+		return err
+	}
+	if sent.Opens && resp.StatusCode == http.StatusOK {
+		if err := c.begin(m, resp.Header.Get(sessionHeader)); err != nil {
+			_ = resp.Body.Close()
+			return err
+		}
+	}
+	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
+		s := &eventStream{conn: c, header: m.header, session: m.session}
+		return s.exchange(x, m.listened(resp.Body), deliver)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return c.single(resp, m, deliver)
+}
+
+// Post implements [wire.Exchanger].
+func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
+	m := newMessage(sent)
+	if !m.enterOwn() {
+		return wire.ErrSessionOver
+	}
+	defer m.leave()
+	x := c.exchanges.begin(ctx, false, sent.Handshake)
+	defer x.end()
+	resp, err := c.do(x, http.MethodPost, m)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		defer func() { _ = resp.Body.Close() }()
+		return c.statusError(resp)
+	}
+	x.drainOff(resp.Body)
+	return nil
+}
+
+// Send posts a notification or a response; requests take another way.
+func (c *conn) Send(ctx context.Context, message []byte) error {
+	return c.Post(ctx, &wire.Message{Body: message})
+}
+
+// Recv has nothing to return before the end: every message arrives in the
+// response to a request, or on the standalone stream.
+func (c *conn) Recv() ([]byte, error) {
+	<-c.exchanges.whenOver()
+	return nil, io.EOF
+}
+
+// Close ends all exchanges. It waits for the exchanges that are being drained,
+// unless a body of the host continues after its context has ended.
+func (c *conn) Close() error {
+	c.exchanges.close()
+	c.exchanges.drains.wait(drainTime)
+	c.retiring.stop(drainTime)
+	if c.idle != nil {
+		c.idle.CloseIdleConnections()
+	}
+	return nil
+}

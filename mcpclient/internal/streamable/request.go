@@ -1,0 +1,171 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// accepts are the values of Accept to try, in this order, when a server answers
+// 406; the last is to send none.
+var accepts = [...][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
+
+// accept is the first of them that an endpoint takes.
+type accept struct {
+	own   []string // is tried before them; nil for none
+	level atomic.Int32
+}
+
+// at is the value of a level.
+func (a *accept) at(level int32) []string {
+	switch {
+	case a.own == nil:
+		return accepts[level]
+	case level == 0:
+		return a.own
+	}
+	return accepts[level-1]
+}
+
+func (a *accept) last() int {
+	if a.own == nil {
+		return len(accepts) - 1
+	}
+	return len(accepts)
+}
+
+// next goes one further than level, which failed, if there is more.
+func (a *accept) next(level int32) bool {
+	if int(level) == a.last() {
+		a.level.Store(0) // it was not that
+		return false
+	}
+	a.level.CompareAndSwap(level, level+1)
+	return true
+}
+
+// do makes an HTTP request. It makes it again with other words for the same when
+// the server takes another Accept, and once with another token after 401 and 403: in
+// either case the server has refused to look at the message.
+func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
+	var renewed *transport.Token
+	for asked := false; ; {
+		c.enter(m)
+		if err := c.authorize(ctx, m, renewed); err != nil {
+			return nil, err
+		}
+		level := c.accept.level.Load()
+		resp, err := c.once(ctx, method, m, c.accept.at(level))
+		if err != nil {
+			return nil, err
+		}
+		again := method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable && c.accept.next(level)
+		if !asked && c.refuses(resp) {
+			asked = true
+			if renewed, err = c.reauthorize(ctx, m, resp); err != nil {
+				_ = resp.Body.Close()
+				return nil, err
+			}
+			again = renewed != nil
+		}
+		if !again {
+			return resp, nil
+		}
+		_ = resp.Body.Close()
+		if !m.bound {
+			m.leave() // there may be another session
+		}
+	}
+}
+
+// once makes one HTTP request. accept is for requests that carry a message.
+func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
+	if c.watched && m.sent.Body != nil {
+		ctx = context.WithValue(ctx, messageKey{}, m.sent)
+	}
+	req, err := c.request(ctx, method, m.sent.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = c.header(method, m, accept)
+	if _, set := req.Header[replayable]; m.sent.Repeatable && !set {
+		req.Header[replayable] = nil
+	}
+	resp, err := c.client.Do(req)
+	if wrapped, ok := err.(*url.Error); ok {
+		err = wrapped.Err // the text of the other one has the whole URL
+	}
+	if err != nil {
+		return nil, c.unsent(method, err)
+	}
+	if resp.Request == nil { // as the host's RoundTripper may leave it
+		resp.Request = req
+	}
+	return resp, nil
+}
+
+// replayable is a field that lets net/http resend a POST on another connection,
+// if the idle connection turns out to be closed. Without a value it is not
+// sent.
+const replayable = "Idempotency-Key"
+
+// unsent is the error of a request that has no response.
+func (c *conn) unsent(method string, err error) error {
+	if c.exchanges.over() {
+		return transport.ErrClosed
+	}
+	if text := c.Redact(err.Error()); text != err.Error() { // it quotes a redirect
+		err = redact.Error(excerpt.Cut(text), err)
+	}
+	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)
+	// Before the head of the response came: what the server did is not known.
+	if broke(err) {
+		return &transport.BrokenError{Err: err}
+	}
+	return err
+}
+
+// broke reports whether a request failed because of the network: its connection was
+// not made, or was cut. That a name has no address, or a certificate is not trusted, is
+// no such failure.
+func broke(err error) bool {
+	_, network := errors.AsType[*os.SyscallError](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || hungUp(err)
+}
+
+// hungUp reports whether the server closed a connection in a way for which net/http has
+// a text, and no exported error.
+func hungUp(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		for _, text := range []string{
+			"http: server closed idle connection", // also a new one, before its first request is written
+			"http2: server sent GOAWAY and closed the connection",
+			"http2: client connection lost",
+			"stream error: ", // of HTTP/2: the server reset it, or its response is malformed
+		} {
+			if strings.HasPrefix(err.Error(), text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// request makes a request without its header.
+func (c *conn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
+	if len(body) == 0 {
+		return http.NewRequestWithContext(ctx, method, c.url, nil)
+	}
+	return http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
+}

@@ -1,0 +1,199 @@
+package streamable
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// single handles a response that is one message, or none.
+func (c *conn) single(resp *http.Response, m *message, deliver func([]byte) bool) error {
+	if resp.StatusCode/100 != 2 {
+		return c.refused(resp, m, deliver)
+	}
+	if mediaType(resp) != mediaJSON {
+		return c.misfit(resp)
+	}
+	body, err := c.readBody(resp)
+	switch {
+	case err != nil:
+		return err
+	case len(bytes.TrimSpace(body)) == 0:
+		return c.bodiless(resp)
+	}
+	deliver(body)
+	return nil
+}
+
+// misfit is the error of a response whose content type is not that of a message.
+func (c *conn) misfit(resp *http.Response) error {
+	body := readFailed(resp.Body, maxFailed)
+	if len(bytes.TrimSpace(body)) == 0 {
+		return c.bodiless(resp)
+	}
+	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
+		mcp.ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
+}
+
+func (c *conn) bodiless(resp *http.Response) error {
+	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.shown(), resp.StatusCode)
+}
+
+// beginning is what an error shows of a body that is not a message.
+func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
+
+// refused handles a failure status. A JSON-RPC error in the body is the
+// server's answer, unless the status is about more than this request.
+func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) bool) error {
+	failure := c.statusError(resp)
+	answer, err := jsonrpc.Parse(failure.raw)
+	if err != nil || answer.Error == nil {
+		return failure
+	}
+	rpc, ok := c.rpcError(answer.Error)
+	switch {
+	case ok && rpc.Code == mcp.CodeMethodNotFound:
+		failure.session = "" // the method is what was not found
+	case ok && forgets(failure.Status, rpc):
+		failure.session = resp.Request.Header.Get(sessionHeader)
+	}
+	beyond := failure.Transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
+		failure.session != "" || m.sent.Opens && failure.older()
+	m.sent.Refusal = failure.Status
+	if ok && (!beyond || rpc.Modern()) && deliver(failure.raw) {
+		return nil
+	}
+	failure.rpc = rpc
+	return failure
+}
+
+// rpcError reads the error of a message, without secrets. The URLs that a person is to
+// visit stay whole: some name the session.
+func (c *conn) rpcError(raw json.RawMessage) (_ *mcp.RPCError, ok bool) {
+	e := new(mcp.RPCError)
+	if json.Unmarshal(raw, e) != nil {
+		return nil, false
+	}
+	e.Message = c.Redact(e.Message)
+	if e.Code != mcp.CodeURLElicitationNeeded {
+		e.Data = redact.JSON(e.Data, c.Redact)
+	}
+	return e, true
+}
+
+// forgets reports whether an answer says that the server does not know the session.
+// It should have the status 404, but servers after the examples of the TypeScript
+// SDK answer 400 with "No valid session ID provided".
+func forgets(status int, err *mcp.RPCError) bool {
+	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
+}
+
+// mediaType is the type of a response without parameters, "" for none.
+func mediaType(resp *http.Response) string {
+	v := resp.Header.Get("Content-Type")
+	if v == mediaJSON || v == mediaStream {
+		return v
+	}
+	media, _, _ := mime.ParseMediaType(v)
+	return media
+}
+
+// shownType is what an error shows of the type of a response: as it was sent.
+func (c *conn) shownType(resp *http.Response) string {
+	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
+}
+
+// readBody reads a body within the bound of a message.
+func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
+	if resp.ContentLength > int64(c.max) {
+		return nil, c.tooLarge()
+	}
+	if resp.ContentLength >= 0 {
+		body, err = readSized(resp.Body, int(resp.ContentLength))
+	} else {
+		body, err = io.ReadAll(io.LimitReader(resp.Body, int64(c.max)+1))
+	}
+	switch {
+	case err != nil:
+		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown(), len(body), err), Begun: true}
+	case len(body) > c.max:
+		return nil, c.tooLarge()
+	}
+	return body, nil
+}
+
+func (c *conn) tooLarge() error {
+	return fmt.Errorf("%w: the body of the response is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, c.max)
+}
+
+const (
+	trustedSize  = 1 << 20 // bytes that a Content-Length alone is worth
+	trustedRatio = 16      // how many more it is worth for each byte that came
+)
+
+// readSized reads a body of a claimed size to its end.
+func readSized(r io.Reader, size int) ([]byte, error) {
+	b := make([]byte, 0, min(size, trustedSize)+1) // one more, to see the end
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, err
+		case len(b) > size:
+			return b, fmt.Errorf("it is over its Content-Length of %d", size)
+		case len(b) == cap(b):
+			b = append(make([]byte, 0, min(size+1, trustedRatio*len(b))), b...)
+		}
+	}
+}
+
+const (
+	maxFailed  = redact.Max  // bytes of a body that is read for what an error shows
+	failedTime = time.Second // and how long that may take
+)
+
+// readFailed reads the body of a response whose head says that it failed, as far as it
+// comes in time. Not every such body ends.
+func readFailed(body io.ReadCloser, max int64) []byte {
+	late := time.AfterFunc(failedTime, func() { _ = body.Close() })
+	defer late.Stop()
+	raw, _ := io.ReadAll(io.LimitReader(body, max))
+	return raw
+}
+
+// statusError makes an error of a response that has a failure status.
+func (c *conn) statusError(resp *http.Response) *statusError {
+	raw := readFailed(resp.Body, maxFailed)
+	lost := ""
+	if resp.StatusCode == http.StatusNotFound {
+		lost = resp.Request.Header.Get(sessionHeader)
+	}
+	wait, _ := backoff.RetryAfter(resp.Header, time.Now())
+	return &statusError{
+		HTTPError: &transport.HTTPError{
+			Method:     resp.Request.Method,
+			URL:        c.shown(),
+			Status:     resp.StatusCode,
+			Body:       excerpt.Cut(c.Redact(strings.TrimSpace(string(raw)))),
+			RetryAfter: wait,
+		},
+		raw:      raw,
+		session:  lost,
+		declined: resp.Request.Header.Get("Authorization") != "",
+	}
+}

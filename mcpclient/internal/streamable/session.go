@@ -1,0 +1,217 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// session is a session of the server. A request belongs to the session that it
+// was sent in, and so does everything that follows from it: the rest of its
+// response, the server's requests in it, and their answers.
+type session struct {
+	id      string // empty before the server has named it
+	users   group  // requests under way
+	over    atomic.Bool
+	token   atomic.Pointer[transport.Token] // that was sent last; nil without a source
+	version atomic.Pointer[[]string]        // the revision in headers; nil for none
+}
+
+// ID implements [wire.Session].
+func (s *session) ID() string { return s.id }
+
+// Over implements [wire.Session].
+func (s *session) Over() bool { return s.over.Load() }
+
+// SetOver implements [wire.Session].
+func (s *session) SetOver(over bool) { s.over.Store(over) }
+
+// join makes a message one of the session, unless that has ended.
+func (s *session) join() bool {
+	s.users.enter()
+	if s.over.Load() {
+		s.users.leave()
+		return false
+	}
+	return true
+}
+
+// enterOwn makes a bound message one of its session, until [message.leave]. It reports
+// false if that has ended.
+func (m *message) enterOwn() bool { return !m.bound || m.session.join() }
+
+// modern reports whether a message is of an era without sessions.
+func (m *message) modern() bool {
+	version := m.header[versionHeader]
+	return len(version) == 1 && version[0] >= mcp.Revision20260728
+}
+
+// join makes m a message of the current session, until [message.leave].
+func (c *conn) join(m *message) {
+	for {
+		s := c.session.Load()
+		if m.modern() {
+			s = nil
+		}
+		m.in(s)
+		if s == nil {
+			return
+		}
+		s.users.enter()
+		if c.session.Load() == s { // whoever replaces it from now on waits
+			return
+		}
+		s.users.leave()
+	}
+}
+
+// enter makes m a message of the session that it belongs to, until [message.leave].
+func (c *conn) enter(m *message) {
+	switch {
+	case m.bound: // it is one already
+	case m.sent.Opens:
+		s := new(session)
+		s.users.enter()
+		m.in(s)
+	default:
+		c.join(m)
+	}
+	if s := m.session; s != nil {
+		if version := m.header[versionHeader]; version != nil && s.version.Load() == nil {
+			s.version.Store(&version)
+		}
+	}
+}
+
+func (m *message) leave() {
+	if m.session != nil {
+		m.session.users.leave()
+	}
+}
+
+// maxSessionID bounds the id of a session in bytes: it is in every request.
+const maxSessionID = 8 << 10
+
+// begin takes the session that a response names, "" for none, and that its request
+// has entered. The session before it ends, unless the server has forgotten it.
+func (c *conn) begin(m *message, id string) error {
+	if len(id) > maxSessionID {
+		return fmt.Errorf("%w: the session id has %d bytes, more than %d", mcp.ErrInvalidResult, len(id), maxSessionID)
+	}
+	s := m.session
+	if id == "" {
+		s = nil
+		m.in(s)
+	} else {
+		s.id = id
+	}
+	if old := c.session.Swap(s); old != nil && !old.over.Load() {
+		c.retiring.begin(func(ctx context.Context) { c.retire(ctx, old) })
+	}
+	return nil
+}
+
+// Session implements [wire.Exchanger].
+func (c *conn) Session() wire.Session {
+	if s := c.session.Load(); s != nil {
+		return s
+	}
+	return nil
+}
+
+// retiring ends sessions that another one has replaced, each on a goroutine.
+type retiring struct {
+	mu     sync.Mutex
+	group  group
+	ctx    context.Context // nil before the first
+	cancel context.CancelFunc
+	closed bool
+}
+
+func (r *retiring) begin(end func(context.Context)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	if r.ctx == nil {
+		r.ctx, r.cancel = context.WithCancel(context.Background())
+	}
+	r.group.Go(func() { end(r.ctx) })
+}
+
+// stop gives up what is under way, and waits for that at most d.
+func (r *retiring) stop(d time.Duration) {
+	r.mu.Lock()
+	r.closed = true
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.mu.Unlock()
+	r.group.wait(d)
+}
+
+// forgetTimeout bounds telling the server that a session has ended.
+const forgetTimeout = 5 * time.Second
+
+// retire ends a session in whose place there is another, once nothing belongs to it
+// any more.
+func (c *conn) retire(ctx context.Context, s *session) {
+	for range 2 { // what joined it in between is waited for, too
+		select {
+		case <-s.users.whenIdle():
+		case <-ctx.Done():
+			return
+		}
+		s.over.Store(true)
+	}
+	ctx, cancel := context.WithTimeout(ctx, forgetTimeout)
+	defer cancel()
+	c.forget(ctx, s)
+}
+
+// EndCalls implements [wire.Exchanger].
+func (c *conn) EndCalls() { c.exchanges.endCalls() }
+
+// HasSessions implements [wire.Exchanger].
+func (c *conn) HasSessions() bool { return c.known() != nil || c.retiring.group.count() > 0 }
+
+// known is the current session, nil if there is none that the server knows.
+func (c *conn) known() *session {
+	if s := c.session.Load(); s != nil && !s.over.Load() {
+		return s
+	}
+	return nil
+}
+
+// EndSessions implements [wire.Exchanger].
+func (c *conn) EndSessions(ctx context.Context) {
+	c.exchanges.close()
+	if s := c.known(); s != nil {
+		c.forget(ctx, s)
+	}
+	select {
+	case <-c.retiring.group.whenIdle():
+	case <-ctx.Done():
+	}
+}
+
+// forget tells the server that a session has ended. Whether it listens is its
+// own affair.
+func (c *conn) forget(ctx context.Context, s *session) {
+	sent := &wire.Message{In: s}
+	if version := s.version.Load(); version != nil {
+		sent.Header = http.Header{versionHeader: *version}
+	}
+	m := newMessage(sent)
+	if resp, err := c.do(ctx, http.MethodDelete, m); err == nil {
+		_ = resp.Body.Close()
+	}
+}

@@ -1,0 +1,85 @@
+package streamable
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// ask gets a token from the source.
+func (c *conn) ask(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
+	defer idle.From(ctx).Hold()() // a person may sign in
+	t, err := c.source.Token(ctx, refused)
+	if err = cmp.Or(err, redact.CheckToken(t.Value)); err != nil {
+		return transport.Token{}, fmt.Errorf("HTTP.Token: %w", err)
+	}
+	c.secrets.Add(t.Value)
+	return t, nil
+}
+
+// Owner implements [wire.Exchanger].
+func (c *conn) Owner(ctx context.Context) (string, error) {
+	if c.source == nil {
+		return "", nil
+	}
+	t, err := c.ask(ctx, nil)
+	return t.Owner, err
+}
+
+// authorize gives a message its token: the renewed one, after a refusal; that of its
+// session, if it follows from an earlier message there; or else what the source says.
+func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Token) (err error) {
+	s := m.session
+	switch {
+	case c.source == nil:
+		return nil
+	case renewed != nil:
+		m.token = *renewed
+	case m.follows():
+		m.token = *s.token.Load()
+	default:
+		if m.token, err = c.ask(ctx, nil); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s == nil:
+	case m.follows() && renewed == nil: // the session may have a newer one
+	case m.sent.Opens || s.token.Load().Owner == m.token.Owner:
+		sent := m.token
+		s.token.Store(&sent)
+	case m.bound:
+		return wire.ErrSessionOver
+	default:
+		return &wire.OwnerError{Session: s.ID()}
+	}
+	return nil
+}
+
+// reauthorize returns another token for a message whose token was refused, nil for
+// none: then the response is passed on.
+func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response) (*transport.Token, error) {
+	t, err := c.ask(ctx, &transport.Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
+	switch s := m.session; {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", c.statusError(resp), err)
+	case t.Value == m.token.Value && t.Owner == m.token.Owner:
+		return nil, nil
+	case m.follows() && s.token.Load().Owner != t.Owner:
+		return nil, nil
+	}
+	return &t, nil
+}
+
+// refuses reports whether a response is about the token. The end of a session is not
+// worth another token.
+func (c *conn) refuses(resp *http.Response) bool {
+	return c.source != nil && resp.Request.Method != http.MethodDelete &&
+		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
+}

@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// Exchanger is a [transport.Conn] on which every request has a response of its own, as over
+// HTTP. A client calls its Exchange, Post and Listen instead of Send and Recv, any number of
+// them at the same time. Each ends with its ctx. What goes wrong with one exchange concerns
+// that call alone.
+type Exchanger interface {
+	transport.Conn
+
+	// Exchange sends a request and gives every message of its response to deliver, in
+	// order and on this goroutine, until deliver is satisfied or the response ends.
+	// deliver may keep a message, and does not change it.
+	// The error is a [*transport.BrokenError] if what the server did is not known, and an
+	// [*OwnerError] if the request was not sent.
+	Exchange(ctx context.Context, m *Message, deliver func(message []byte) (satisfied bool)) error
+
+	// Post sends a message that has no response. Errors: see Exchange.
+	Post(ctx context.Context, m *Message) error
+
+	// Listen gives deliver the messages of the server's standalone stream until ctx
+	// ends or the server has none. It calls open whenever the stream is open; resumed
+	// says that the server was asked to continue where the stream had ended.
+	Listen(ctx context.Context, m *Message, open func(resumed bool), deliver func(message []byte)) error
+
+	// EndCalls ends all calls of Exchange, and later ones at once.
+	EndCalls()
+
+	// HasSessions reports whether there are sessions on the server to end.
+	HasSessions() bool
+
+	// EndSessions ends everything under way, then the sessions on the server.
+	EndSessions(ctx context.Context)
+
+	// Session is the session of the next message, nil for none.
+	Session() Session
+
+	// Owner tells apart the users for whom the next request may be sent; "" if there
+	// is one user only.
+	Owner(ctx context.Context) (string, error)
+}
+
+// Session is a session on the server. Two of them can be compared by ==. Its methods may be
+// called concurrently.
+type Session interface {
+	// ID is the id that the server gave it.
+	ID() string
+
+	// Over reports whether the session has ended. Then nothing is sent in it.
+	Over() bool
+
+	// SetOver says that the server has forgotten the session, or that it knows the
+	// session after all.
+	SetOver(over bool)
+}
+
+// Message is a message on its way to an [Exchanger].
+type Message struct {
+	Body   []byte
+	Header http.Header // shared: not to be changed
+
+	Opens      bool   // the response may name a new session
+	Repeatable bool   // it does the same if it is sent twice, as to list tools
+	Handshake  bool   // it is of the handshake: nothing else is under way
+	Heard      func() // called when something of the response comes, if set
+
+	// Refusal is set by the [Exchanger], before it delivers an error that is the body of a
+	// response with this status.
+	Refusal int
+
+	// In is the session that the message belongs to; nil: that of [Exchanger.Session].
+	In Session
+
+	mu   sync.Mutex
+	sent Session
+}
+
+// Method is the method of a request or a notification; empty for an answer to the server.
+func (m *Message) Method() string {
+	parsed, _ := jsonrpc.Parse(m.Body) // an answer and no message have no method
+	return parsed.Method
+}
+
+// Session is the session in which the message was sent; nil before that, and if there
+// is none.
+func (m *Message) Session() Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sent
+}
+
+// SetSession is called by the [Exchanger], also while another goroutine asks.
+func (m *Message) SetSession(s Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sent = s
+}
+
+// ErrSessionOver is the error of a message whose session has ended.
+var ErrSessionOver = errors.New("its session has ended")
+
+// OwnerError is the error of a message that was not sent: its token is of another user than
+// the session, whose id is Session. A client begins a session for the user of the token.
+type OwnerError struct{ Session string }
+
+// Error does not show the id of the session, which may be a secret.
+func (e *OwnerError) Error() string { return "the token is for another user than the session" }
+
+// LostSessionError is an error with which the server says that it does not know the session.
+type LostSessionError interface {
+	error
+
+	// LostSession is the id of that session, "" for none.
+	LostSession() string
+}

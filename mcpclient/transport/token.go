@@ -1,0 +1,129 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/redact"
+)
+
+// TokenSource gives the requests of an HTTP transport their tokens. Its method may be
+// called by several goroutines at the same time.
+type TokenSource interface {
+	// Token returns the token of one HTTP request. It is asked before each request, and
+	// before a client answers from its cache, which has results of one owner; refused is nil
+	// then. When the server answers 401 or 403 it is asked once more, with the refusal: the
+	// request is repeated, unless the token is the same. A refusal may come late, when the
+	// token has changed already. Token may block while a person signs in; other requests go
+	// on. ctx has the values of the request's context. An error is the error of the request.
+	Token(ctx context.Context, refused *Refusal) (Token, error)
+}
+
+// TokenFunc is a function that is a [TokenSource].
+type TokenFunc func(ctx context.Context, refused *Refusal) (Token, error)
+
+// Token calls f.
+func (f TokenFunc) Token(ctx context.Context, refused *Refusal) (Token, error) {
+	return f(ctx, refused)
+}
+
+// Token is a bearer token, and for whom it was issued.
+type Token struct {
+	// Value goes into Authorization, behind "Bearer ". Empty: the request has the
+	// Authorization of mcpclient.HTTP.Header, if any.
+	Value string
+
+	// Owner tells apart the users of a source that has tokens for several. A legacy
+	// session belongs to the user who began it: a request with a token of another
+	// owner begins a new session, and the old one ends after its last call.
+	Owner string
+}
+
+// Refusal is the answer of a server that does not accept a token.
+type Refusal struct {
+	Token  string      // the refused one, "" for none
+	Status int         // 401 or 403
+	Header http.Header // of the response, such as WWW-Authenticate; not to be changed
+}
+
+// Bearer is a [TokenSource] whose token the program sets. Its methods may be called
+// concurrently. The zero value has no token.
+type Bearer struct {
+	// Refused, when set, is called when the server has refused the token that is in
+	// use, once at a time: requests with the same token wait for it. It may change the
+	// token, by Renew or Set, before it returns; then the requests are repeated. An
+	// error is the error of the request.
+	Refused func(ctx context.Context, r *Refusal) error
+
+	mu       sync.Mutex
+	token    string
+	users    int           // so far
+	refusing chan struct{} // closed when the call of Refused returns; nil for none
+}
+
+// Set changes the token to one of another user; "" means none. The next request over a
+// legacy session begins a new one. A string that cannot be a token is refused, and
+// the token stays as it is.
+func (b *Bearer) Set(token string) error { return b.change(token, 1) }
+
+// Renew changes the token to another one of the same user: sessions continue with it. A
+// string that cannot be a token is refused, and the token stays as it is.
+func (b *Bearer) Renew(token string) error { return b.change(token, 0) }
+
+func (b *Bearer) change(token string, users int) error {
+	if err := redact.CheckToken(token); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if token != b.token {
+		b.token = token
+		b.users += users
+	}
+	return nil
+}
+
+// Token implements [TokenSource].
+func (b *Bearer) Token(ctx context.Context, refused *Refusal) (Token, error) {
+	if refused != nil && b.Refused != nil {
+		if err := b.refuse(ctx, refused); err != nil {
+			return Token{}, err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Token{Value: b.token, Owner: strconv.Itoa(b.users)}, nil
+}
+
+// refuse calls Refused, unless the token has changed since the request, or does so while
+// refuse waits for an earlier call.
+func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
+	for {
+		b.mu.Lock()
+		if b.token != r.Token {
+			b.mu.Unlock()
+			return nil
+		}
+		before := b.refusing
+		if before == nil {
+			done := make(chan struct{})
+			b.refusing = done
+			b.mu.Unlock()
+			defer func() {
+				b.mu.Lock()
+				b.refusing = nil
+				b.mu.Unlock()
+				close(done)
+			}()
+			return b.Refused(ctx, r)
+		}
+		b.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
