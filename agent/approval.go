@@ -32,12 +32,40 @@ func (t *turn) asks(calls []*run.Call) bool {
 
 // decide decides on proposed calls, one after the other, in their order.
 func (t *turn) decide(calls []*run.Call) error {
+	var decided []run.Change // that nobody has a say in
+	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
 	for _, c := range calls {
+		j := t.tools.job(c)
+		if open && j.err == nil && c.Answer == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.tooMany(c) {
+			decided = append(decided, t.decided(c, j, j.call))
+			continue
+		}
+		if err := t.rec.record(nil, decided...); err != nil {
+			return err
+		}
+		decided = nil
 		if err := t.admit(c); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.rec.record(nil, decided...)
+}
+
+// tooMany reports whether a call is beyond the limit of the run.
+func (t *turn) tooMany(c *run.Call) bool {
+	limit := t.rec.state.Limits.Calls
+	return c.Answer == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
+}
+
+// decided says that a call runs as it was approved.
+func (t *turn) decided(c *run.Call, j *job, call *adapter.Prepared) run.Change {
+	d := t.newDecided.one()
+	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
+	if string(d.Args) != j.about.Arguments {
+		d.Decision.Arguments, j.about.Arguments = d.Args, string(d.Args)
+	}
+	j.call = call
+	return d
 }
 
 // admit decides whether a call runs.
@@ -46,8 +74,8 @@ func (t *turn) admit(c *run.Call) error {
 	if t.rec.stopped() != nil {
 		return t.sender.stop(j, nil)
 	}
-	if limit := t.rec.state.Limits.Calls; c.Answer == nil && !t.engine.answers(c) && limit >= 0 && t.rec.callsBefore(c) >= limit {
-		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", limit)
+	if t.tooMany(c) {
+		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", t.rec.state.Limits.Calls)
 		return t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: text, IsError: true}, 0)
 	}
 	if j.err != nil {
@@ -81,12 +109,7 @@ func (t *turn) admit(c *run.Call) error {
 	case err != nil:
 		return t.sender.refuse(j, err)
 	}
-	decision, args := run.Decision{Allow: true}, call.Arguments()
-	if string(args) != j.about.Arguments {
-		decision.Arguments, j.about.Arguments = args, string(args)
-	}
-	j.call = call
-	return t.rec.record(nil, &run.Decided{Call: c.ID, Decision: decision, Args: args})
+	return t.rec.record(nil, t.decided(c, j, call))
 }
 
 // decisionOf is the answer to an approval as a decision of the adapter.

@@ -25,16 +25,28 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 			of = []string{"call", r.above.state.Call(r.call).Key}
 		}
 	})
-	keys := make([]string, len(asked))
-	var text []byte
-	for i, p := range asked {
-		text = text[:0]
-		for _, part := range append(of, p.Name, p.Arguments) {
-			text = append(binary.AppendUvarint(text, uint64(len(part))), part...)
-		}
+	text := lengthened(nil, of...)
+	begins, all := len(text), make([]byte, 0, len(asked)*callKeySize)
+	for i := range asked {
+		text = lengthened(text[:begins], asked[i].Name, asked[i].Arguments)
 		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(replies)), uint64(i))
 		sum := sha256.Sum256(text)
-		keys[i] = hex.EncodeToString(sum[:16])
+		all = hex.AppendEncode(all, sum[:callKeySize/2])
+	}
+	keys, rest := make([]string, len(asked)), string(all)
+	for i := range keys {
+		keys[i], rest = rest[:callKeySize], rest[callKeySize:]
 	}
 	return keys
+}
+
+// callKeySize is the length of a key.
+const callKeySize = 32
+
+// lengthened appends texts, each behind its length.
+func lengthened(to []byte, texts ...string) []byte {
+	for _, t := range texts {
+		to = append(binary.AppendUvarint(to, uint64(len(t))), t...)
+	}
+	return to
 }

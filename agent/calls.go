@@ -46,15 +46,16 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 // sendFunc sends a call, for the first time or again.
 type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
-// intend records that a call is about to be sent, and returns what sends it.
+// intend notes that a call is about to be sent, and returns what sends it.
+// See [turn.start], which records that.
 func (t *turn) intend(c *run.Call, j *job, send sendFunc) (func() error, error) {
 	if t.holds(c, j) {
 		return nil, nil
 	}
-	start := t.rec.of(func() Event { return &ToolStart{Call: t.tools.about(j)} })
-	if err := t.rec.record(start, &run.Intent{Call: c.ID}); err != nil {
-		return nil, err
-	}
+	intent := t.newIntent.one()
+	intent.Call = c.ID
+	t.intents = append(t.intents, intent)
+	t.starts = append(t.starts, t.rec.of(func() Event { return &ToolStart{Call: t.tools.about(j)} })...)
 	if t.ordered(j) {
 		t.sched.enter(c.Server, c.ID)
 	}

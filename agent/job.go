@@ -94,6 +94,9 @@ func (j *job) tool() *adapter.Tool {
 	return j.call.Tool()
 }
 
+// native reports whether the call is one of a function of this program.
+func (j *job) native() bool { return j.call != nil && j.call.Tool().Native() }
+
 // errorResult is the result of a call that no server has given.
 func (j *job) errorResult(text string, err error) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}

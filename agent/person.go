@@ -47,7 +47,7 @@ func (p *person) questions() (launch []errand) {
 		}
 		ctx, cancel := context.WithCancel(p.scope.ctx)
 		p.prompts[q.ID] = cancel
-		launch = append(launch, errand{report{key: q.ID}, func() error { return p.put(ctx, q) }})
+		launch = append(launch, errand{report: report{key: q.ID}, do: func() error { return p.put(ctx, q) }})
 	}
 	return launch
 }

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,12 @@ type scheduler struct {
 	lanes   map[string]string // the key that has a lane: what is in one lane runs one after the other
 	settled bool              // it is decided which tool calls run, or a person is being asked
 	worked  time.Duration     // while tool calls were under way
+	since   time.Time         // when the present work was begun, zero if there is none
+
+	start  func() ([]errand, error) // those of run
+	commit func() error
+	fail   func(error)
+	rest   chan error // from whoever goes on with run, see inline
 }
 
 // report is what a goroutine of the scheduler tells at its end.
@@ -33,7 +41,8 @@ type report struct {
 // errand is what a goroutine of the scheduler does.
 type errand struct {
 	report
-	do func() error
+	do    func() error
+	brief bool // it may end within microseconds
 }
 
 // newScheduler returns a scheduler for about n errands.
@@ -46,52 +55,61 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 
 // run starts errands and takes their reports until no goroutine is at work. commit is called after tool calls have
 // ended, fail with each error. After an error nothing begins.
-func (s *scheduler) run(start func() ([]errand, error), commit func() error, fail func(error)) (err error) {
+func (s *scheduler) run(start func() ([]errand, error), commit func() error, fail func(error)) error {
+	s.start, s.commit, s.fail, s.rest = start, commit, fail, make(chan error, 1)
+	return s.proceed()
+}
+
+// proceed is run, on any goroutine but on one at a time.
+func (s *scheduler) proceed() (err error) {
 	var flush <-chan time.Time
-	began, working := time.Now(), false
 	for {
-		if working {
-			s.worked += time.Since(began)
+		if !s.since.IsZero() {
+			s.worked += time.Since(s.since)
 		}
 		var launch []errand
 		if err == nil {
-			if launch, err = start(); err != nil {
-				fail(err)
+			if launch, err = s.start(); err != nil {
+				s.fail(err)
 			}
 		}
 		if s.active == 0 && len(launch) == 0 {
 			return err
 		}
-		began, working = time.Now(), s.running > 0
-		s.launch(launch, flush != nil)
+		if s.since = (time.Time{}); s.running > 0 {
+			s.since = time.Now()
+		}
+		if s.launch(launch, flush != nil) {
+			return <-s.rest
+		}
 		select {
 		case r := <-s.reports:
 			var called bool
-			called, err = s.ended(r, err, fail)
+			called, err = s.ended(r, err)
 			switch {
 			case err != nil || !called:
 			case s.linger == 0:
-				err = commit()
+				err = s.commit()
 			case flush == nil:
 				flush = time.After(s.linger)
 			}
 		case <-s.passing:
 			s.settled = true
 		case <-flush:
-			flush, err = nil, errors.Join(err, commit())
+			flush, err = nil, errors.Join(err, s.commit())
 		}
 		if err != nil {
-			fail(err)
+			s.fail(err)
 		}
 	}
 }
 
 // ended takes a report and those that wait behind it, and says if a tool call has ended.
-func (s *scheduler) ended(r report, err error, fail func(error)) (called bool, _ error) {
+func (s *scheduler) ended(r report, err error) (called bool, _ error) {
 	for {
 		if r.err != nil && err == nil {
 			err = r.err
-			fail(err)
+			s.fail(err)
 		}
 		s.active--
 		s.settled = s.settled || r.settles
@@ -109,29 +127,69 @@ func (s *scheduler) ended(r report, err error, fail func(error)) (called bool, _
 	}
 }
 
-// launch begins errands. One alone needs no goroutine, unless calls that have ended wait for their commit.
-func (s *scheduler) launch(all []errand, commitDue bool) {
-	alone := s.active == 0 && len(all) == 1 && !commitDue
+// launch begins errands. One alone needs no goroutine, unless calls that have ended wait for their commit. It reports
+// whether another goroutine goes on with run.
+func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
+	alone := s.active == 0 && !commitDue
 	s.active += len(all)
-	if alone {
+	switch {
+	case alone && len(all) == 1:
 		chore{all[0], s.reports}.run()
-		return
+	case alone && s.workers.reliefs.Load() < maxReliefs && !slices.ContainsFunc(all, func(e errand) bool { return !e.brief }):
+		return s.inline(all)
+	default:
+		s.workers.start(all, s.reports)
 	}
-	s.workers.start(all, s.reports)
+	return false
+}
+
+// patience is how long errands that are brief run one after the other. One that waits holds up the others no longer.
+const patience = 2 * time.Millisecond
+
+// maxReliefs is how often that may happen in a run before all errands have goroutines at once.
+const maxReliefs = 3
+
+// inline runs errands on this goroutine: moving them to other processors takes longer than most of them. If they are
+// not over after patience, others run on goroutines of their own, and one of those goes on with run.
+func (s *scheduler) inline(all []errand) (handed bool) {
+	var next atomic.Int64 // errand
+	over := int64(len(all))
+	relief := time.AfterFunc(patience, func() {
+		if taken := next.Swap(over + 1); taken <= over {
+			s.workers.reliefs.Add(1)
+			s.workers.start(all[taken:], s.reports)
+			s.rest <- guarded("the calls of a turn", s.proceed)
+		}
+	})
+	defer relief.Stop()
+	ended := false
+	defer func() {
+		if taken := next.Swap(over + 1); !ended && taken > over { // the goroutine ends while another goes on
+			<-s.rest
+		}
+	}()
+	for {
+		n := next.Add(1) - 1
+		if n >= over {
+			ended = true
+			return n > over
+		}
+		chore{all[n], s.reports}.run()
+	}
 }
 
 // aside begins an errand that settles which tool calls run.
 func (s *scheduler) aside(key string, do func() error) {
 	s.busy[key] = true
 	s.active++
-	s.workers.start([]errand{{report{key: key, settles: true}, do}}, s.reports)
+	s.workers.start([]errand{{report: report{key: key, settles: true}, do: do}}, s.reports)
 }
 
 // call makes an errand of a tool call, which counts from now on.
 func (s *scheduler) call(key string, do func() error) errand {
 	s.busy[key] = true
 	s.running++
-	return errand{report{key: key, call: true}, do}
+	return errand{report: report{key: key, call: true}, do: do}
 }
 
 // room reports whether another tool call may run.

@@ -106,3 +106,49 @@ func TestSchedulerPasses(t *testing.T) {
 		}
 	})
 }
+
+// Brief calls run one after the other. One that waits holds up neither the others nor their commits, and in a run with
+// several such calls all have goroutines of their own at once.
+func TestSchedulerRelieves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkers()
+		defer w.end()
+		for turn := range maxReliefs + 1 {
+			s := newScheduler(w, 4, 4, 0)
+			s.settled = true
+			at, launched := time.Now(), false
+			var commits []string
+			start := func() (launch []errand, _ error) {
+				for i := range 4 {
+					if launched {
+						break
+					}
+					e := s.call(fmt.Sprint(i), func() error {
+						if i == 1 {
+							time.Sleep(time.Second)
+						}
+						return nil
+					})
+					e.brief = true
+					launch = append(launch, e)
+				}
+				launched = true
+				return launch, nil
+			}
+			commit := func() error {
+				if s.running < 2 {
+					commits = append(commits, fmt.Sprint(time.Since(at)))
+				}
+				return nil
+			}
+			want := fmt.Sprint([]time.Duration{patience, time.Second})
+			if turn == maxReliefs {
+				want = "[0s 1s]"
+			}
+			err := s.run(start, commit, func(error) {})
+			if got := fmt.Sprint(commits); err != nil || got != want {
+				t.Errorf("turn %d: all calls but one, and then that one, were committed at %s with %v, want %s", turn, got, err, want)
+			}
+		}
+	})
+}

@@ -25,6 +25,13 @@ type turn struct {
 	tools   *tools
 	sender  *sender
 	scan    []*run.Call // for waiting
+
+	intents []run.Change // that start will record, and the events that come with them
+	starts  []Event
+
+	newCall    slab[run.Call] // turns may have very many calls
+	newIntent  slab[run.Intent]
+	newDecided slab[run.Decided]
 }
 
 func newTurn(e *engine) *turn {
@@ -33,6 +40,7 @@ func newTurn(e *engine) *turn {
 		wait = linger
 	}
 	t := &turn{engine: e, rec: e.rec, agent: e.agent, desk: e.desk, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
+	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
 	t.person = &person{desk: e.desk, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
 	t.servers = &servers{
 		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
@@ -123,8 +131,15 @@ func (t *turn) start() (launch []errand, err error) {
 			if launch == nil {
 				launch = make([]errand, 0, max(1, min(len(t.scan), t.sched.limit-t.sched.running)))
 			}
-			launch = append(launch, t.sched.call(c.ID, do))
+			e := t.sched.call(c.ID, do)
+			e.brief = c.At == run.CallReady && c.Server != subServer && t.tools.job(c).native()
+			launch = append(launch, e)
 		}
+	}
+	intents, starts := t.intents, t.starts
+	t.intents, t.starts = nil, nil
+	if err := t.rec.record(starts, intents...); err != nil {
+		return nil, err
 	}
 	launch = append(launch, t.person.questions()...)
 	if len(launch) == 0 {
@@ -161,8 +176,8 @@ func (t *turn) present(c *run.Call) (copied *run.Call) {
 	room := t.sched.room() && !t.heldBack(c)
 	t.rec.read(func(*run.State) {
 		if t.waits(c, room) {
-			call := *c
-			copied = &call
+			copied = t.newCall.one()
+			*copied = *c
 		}
 	})
 	return copied

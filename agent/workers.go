@@ -1,6 +1,9 @@
 package agent
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // workers run errands on goroutines that stay until the run is over in this process: a
 // goroutine whose stack has grown is used again.
@@ -12,6 +15,8 @@ type workers struct {
 	idle chan struct{} // wakes a goroutine without an errand
 	over chan struct{}
 	wait sync.WaitGroup
+
+	reliefs atomic.Int32 // how often errands that could be brief were not
 
 	mu     sync.Mutex // guards the fields below
 	queue  []chore

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -58,20 +59,24 @@ func meetTwice(t *testing.T, store run.Store) {
 	}
 }
 
-// A function that ends its goroutine fails the run, and the other calls of the turn end.
+// A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after others have
+// gone on without it.
 func TestFunctionEndsItsGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		meet := func(_ context.Context, in meeting) (string, error) {
-			if in.N%2 == 0 {
-				runtime.Goexit()
+	for _, after := range []time.Duration{0, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			meet := func(_ context.Context, in meeting) (string, error) {
+				if in.N%2 == 0 {
+					time.Sleep(after)
+					runtime.Goexit()
+				}
+				return "passed", nil
 			}
-			return "passed", nil
-		}
-		_, err := newAgent(t, play(uses(numbered(8)...)), &agent.Options{
-			Tools: []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
-		}).Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "ended the goroutine") {
-			t.Errorf("got %v, want the end of a goroutine", err)
-		}
-	})
+			_, err := newAgent(t, play(uses(numbered(8)...)), &agent.Options{
+				Tools: []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
+			}).Run(t.Context(), human("go"))
+			if err == nil || !strings.Contains(err.Error(), "ended the goroutine") {
+				t.Errorf("after %v: got %v, want the end of a goroutine", after, err)
+			}
+		})
+	}
 }

@@ -36,7 +36,7 @@ func (c cell) per() int { return max(c.turns, 1) }
 // cells are all cells.
 func cells() (all []cell) {
 	for _, k := range []kind{native, static, gosdk} {
-		for _, calls := range []int{1, 8} {
+		for _, calls := range []int{1, 8, 64} {
 			all = append(all, cell{kind: k, calls: calls, turns: turns})
 		}
 	}
