@@ -107,6 +107,9 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 		a.stepped.put(l.state, l.counted)
 	} else {
 		err = fmt.Errorf("advance run %q: %w", key.ID, err)
+		if errors.Is(err, ErrCancelled) {
+			next = Next{Status: l.state.Status}
+		}
 		if next.Status.Ended() && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrCancelled) {
 			next = Next{} // the store does not have the end
 		}
@@ -115,20 +118,26 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 }
 
 // Cancel ends a run of [Options.Store] as cancelled, and returns its status: a run that has
-// ended before stays as it is. The error matches [run.ErrHeld] if a process works on
-// the run; end the context of that process's work first. A task that a server works
+// ended before stays as it is. If a process works on the run, the error matches [run.ErrHeld]: that process is told,
+// and ends the run within about a second, this process at once. [run.CancelRun] waits for it. A task that a server works
 // on for the run goes on there.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	if a.opts.Store == nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, errNoStore)
 	}
 	l, err := a.hold(ctx, key)
+	if errors.Is(err, run.ErrHeld) {
+		if unkept := a.opts.Store.Wish(ctx, key); unkept != nil {
+			err = errors.Join(err, unkept)
+		}
+		a.renewals.wakeLook()
+	}
 	if err != nil {
 		return "", fmt.Errorf("cancel: %w", err)
 	}
 	defer l.hold.release()
 	if !l.state.Status.Ended() {
-		l.first = []run.Change{&run.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}}
+		l.first = []run.Change{cancelledRun()}
 		d := &session{agent: a}
 		err = d.put(ctx, l)
 	}

@@ -114,9 +114,6 @@ func TestAdvanceFails(t *testing.T) {
 		if _, err := a.Advance(t.Context(), key, nil); !errors.Is(err, run.ErrHeld) {
 			t.Errorf("got %v, want that it is held", err)
 		}
-		if _, err := a.Cancel(t.Context(), key); !errors.Is(err, run.ErrHeld) {
-			t.Errorf("got %v, want that it is held", err)
-		}
 		if err := store.Release(t.Context(), lease); err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,10 @@ func New(m Model, opts *Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	a := &recipe{model: m, info: m.Info(), names: namesOf(m), window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), stepped: new(stepped), renewals: newRenewer(opts.Store, opts.LeaseTTL), name: name, opts: opts}
+	a := &recipe{model: m, info: m.Info(), names: namesOf(m), window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), stepped: new(stepped), name: name, opts: opts}
+	if opts.Store != nil {
+		a.renewals = newRenewer(opts.Store, opts.LeaseTTL)
+	}
 	a.window.Store(max(a.info.Window, 0))
 	if opts.Prices != nil || a.info.Name == "" { // a sub-agent without prices has the prices of the agent that it works for
 		if err := a.priced(opts.Limits.Cost); err != nil {

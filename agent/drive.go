@@ -260,6 +260,9 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 		}
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
+			if l.hold.wished(ctx) {
+				l.first = []run.Change{cancelledRun()}
+			}
 		}
 		return l, err
 	}}

@@ -19,6 +19,7 @@ type hold struct {
 	all   *renewer // has the lease renewed; nil: it is renewed alone
 	lease run.Lease
 	ttl   time.Duration // 0: the lease is the business of whoever drives the run
+	void  run.Wish      // an earlier one, which is not for this work; of the goroutine that looks
 
 	mu      sync.Mutex   // guards the fields below
 	renewed time.Time    // when the last renewal that succeeded was asked for

@@ -28,7 +28,7 @@ type recipe struct {
 	profile  adapter.Profile
 	window   *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown
 	stepped  *stepped      // by Advance
-	renewals *renewer      // nil: each run renews its lease
+	renewals *renewer      // nil without a store
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.

@@ -308,7 +308,7 @@ func (r *recovery) settle(key run.Key, err error) {
 		r.suspect, r.alone = run.Key{}, time.Time{}
 	}
 	r.leaveLocked(key.Tenant)
-	if err == nil || errors.Is(err, run.ErrHeld) || errors.Is(err, run.ErrNotFound) || errors.Is(err, ErrFailed) {
+	if err == nil || errors.Is(err, run.ErrHeld) || errors.Is(err, run.ErrNotFound) || errors.Is(err, ErrFailed) || errors.Is(err, ErrCancelled) {
 		delete(r.retry, key)
 		return
 	}

@@ -9,12 +9,14 @@ import (
 )
 
 // renewer renews the leases of all runs that an agent works on together: a thousand runs that each ask a busy database
-// would be late. It has a goroutine while there are any.
+// would be late. It also stops those that are to end. It has a goroutine while there are any.
 type renewer struct {
-	store run.BatchRenewer
+	store run.Store
+	batch run.BatchRenewer // nil: each lease is renewed alone
 	ttl   time.Duration
 
-	asked chan struct{} // wakes the goroutine
+	asked  chan struct{} // wakes the goroutine
+	wished chan struct{} // has it look which runs are to end
 
 	mu    sync.Mutex
 	holds map[*hold]context.CancelCauseFunc // by which the work on each is stopped
@@ -29,16 +31,15 @@ type renewal struct {
 	err  error
 }
 
-// newRenewer returns nil for a store that renews leases one by one.
 func newRenewer(store run.Store, ttl time.Duration) *renewer {
-	batch, ok := store.(run.BatchRenewer)
-	if !ok {
-		return nil
+	batch, _ := store.(run.BatchRenewer)
+	return &renewer{
+		store: store, batch: batch, ttl: ttl, asked: make(chan struct{}, 1), wished: make(chan struct{}, 1),
+		holds: map[*hold]context.CancelCauseFunc{},
 	}
-	return &renewer{store: batch, ttl: ttl, asked: make(chan struct{}, 1), holds: map[*hold]context.CancelCauseFunc{}}
 }
 
-// add has the lease of a run renewed until remove is called.
+// add has the lease of a run renewed, if leases are renewed together, until remove is called.
 func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,17 +87,23 @@ func (r *renewer) begin() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() {
-		tick := time.NewTicker(max(r.ttl/3, time.Millisecond))
+		tick, look := time.NewTicker(max(r.ttl/3, time.Millisecond)), time.NewTicker(lookEvery)
 		defer tick.Stop()
+		defer look.Stop()
 		r.renew(ctx) // while the store has a connection for it
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
+				r.renew(ctx)
 			case <-r.asked:
+				r.renew(ctx)
+			case <-look.C:
+				r.look(ctx)
+			case <-r.wished:
+				r.look(ctx)
 			}
-			r.renew(ctx)
 		}
 	})
 	r.end = func() {
@@ -107,6 +114,9 @@ func (r *renewer) begin() {
 
 // renew renews all leases, and stops the work on runs whose lease is lost.
 func (r *renewer) renew(ctx context.Context) {
+	if r.batch == nil {
+		return
+	}
 	var leases []run.Lease
 	var holds []*hold
 	r.mu.Lock()
@@ -125,7 +135,7 @@ func (r *renewer) renew(ctx context.Context) {
 	asked := time.Now()
 	now.lost = map[run.Lease]bool{}
 	now.err = guarded("the store", func() error {
-		gone, err := r.store.RenewAll(within, leases, r.ttl)
+		gone, err := r.batch.RenewAll(within, leases, r.ttl)
 		for _, lease := range gone {
 			now.lost[lease] = true
 		}

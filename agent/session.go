@@ -103,16 +103,17 @@ func hand(ctx context.Context, events chan<- Event, e Event) error {
 	}
 }
 
-// held calls f while the lease of the run is renewed. If that fails the context of f ends.
+// held calls f while the lease of the run is renewed. If that fails the context of f ends, and if somebody wishes the end of the run.
 func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	if l.hold == nil {
 		return f(ctx)
 	}
 	defer l.hold.release()
 	ctx, cancel := context.WithCancelCause(ctx)
-	if r := d.agent.renewals; r != nil {
+	r := d.agent.renewals
+	defer r.add(l.hold, cancel)()
+	if r.batch != nil {
 		l.hold.all = r
-		defer r.add(l.hold, cancel)()
 	} else {
 		var renewing sync.WaitGroup
 		renewing.Go(func() { l.hold.keep(ctx, cancel) })
@@ -122,6 +123,9 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	err := f(ctx)
 	if unkept := l.hold.keepAnswers(ctx); unkept != nil {
 		err = errors.Join(err, unkept)
+	}
+	if errors.Is(context.Cause(ctx), errWished) {
+		return d.endAsWished(ctx, l)
 	}
 	return err
 }

@@ -72,7 +72,7 @@ func (s *Store) putBlob(key run.Key, name string, data []byte) error {
 	if err := makeDirs(dir); err != nil {
 		return err
 	}
-	if err := s.writeBlob(filepath.Join(dir, name), data); err != nil {
+	if err := s.writeChecked(filepath.Join(dir, name), data); err != nil {
 		return err
 	}
 	s.count(key, int64(len(data))-old)
@@ -82,8 +82,8 @@ func (s *Store) putBlob(key run.Key, name string, data []byte) error {
 	return s.opts.FS.SyncDir(dir)
 }
 
-// writeBlob writes a file under another name first, so that it is whole or not there.
-func (s *Store) writeBlob(path string, data []byte) error {
+// writeChecked writes a file under another name first, so that it is whole or not there.
+func (s *Store) writeChecked(path string, data []byte) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -117,7 +117,11 @@ func (s *Store) readBlob(key run.Key, name string) ([]byte, error) {
 	if run.CheckBlob(key, name, 0, 0, 0) != nil { // no name that a path can be made of
 		return nil, run.ErrNoBlob
 	}
-	path := filepath.Join(s.blobDir(key), name)
+	return s.readChecked(filepath.Join(s.blobDir(key), name))
+}
+
+// readChecked reads a file that writeChecked has written.
+func (s *Store) readChecked(path string) ([]byte, error) {
 	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, run.ErrNoBlob

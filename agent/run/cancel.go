@@ -2,19 +2,45 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// CancelRun ends a run as cancelled, without its agent. One that has ended before stays as it is. The error matches [ErrHeld] if a
-// process works on the run: end its work there first. A task that a server works on for the run continues there.
+// The waits for a process that has to end its work on a run.
+const (
+	firstLook = 10 * time.Millisecond // and twice as long after each
+	lastLook  = time.Second
+)
+
+// CancelRun ends a run as cancelled, without its agent and from any process. One that has ended before stays as it is. If a process
+// works on the run, the store keeps the wish that it ends: the process stops its work within about a second, and CancelRun waits until
+// the run is over. If the context ends first, the error matches [ErrHeld], and the wish stays: a process that takes the run up later ends
+// it. A task that a server works on for the run continues there.
 func CancelRun(ctx context.Context, store Store, key Key) error {
-	return change(ctx, store, key, "cancel", func(s *State) (Change, error) {
-		if s.Status.Ended() {
-			return nil, nil
+	cancel := func() error {
+		return change(ctx, store, key, "cancel", func(s *State) (Change, error) {
+			if s.Status.Ended() {
+				return nil, nil
+			}
+			return &Ended{Status: StatusCancelled, Error: "the run was cancelled"}, nil
+		})
+	}
+	err := cancel()
+	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
+		held := err
+		if err = store.Wish(ctx, key); err == nil {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+			err = cancel()
 		}
-		return &Ended{Status: StatusCancelled, Error: "the run was cancelled"}, nil
-	})
+		if ctx.Err() != nil && err != nil {
+			return fmt.Errorf("%w; it is told to end the run: %w", held, ctx.Err())
+		}
+	}
+	return err
 }
 
 // change adds a change to a run that no process works on, if there is one to add.

@@ -27,6 +27,8 @@ type kept struct {
 	records []Record
 	answers map[string]Answer // by question, closed ones too
 
+	wish uint64 // Wish.Seq; 0: there is none
+
 	blobs    map[string][]byte // by name; they do not change
 	blobSize int64             // of all
 }
@@ -175,6 +177,30 @@ func (m *memory) list(q Query) (heads []Head) {
 		heads = heads[:min(q.Limit, len(heads))]
 	}
 	return heads
+}
+
+func (m *memory) Wish(ctx context.Context, key Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(ctx, "wish the end of", key)
+	if err == nil && !k.head.Status.Ended() {
+		k.wish = k.head.Seq
+	}
+	return err
+}
+
+func (m *memory) Wishes(ctx context.Context) (wishes []Wish, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list wishes: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, k := range m.runs {
+		if k.wish > 0 && !k.head.Status.Ended() {
+			wishes = append(wishes, Wish{key, k.wish})
+		}
+	}
+	return wishes, nil
 }
 
 func (m *memory) Delete(ctx context.Context, key Key) error {

@@ -60,6 +60,13 @@ type Store interface {
 	// follow. Any other error is the last pair.
 	List(ctx context.Context, q Query) iter.Seq2[Head, error]
 
+	// Wish keeps the wish that a run ends as cancelled: whoever works on it sees that in Wishes. For a run that is over it does
+	// nothing. The error matches [ErrNotFound] if there is no such run.
+	Wish(ctx context.Context, key Key) error
+
+	// Wishes returns the wishes for runs that are not over, in any order. They stay until the run is over or deleted.
+	Wishes(ctx context.Context) ([]Wish, error)
+
 	// Delete removes a run with all that is kept of it. It is no error if there is
 	// none. Who holds it can append no more, also after another run has its key.
 	Delete(ctx context.Context, key Key) error
@@ -162,6 +169,12 @@ type Lease struct {
 	// with it, or deleted it and begun one of the same key. What changes a run ignores them.
 	Seq     uint64
 	Created time.Time
+}
+
+// Wish is the wish of somebody that a run ends as cancelled, see [CancelRun]. It is void if the run has ended since.
+type Wish struct {
+	Key Key
+	Seq uint64 // of the last record when it was made
 }
 
 // Head is what a store knows of a run without its records. The agent writes it with

@@ -244,7 +244,7 @@ func TestMigrationOfLists(t *testing.T) {
 			old, db := opened(t, to.driver, source, to.dialect)
 			create(t, old, run.Key{ID: "a"})
 			create(t, old, run.Key{ID: "b"})
-			execute(t, db, `DROP INDEX mcpchain_runs_by_status`, `DROP INDEX mcpchain_runs_of_tenant_by_status`, `ALTER TABLE mcpchain_runs DROP COLUMN placed`,
+			execute(t, db, `DROP TABLE mcpchain_wishes`, `DROP INDEX mcpchain_runs_by_status`, `DROP INDEX mcpchain_runs_of_tenant_by_status`, `ALTER TABLE mcpchain_runs DROP COLUMN placed`,
 				`CREATE INDEX mcpchain_runs_of_tenant ON mcpchain_runs (tenant, updated DESC, id)`,
 				`CREATE INDEX mcpchain_runs_of_all ON mcpchain_runs (updated DESC, tenant, id)`,
 				`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`,
@@ -271,5 +271,29 @@ func TestMigrationOfLists(t *testing.T) {
 			execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
 			lists("of any status", run.Query{}, "a", "b")
 		})
+	}
+}
+
+// TestStartsWithoutRights has a user who may not make tables, after they were made.
+func TestStartsWithoutRights(t *testing.T) {
+	source := server.dsn(t)
+	_, admin := opened(t, "pgx", source, sqlstore.DialectPostgres)
+	var schema string
+	if err := admin.QueryRowContext(t.Context(), `SELECT current_schema()`).Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, admin, `CREATE USER program`, `GRANT USAGE ON SCHEMA `+schema+` TO program`, `GRANT ALL ON ALL TABLES IN SCHEMA `+schema+` TO program`)
+	db, err := sql.Open("pgx", source+" user=program")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, store, key)
+	if err := store.Wish(t.Context(), key); err != nil {
+		t.Error(err)
 	}
 }

@@ -74,6 +74,12 @@ var migrations = [][]string{
 		`DROP INDEX mcpchain_runs_running`,
 		`{room}`,
 	},
+	{ // runs that are to end, see Wish
+		`CREATE TABLE mcpchain_wishes (
+			run bigint PRIMARY KEY,
+			seq bigint NOT NULL
+		)`,
+	},
 }
 
 const (

@@ -157,7 +157,7 @@ func TestTables(t *testing.T) {
 		}
 		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
 		_, err = sqlstore.New(t.Context(), db, j.Dialect)
-		if err == nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 4") {
+		if err == nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 5") {
 			t.Errorf("got %v, want an error with both versions", err)
 		}
 	})

@@ -118,7 +118,7 @@ func left(s *service) (n int) {
 	for _, t := range s.limits.all {
 		n += t.streams + t.uses
 	}
-	return n + len(l.working) + len(l.stopping) + s.feed.Usage().Readers
+	return n + len(l.working) + s.feed.Usage().Readers
 }
 
 // visit has a user begin a run, allow its call and read its end.

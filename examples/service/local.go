@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -21,20 +20,12 @@ type local struct {
 	feed            *feed.Feed
 	parallel, share int           // runs at the same time, and of one user
 	grace           time.Duration // of calls when the process stops
-	wishes          *wishes
 	logger          *slog.Logger
 	wake            chan struct{} // has room for one
 
 	mu       sync.Mutex // guards the fields below
 	working  map[run.Key]*visit
-	stopping map[run.Key]*stopping
 	draining bool // no run is to go on here
-}
-
-// stopping is the end of a run, for all requests that want it.
-type stopping struct {
-	over chan struct{}
-	err  error // once it is over
 }
 
 func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
@@ -70,7 +61,6 @@ func (l *local) work(ctx context.Context) error {
 		<-stop.Done()
 		l.drain()
 	})
-	listening.Go(func() { l.wishes.listen(ctx, l.interrupt, l.logger) })
 	return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{
 		Parallel: l.parallel, Share: l.share, Wake: l.wake, Context: l.begin, OnEvent: l.event, Logger: l.logger,
 		OnEnd: func(key run.Key, _ *agent.Result, _ error) { l.feed.Leave(key) },
@@ -92,13 +82,13 @@ func (l *local) count(ctx context.Context) {
 	}
 }
 
-// begin makes the context of the work on a run, which stop ends. The given one ends with the work.
+// begin makes the context of the work on a run, which drain ends. The given one ends with the work.
 func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 	work, cancel := context.WithCancel(withUser(ctx, key.Tenant))
 	v := &visit{cancel, make(chan struct{}), map[string]bool{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopping[key] != nil || l.draining {
+	if l.draining {
 		cancel()
 	}
 	l.working[key] = v
@@ -113,95 +103,19 @@ func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 	return work
 }
 
-// interrupt ends the work on a run in this process, if there is any. The channel is closed when it
-// has ended.
-func (l *local) interrupt(key run.Key) <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if v := l.working[key]; v != nil {
-		v.cancel()
-		return v.over
-	}
-	none := make(chan struct{})
-	close(none)
-	return none
-}
+// stopWait is how long a request waits for the end of the work on its run: as long as the tools need to end.
+const stopWait = 10 * time.Second
 
-// stop ends the work on a run, and then the run, once for all who want it.
+// stop ends a run. The process that works on it is told; the run ends also if the caller has gone meanwhile.
 func (l *local) stop(ctx context.Context, key run.Key) error {
-	l.mu.Lock()
-	s := l.stopping[key]
-	first := s == nil
-	if first {
-		s = &stopping{over: make(chan struct{}), err: errors.New("stop: panicked")}
-		l.stopping[key] = s
+	_, err := l.agent.Cancel(ctx, key) // which tells this process at once
+	if errors.Is(err, run.ErrHeld) {
+		ctx, cancel := context.WithTimeout(ctx, stopWait)
+		defer cancel()
+		err = run.CancelRun(ctx, l.store, key)
 	}
-	l.mu.Unlock()
-	if !first {
-		select {
-		case <-s.over:
-			return s.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if !errors.Is(err, run.ErrHeld) {
+		l.feed.Leave(key)
 	}
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.stopping, key)
-		close(s.over)
-	}()
-	s.err = l.end(context.WithoutCancel(ctx), key)
-	return s.err
-}
-
-// Stopping a run takes as long as its tools need to end.
-const (
-	stopWait = 10 * time.Second
-	firstTry = 10 * time.Millisecond // and twice as long after each
-	lastTry  = time.Second
-	dropWait = 2 * time.Second
-)
-
-// end ends the work on a run here, or has another process end it, and then the run. What it asks of other
-// processes does not outlive it.
-func (l *local) end(ctx context.Context, key run.Key) error {
-	ctx, cancel := context.WithTimeout(ctx, stopWait)
-	defer cancel()
-	wished := false
-	defer func() {
-		if wished {
-			l.unwish(ctx, key)
-		}
-	}()
-	for try := firstTry; ; try = min(2*try, lastTry) {
-		select {
-		case <-l.interrupt(key):
-		case <-ctx.Done():
-			return fmt.Errorf("stop run %q: its tools have not ended: %w", key.ID, run.ErrHeld)
-		}
-		_, err := l.agent.Cancel(ctx, key)
-		if !errors.Is(err, run.ErrHeld) {
-			l.feed.Leave(key)
-			return err
-		}
-		wished = true
-		if err := l.wishes.add(ctx, key); err != nil {
-			return err
-		}
-		select {
-		case <-time.After(try):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-// unwish takes back what was asked of other processes.
-func (l *local) unwish(ctx context.Context, key run.Key) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWait)
-	defer cancel()
-	if err := l.wishes.drop(ctx, key); err != nil {
-		l.logger.Warn("the wish that a run stops cannot be taken back: it ends by itself", "run", key.ID, "tenant", key.Tenant, "error", err)
-	}
+	return err
 }

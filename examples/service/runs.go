@@ -33,7 +33,7 @@ const aboutRuns = `Service runs looks at the runs of a database, and changes the
 	service runs list    [flags]             the runs, the newest first
 	service runs show    USER/RUN            a run, as JSON
 	service runs answer  USER/RUN ANSWER     answers a question: {"ask":"ID","action":"allow"}
-	service runs cancel  USER/RUN            ends a run that no process works on
+	service runs cancel  USER/RUN            ends a run
 	service runs revive  USER/RUN            has a parked run continue
 	service runs delete  -older 720h [flags] deletes runs that are over
 	service runs verify  [flags]             reads runs as a whole, and says what is wrong
@@ -161,6 +161,8 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 		a.By = "operator"
 		return false, run.Submit(ctx, store, key, a)
 	case "cancel":
+		ctx, cancel := context.WithTimeout(ctx, stopWait)
+		defer cancel()
 		return false, run.CancelRun(ctx, store, key)
 	case "revive":
 		return false, run.Revive(ctx, store, key)

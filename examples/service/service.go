@@ -112,8 +112,12 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	s.feed = feed.New(&feed.Options{
 		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.max, TotalBytes: o.memory, Fail: s.fail,
 	})
-	if o.temporal == "" {
-		return s.alone(ctx, o)
+	if o.temporal == "" { // this process drives runs, beside others that share the database
+		s.engine = &local{
+			agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, grace: o.grace, logger: s.logger,
+			wake: make(chan struct{}, 1), working: map[run.Key]*visit{},
+		}
+		return nil
 	}
 	service, err := client.Dial(client.Options{HostPort: o.temporal, Namespace: o.namespace, Logger: s.logger})
 	if err != nil {
@@ -131,18 +135,6 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 
 // poll is how often the store is asked for what other processes do.
 const poll = time.Second
-
-// alone has this process drive runs, beside others that share the database.
-func (s *service) alone(ctx context.Context, o *options) error {
-	l := &local{
-		agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, grace: o.grace, logger: s.logger,
-		wake: make(chan struct{}, 1), working: map[run.Key]*visit{}, stopping: map[run.Key]*stopping{},
-	}
-	s.engine = l
-	var err error
-	l.wishes, err = newWishes(ctx, s.db, o.dialect())
-	return err
-}
 
 // head is what the store has of a run beside its records.
 func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {

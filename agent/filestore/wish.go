@@ -1,0 +1,77 @@
+package filestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// wishes is the directory of a file for each run that somebody wishes to end, by the name of the run's file. Lists and other
+// versions do not read it.
+const wishes = "wishes"
+
+// wish is what such a file has.
+type wish struct {
+	Key     run.Key   `json:"key"`
+	Seq     uint64    `json:"seq"`
+	Created time.Time `json:"created"` // of the run: another one may get its key
+}
+
+// Wish implements [run.Store].
+func (s *Store) Wish(ctx context.Context, key run.Key) error {
+	return of("wish the end of", key, s.change(ctx, key, func(_ File, t tip) error {
+		if t.head.Status.Ended() {
+			return nil
+		}
+		data, err := json.Marshal(wish{key, t.head.Seq, t.head.Created})
+		if err == nil {
+			err = makeDirs(s.path(wishes))
+		}
+		if err == nil {
+			err = s.writeChecked(filepath.Join(s.dir, wishes, nameOf(key)), data)
+		}
+		if err == nil && s.opts.Sync != SyncNever {
+			err = s.opts.FS.SyncDir(s.path(wishes))
+		}
+		return err
+	}))
+}
+
+// Wishes implements [run.Store]. It removes those that count no more.
+func (s *Store) Wishes(ctx context.Context) (open []run.Wish, err error) {
+	err = ctx.Err()
+	var names []string
+	if err == nil {
+		names, err = s.dirNames(wishes)
+	}
+	for _, name := range names {
+		if !isName(name) || err != nil {
+			continue
+		}
+		path := filepath.Join(s.dir, wishes, name)
+		var w wish
+		var h run.Head
+		data, failed := s.readChecked(path)
+		if failed == nil {
+			failed = json.Unmarshal(data, &w)
+		}
+		if failed == nil {
+			h, failed = s.headOf(ctx, name)
+		}
+		switch {
+		case errors.Is(failed, run.ErrNotFound), failed == nil && (h.Status.Ended() || !h.Created.Equal(w.Created)):
+			_ = s.opts.FS.Remove(path) // a new run of that key may have one by now: who wishes that it ends asks again
+		case failed == nil:
+			open = append(open, run.Wish{Key: w.Key, Seq: w.Seq})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list wishes: %w", err)
+	}
+	return open, nil
+}

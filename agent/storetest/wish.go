@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// wishes checks which wishes the store has.
+func (t *trial) wishes(want ...run.Wish) {
+	t.Helper()
+	got, err := t.store.Wishes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(got, func(a, b run.Wish) int { return run.Query{}.Compare(run.Head{Key: a.Key}, run.Head{Key: b.Key}) })
+	if !slices.Equal(got, want) {
+		t.Errorf("got the wishes %v, want %v", got, want)
+	}
+}
+
+func (t *trial) wish(key run.Key) {
+	t.Helper()
+	t.wants("wish", t.store.Wish(t.Context(), key), nil)
+}
+
+// wish has a wish stay while the run changes hands and goes on, and end with the run.
+func wish(t *trial) {
+	t.wants("wish the end of no run", t.store.Wish(t.Context(), one), run.ErrNotFound)
+	t.wishes()
+	other := run.Key{Tenant: "other", ID: one.ID}
+	d, apart := begin(one), begin(other)
+	lease := t.create(d, expired)
+	t.create(apart, held)
+	at := d.state.Seq
+	t.wish(one)
+	t.wishes(run.Wish{Key: one, Seq: at})
+	t.wish(other)
+	t.append(lease, d, said("1"))
+	lease = t.acquire(one, held)
+	both := []run.Wish{{Key: one, Seq: at}, {Key: other, Seq: apart.state.Seq}}
+	t.wishes(both...)
+	t.append(lease, d, said("2"))
+	t.wish(one)
+	both[0].Seq = d.state.Seq
+	t.wishes(both...)
+	t.has(d)
+	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	t.wishes(both[1])
+	t.wants("delete", t.store.Delete(t.Context(), other), nil)
+	t.wishes()
+	t.create(begin(other), held)
+	t.wishes()
+}
+
+// wishEnded has wishes of an input that is over count for no later one.
+func wishEnded(t *trial) {
+	d := begin(one)
+	lease := t.create(d, held)
+	t.wish(one)
+	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	end := d.state.Seq
+	t.wish(one) // it is over
+	t.append(lease, d, &run.Said{})
+	got, err := t.store.Wishes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range got { // a store may leave an old one
+		if w.Key != one || w.Seq >= end {
+			t.Errorf("got the wish %v, want none from record %d on", w, end)
+		}
+	}
+	t.wish(one)
+	t.wishes(run.Wish{Key: one, Seq: d.state.Seq})
+}
+
+// wishCancel has an operator cancel a run that nobody works on, one whose holder ends it, and one whose holder does not.
+func wishCancel(t *trial) {
+	keys := []run.Key{{ID: "idle"}, {ID: "worked on"}, {ID: "stuck"}}
+	t.create(begin(keys[0]), expired)
+	for range 2 { // it stays as it is
+		t.wants("cancel", run.CancelRun(t.Context(), t.store, keys[0]), nil)
+	}
+	t.isCancelled(keys[0])
+
+	d := begin(keys[1])
+	lease := t.create(d, held)
+	done, _ := t.cancelling(d)
+	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.wants("cancel what is worked on", <-done, nil)
+	t.isCancelled(keys[1])
+
+	d = begin(keys[2])
+	lease = t.create(d, held)
+	done, stop := t.cancelling(d)
+	stop()
+	t.wants("cancel what is stuck", <-done, run.ErrHeld)
+	t.wishes(run.Wish{Key: keys[2], Seq: d.state.Seq})
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.wants("cancel", run.CancelRun(t.Context(), t.store, keys[2]), nil)
+	t.isCancelled(keys[2])
+	t.wishes()
+}
+
+// cancelling cancels a run that is held, and returns when its holder can see that.
+func (t *trial) cancelling(d *draft) (done <-chan error, stop func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	ended := make(chan error, 1)
+	go func() { ended <- run.CancelRun(ctx, t.store, d.key()) }()
+	for {
+		switch got, err := t.store.Wishes(t.Context()); {
+		case err != nil:
+			t.Fatal(err)
+		case len(got) > 0:
+			return ended, stop
+		}
+	}
+}
+
+func (t *trial) isCancelled(key run.Key) {
+	t.Helper()
+	if got := t.load(key).Head.Status; got != run.StatusCancelled {
+		t.Errorf("run %q: got %s, want %s", key.ID, got, run.StatusCancelled)
+	}
+}

@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// lookEvery is how often a process that works on runs looks which of them are to end.
+const lookEvery = time.Second
+
+// errWished stops the work on a run that is to end.
+var errWished = errors.New("the run is to end as cancelled")
+
+// look stops the work on runs whose end somebody wishes.
+func (r *renewer) look(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	var wishes []run.Wish
+	_ = guarded("the store", func() (err error) { // a store that is away is a matter of the leases
+		wishes, err = r.store.Wishes(within)
+		return err
+	})
+	if len(wishes) == 0 {
+		return
+	}
+	holds := map[run.Key]*hold{}
+	r.mu.Lock()
+	for h := range r.holds {
+		holds[h.lease.Key] = h
+	}
+	r.mu.Unlock()
+	for _, w := range wishes {
+		if h := holds[w.Key]; h != nil && h.means(within, w) {
+			r.stop(h, errWished)
+		}
+	}
+}
+
+// means reports whether a wish is for what this process does with the run: it may be of an earlier input, and void.
+func (h *hold) means(ctx context.Context, w run.Wish) (yes bool) {
+	if w.Seq >= h.lease.Seq {
+		return true
+	}
+	if h.void == w {
+		return false
+	}
+	_ = guarded("the store", func() error {
+		log, err := h.store.Load(ctx, w.Key)
+		if err == nil {
+			if yes = !endedSince(log.Records, w.Seq); !yes {
+				h.void = w
+			}
+		}
+		return err
+	})
+	return yes
+}
+
+// endedSince reports whether a run has ended behind a record, as far as one knows.
+func endedSince(records []run.Record, seq uint64) bool {
+	for _, r := range records {
+		if _, ended := r.Change.(*run.Ended); ended && r.Seq > seq {
+			return true
+		}
+	}
+	return false
+}
+
+// wished reports whether a run is to end that this process takes up.
+func (h *hold) wished(ctx context.Context) bool {
+	wishes, err := h.store.Wishes(ctx)
+	if err != nil {
+		return false // who works on it looks again
+	}
+	for _, w := range wishes {
+		if w.Key == h.lease.Key {
+			return h.means(ctx, w)
+		}
+	}
+	return false
+}
+
+func cancelledRun() run.Change {
+	return &run.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
+}
+
+// endAsWished ends a run as cancelled whose work was stopped for that.
+func (d *session) endAsWished(ctx context.Context, l *loaded) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+	defer cancel()
+	now := &loaded{hold: l.hold, journal: l.journal}
+	err := now.load(ctx, d.agent, l.hold.lease.Key)
+	if err == nil && !now.state.Status.Ended() {
+		now.first = []run.Change{cancelledRun()}
+		err = (&session{agent: d.agent}).put(ctx, now)
+	}
+	if err != nil {
+		return fmt.Errorf("cancel the run: %w", err)
+	}
+	l.state = now.state
+	return overWithout(l.state)
+}
+
+// wakeLook has this process look at once.
+func (r *renewer) wakeLook() {
+	select {
+	case r.wished <- struct{}{}:
+	default:
+	}
+}
