@@ -29,6 +29,8 @@ type Discover struct {
 
 	// By says how the model gets what it finds. Default: [run.DiscoveryNative], or [run.DiscoveryCall] for
 	// models whose hosts lose their cache of a conversation when a tool is added, see model.Info.ToolsFirst.
+	// [run.DiscoveryHost] has OpenAI and Anthropic put what was found into the conversation, by their own
+	// support of such searches; models without it have the tools as by [run.DiscoveryNative].
 	By run.Discovery
 
 	// Always reports which tools the model has from the beginning. Default: functions that say so
@@ -45,8 +47,8 @@ func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // not a number, too
 		return fmt.Errorf("options: Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
-	case o.By != run.DiscoveryNone && o.By != run.DiscoveryNative && o.By != run.DiscoveryCall:
-		return fmt.Errorf("options: Discover.By is %q; want %q or %q", o.By, run.DiscoveryNative, run.DiscoveryCall)
+	case !slices.Contains([]run.Discovery{run.DiscoveryNone, run.DiscoveryNative, run.DiscoveryCall, run.DiscoveryHost}, o.By):
+		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, run.DiscoveryNative, run.DiscoveryCall, run.DiscoveryHost)
 	}
 	return nil
 }

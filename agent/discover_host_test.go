@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -44,7 +46,7 @@ type move struct{ tool, arguments, text string }
 var dialects = map[string]func(*testing.T, []move) *host{
 	"chat":      func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-4.1", "messages", m) },
 	"responses": func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-6-sol", "input", m) },
-	"messages":  claudeHost,
+	"messages":  func(t *testing.T, m []move) *host { return claudeHost(t, "claude-opus-4-8", m) },
 }
 
 // watch serves an API and keeps what it is sent.
@@ -87,7 +89,7 @@ func openaiHost(t *testing.T, name, messages string, moves []move) *host {
 	return h
 }
 
-func claudeHost(t *testing.T, moves []move) *host {
+func claudeHost(t *testing.T, name string, moves []move) *host {
 	t.Helper()
 	turn := 0
 	api := &claudetest.Host{Key: "k", Reply: func(*claudetest.Request) []claudetest.Block {
@@ -104,7 +106,7 @@ func claudeHost(t *testing.T, moves []move) *host {
 		}
 		return sum
 	}}
-	m, err := anthropicmodel.New("k", "claude-opus-4-8", &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
+	m, err := anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,11 +140,11 @@ func member(t *testing.T, body []byte, name string) string {
 
 // Over 20 turns with five searches each request begins as the one before it: its instructions are the same, its messages and its
 // tools go on from those before, byte for byte. If found tools are called by one tool, all tools are the same, and so is all that
-// Claude's cache looks at before the messages.
+// Claude's cache looks at before the messages. If the host takes what was found in a conversation, it is there, and nothing else costs less.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
 		prices := map[run.Discovery]float64{}
-		for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
+		for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall, run.DiscoveryHost} {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
 				for i := range 19 {
@@ -160,7 +162,10 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				if len(calls) != 14 || len(h.bodies) != 20 || len(h.invalid()) > 0 {
 					t.Fatalf("got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
 				}
-				grown := 0
+				grown, grows := 0, 5
+				if by == run.DiscoveryCall || by == run.DiscoveryHost && name == "responses" {
+					grows = 0
+				}
 				for i, body := range h.bodies[1:] {
 					before := h.bodies[i]
 					if h.system != "" && member(t, body, h.system) != member(t, before, h.system) {
@@ -170,40 +175,41 @@ func TestPrefixOfDiscovery(t *testing.T) {
 						t.Errorf("turn %d has the messages\n%s\nafter\n%s", i+2, got, was)
 					}
 					got, was := member(t, body, "tools"), member(t, before, "tools")
-					if !strings.HasPrefix(got, was) || by == run.DiscoveryCall && got != was {
+					if !strings.HasPrefix(got, was) || grows == 0 && got != was {
 						t.Errorf("turn %d has the tools\n%s\nafter\n%s", i+2, got, was)
 					}
 					if got != was {
 						grown++
 					}
 				}
-				if by == run.DiscoveryNative && grown != 5 {
-					t.Errorf("tools were added %d times, want 5", grown)
+				if grown != grows {
+					t.Errorf("tools were added %d times, want %d", grown, grows)
 				}
 				if h.price != nil {
 					prices[by] = h.price()
 				}
 			})
 		}
-		if called, native := prices[run.DiscoveryCall], prices[run.DiscoveryNative]; called > 0 {
-			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added", name, called, native)
-			if called >= native {
-				t.Errorf("%s: calls by one tool save nothing at a host that reads tools first: %.0f, and %.0f with tools that are added", name, called, native)
+		if called, native, host := prices[run.DiscoveryCall], prices[run.DiscoveryNative], prices[run.DiscoveryHost]; called > 0 {
+			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added, %.0f with tools in the conversation", name, called, native, host)
+			if called >= native || host >= native {
+				t.Errorf("%s: nothing is saved at a host that reads tools first", name)
 			}
 		}
 	}
 }
 
-// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by default.
+// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by default, and with tools in the
+// conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
-	for name, open := range dialects {
+	for name, by := range map[string]run.Discovery{"chat": "", "responses": "", "messages": "", "host_responses": run.DiscoveryHost, "host_messages": run.DiscoveryHost} {
 		t.Run(name, func(t *testing.T) {
-			by := run.DiscoveryNative
+			dialect, how := strings.TrimPrefix(name, "host_"), by
 			if name == "messages" {
-				by = run.DiscoveryCall
+				how = run.DiscoveryCall
 			}
-			h := open(t, []move{
-				{"search_tools", `{"query":"weather"}`, ""}, calling(by, "forecast", `{"text":"Rome"}`),
+			h := dialects[dialect](t, []move{
+				{"search_tools", `{"query":"weather"}`, ""}, calling(how, "forecast", `{"text":"Rome"}`),
 				{"search_tools", `{"query":"select:pay_invoice"}`, ""}, {text: "done"},
 			})
 			var calls []string
@@ -211,7 +217,7 @@ func TestRequestsOfDiscovery(t *testing.T) {
 			for _, t := range tasks {
 				few = append(few, function(t, &calls))
 			}
-			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Above: 1e-6}})
+			a := newAgent(t, h.model, &agent.Options{System: "Be brief.", Tools: few, Discover: agent.Discover{Above: 1e-6, By: by}})
 			mustRun(t, a, human("go"))
 			if len(h.invalid()) > 0 || len(h.bodies) != 4 {
 				t.Fatalf("got %d requests, and wrong ones: %q", len(h.bodies), h.invalid())
@@ -233,6 +239,39 @@ func TestRequestsOfDiscovery(t *testing.T) {
 			}
 			diff(t, "request", got.String(), string(want))
 		})
+	}
+}
+
+// TestToolsOutsideTheConversation holds that what was found is listed before the conversation if its model takes it there alone, and
+// if the result of the search is compacted away.
+func TestToolsOutsideTheConversation(t *testing.T) {
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*run.Compacted, error) {
+		if len(messages) != 5 {
+			return nil, nil
+		}
+		return &run.Compacted{Replaced: 5, Messages: []run.Message{run.Text(run.RoleUser, "The weather of Rome was told.")}}, nil
+	}
+	for name, tt := range map[string]struct {
+		open    func(*testing.T, []move) *host
+		compact agent.Options
+	}{
+		"an early GPT":          {func(t *testing.T, m []move) *host { return openaiHost(t, "gpt-5.1", "input", m) }, agent.Options{}},
+		"an early Claude":       {func(t *testing.T, m []move) *host { return claudeHost(t, "claude-opus-4-0", m) }, agent.Options{}},
+		"compacted at OpenAI":   {dialects["responses"], agent.Options{Compact: shorten}},
+		"compacted at Claude's": {dialects["messages"], agent.Options{Compact: shorten}},
+	} {
+		h := tt.open(t, []move{{"search_tools", `{"query":"weather"}`, ""}, {"forecast", `{"text":"Rome"}`, ""}, {text: "done"}})
+		var calls []string
+		opts := tt.compact
+		opts.Tools, opts.Discover = []adapter.Source{function(tasks[2], &calls), function(tasks[3], &calls)}, agent.Discover{Above: 1e-6, By: run.DiscoveryHost}
+		mustRun(t, newAgent(t, h.model, &opts), human("go"))
+		last := string(h.bodies[2])
+		if len(h.invalid()) > 0 || !strings.Contains(member(t, h.bodies[2], "tools"), "forecast") || strings.Contains(last, "additional_tools") || strings.Contains(last, "defer_loading") {
+			t.Errorf("%s: got %s; refused: %q", name, last, h.invalid())
+		}
+		if asked := string(h.bodies[1]); opts.Compact != nil && !strings.Contains(asked, "additional_tools") && !strings.Contains(asked, "tool_reference") {
+			t.Errorf("%s: before the compaction it got %s", name, asked)
+		}
 	}
 }
 

@@ -134,11 +134,21 @@ func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	if len(q.Query) > maxQuery {
 		return nil, fmt.Errorf("the query is longer than %d bytes", maxQuery)
 	}
-	text, err := f.search(ctx, &q)
+	text, added, err := f.search(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	if len(added) > 0 && f.rec.state.Discovery == run.DiscoveryHost {
+		result.StructuredContent, err = json.Marshal(added)
+	}
+	return result, err
+}
+
+// addedBy are the names of the tools that a search has added, for a host that gets them in its result.
+func addedBy(structured json.RawMessage) (names []string) {
+	_ = json.Unmarshal(structured, &names) // it is of searched
+	return names
 }
 
 // finding finds tools for the model of a run.
@@ -148,8 +158,8 @@ type finding struct {
 	offered func() *adapter.Catalog
 }
 
-// search finds tools, adds them to those that the model is offered, and tells of them.
-func (f *finding) search(ctx context.Context, q *query) (string, error) {
+// search finds tools, adds them to those that the model is offered, and tells of them. added are the names of new ones.
+func (f *finding) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }
 	limit := min(cmp.Or(q.Limit, defaultFound), maxFound)
@@ -161,15 +171,15 @@ func (f *finding) search(ctx context.Context, q *query) (string, error) {
 		found = selected(catalog, strings.Split(names, ","), fits)
 		found = found[:min(len(found), maxFound)]
 	case words == "" && q.Server == "":
-		return "", errors.New("say what the tool should do, or name a server")
+		return "", nil, errors.New("say what the tool should do, or name a server")
 	case words == "":
-		return browse(catalog, fits), nil
+		return browse(catalog, fits), nil, nil
 	default:
 		found = f.ranked(ctx, catalog, words, fits)
 		found = found[:min(len(found), limit)]
 	}
 	if len(found) == 0 {
-		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil
+		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil, nil
 	}
 	return f.load(catalog, found)
 }
@@ -265,19 +275,24 @@ type hit struct {
 
 // load adds tools to those that the model is offered, and tells of them. The record of it comes before that of the result:
 // no result names a tool that the run does not have.
-func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (string, error) {
+func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
 	hits, full, err := f.offer(found)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	text := toldByName(hits)
+	for _, h := range hits {
+		if h.fresh {
+			added = append(added, h.name)
+		}
+	}
+	text = toldByName(hits)
 	if f.rec.state.Discovery == run.DiscoveryCall {
 		text = toldWhole(c, hits)
 	}
 	if full {
 		text = strings.TrimSpace(text + "\nOther tools fit, too, but " + errFull.Error() + ".")
 	}
-	return text, nil
+	return text, added, nil
 }
 
 // offer records that the model is offered tools. full says that not all of them had room.

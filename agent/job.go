@@ -164,6 +164,9 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
+	if t.agent.finder.search.Tool() == r.Tool && r.Tool != nil {
+		p.Tools, p.Structured = addedBy(p.Structured), nil
+	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {
 			p.Media = append(p.Media, run.Part{Type: typeOf(binary.MIMEType), MIMEType: binary.MIMEType, Data: binary.Data})

@@ -30,7 +30,11 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if len(offered) == 0 {
 		offered = called(r.Messages)
 	}
-	if w.Tools, err = tools(offered); err != nil {
+	found := map[string]bool{}
+	if !rule.early && len(r.Tools) > 0 {
+		found = referred(r)
+	}
+	if w.Tools, err = tools(offered, found); err != nil {
 		return nil, "", err
 	}
 	w.ToolChoice = choice(r, len(offered) > 0)
@@ -47,7 +51,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	case w.Thinking == nil || w.Thinking.Type == "disabled": // a model that thinks takes none but 1
 		w.Sampling = t
 	}
-	if err := m.converse(w, r); err != nil {
+	if err := m.converse(w, r, found); err != nil {
 		return nil, "", err
 	}
 	m.mark(w)
@@ -129,7 +133,7 @@ func nonBlank(stops []string) (out []string) {
 	return out
 }
 
-func tools(all []model.Tool) ([]wireTool, error) {
+func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 	var out []wireTool
 	for _, t := range all {
 		schema := t.Schema
@@ -139,9 +143,27 @@ func tools(all []model.Tool) ([]wireTool, error) {
 		case !jsonrpc.IsObject(schema) || !json.Valid(schema):
 			return nil, fmt.Errorf("tool %q: the schema is not a JSON object", t.Name)
 		}
-		out = append(out, wireTool{Name: t.Name, Description: t.Description, Schema: schema, Strict: t.Strict})
+		out = append(out, wireTool{Name: t.Name, Description: t.Description, Schema: schema, Strict: t.Strict, Deferred: found[t.Name]})
 	}
 	return out, nil
+}
+
+// referred are the tools of a request that results in it name, if there is another tool: the API refuses requests that defer all.
+func referred(r *model.Request) map[string]bool {
+	offered, found := map[string]bool{}, map[string]bool{}
+	for i := range r.Tools {
+		offered[r.Tools[i].Name] = true
+	}
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			for _, name := range r.Messages[i].Parts[j].Tools {
+				if offered[name] && len(found) < len(offered)-1 {
+					found[name] = true
+				}
+			}
+		}
+	}
+	return found
 }
 
 // called are the tools that the history has calls of: the API wants their definitions, also if none is offered.
@@ -191,9 +213,12 @@ func (m *Model) mark(w *wireRequest) {
 		mark.TTL = "1h"
 	}
 	left := maxMarks
-	if n := len(w.Tools); n > 0 {
-		w.Tools[n-1].Cache = mark
-		left--
+	for n := len(w.Tools) - 1; n >= 0; n-- {
+		if !w.Tools[n].Deferred { // others are not before the messages
+			w.Tools[n].Cache = mark
+			left--
+			break
+		}
 	}
 	if n := len(w.System); n > 0 {
 		w.System[n-1].Cache = mark
@@ -208,7 +233,7 @@ func (m *Model) mark(w *wireRequest) {
 }
 
 // converse writes the messages. Consecutive messages of one role become one, as parallel results have to be.
-func (m *Model) converse(w *wireRequest, r *model.Request) error {
+func (m *Model) converse(w *wireRequest, r *model.Request, found map[string]bool) error {
 	instructions := []string{}
 	if r.System != "" {
 		instructions = append(instructions, r.System)
@@ -222,7 +247,7 @@ func (m *Model) converse(w *wireRequest, r *model.Request) error {
 		w.System = []block{{Type: "text", Text: text}}
 	}
 	for i := range messages {
-		blocks, err := blocksOf(&messages[i])
+		blocks, err := blocksOf(&messages[i], found)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", len(r.Messages)-len(messages)+i, err)
 		}
@@ -256,7 +281,7 @@ func roleOf(r run.Role) string {
 }
 
 // blocksOf writes the parts of a message.
-func blocksOf(m *run.Message) (out []block, err error) {
+func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		var b *block
@@ -274,7 +299,7 @@ func blocksOf(m *run.Message) (out []block, err error) {
 		case run.PartCall:
 			b = &block{Type: "tool_use", ID: callID(p.ID), Name: p.Name, Input: arguments(p.Arguments)}
 		case run.PartResult:
-			b = result(p)
+			b = result(p, found)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("part %d: %w", i, err)
@@ -334,9 +359,18 @@ func callID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// result is the result of a call, with the images that it has.
-func result(p *run.Part) *block {
+// result is the result of a call, with the images that it has. That of a search refers to what it has found: the API shows the
+// definitions there.
+func result(p *run.Part, found map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID), IsError: p.IsError}
+	for _, name := range p.Tools {
+		if found[name] {
+			b.Content = append(b.Content, block{Type: "tool_reference", ToolName: name})
+		}
+	}
+	if len(b.Content) > 0 {
+		return b
+	}
 	if strings.TrimSpace(p.Text) != "" {
 		b.Content = append(b.Content, block{Type: "text", Text: p.Text})
 	}

@@ -15,6 +15,7 @@ type rule struct {
 	sampling bool   // takes temperature
 	efforts  string // that it takes, as output_config.effort; "" for none
 	formats  bool   // holds a reply to a schema
+	early    bool   // takes the definitions of tools before all messages alone
 }
 
 // thinking is how a model thinks.
@@ -48,12 +49,12 @@ var rules = []rule{
 	{prefix: "claude-opus-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, efforts: threeEfforts, formats: true},
 	{prefix: "claude-sonnet-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, formats: true},
 	{prefix: "claude-haiku-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, formats: true},
-	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, sampling: true, formats: true},
-	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, sampling: true},
-	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true},
-	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true},
-	{prefix: "claude-3-5", window: 200_000, reply: 8_192, sampling: true},
-	{prefix: "claude-3", window: 200_000, reply: 4_096, sampling: true},
+	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, sampling: true, formats: true, early: true},
+	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, sampling: true, early: true},
+	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, early: true},
+	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, early: true},
+	{prefix: "claude-3-5", window: 200_000, reply: 8_192, sampling: true, early: true},
+	{prefix: "claude-3", window: 200_000, reply: 4_096, sampling: true, early: true},
 	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, formats: true},
 }
 

@@ -35,6 +35,7 @@ type (
 		Content   []block         `json:"content,omitempty"` // of tool_result
 		IsError   bool            `json:"is_error,omitempty"`
 		Source    *source         `json:"source,omitempty"`
+		ToolName  string          `json:"tool_name,omitempty"` // of tool_reference
 		Cache     *cacheMark      `json:"cache_control,omitempty"`
 
 		raw json.RawMessage // the whole block, instead of all that
@@ -54,6 +55,7 @@ type (
 		Description string          `json:"description,omitempty"`
 		Schema      json.RawMessage `json:"input_schema"`
 		Strict      bool            `json:"strict,omitempty"`
+		Deferred    bool            `json:"defer_loading,omitempty"` // the model reads it where a result refers to it
 		Cache       *cacheMark      `json:"cache_control,omitempty"`
 	}
 	wireThinking struct {

@@ -73,7 +73,9 @@ type Request struct {
 	System   string        // instructions; they come before all messages
 	Messages []run.Message // the history as it was recorded; only appended to, from request to request
 
-	Tools  []Tool // what the model may call; only appended to, while a run lasts
+	// Tools are what the model may call; only appended to, while a run lasts. A host that takes definitions in a
+	// conversation gets those that a result names (run.Part.Tools) there.
+	Tools  []Tool
 	Choice Choice
 	Format *Format // of the text; nil: any
 

@@ -270,7 +270,7 @@ func (m *Model) appendResults(out []chat.Message, group []run.Message, responses
 			if p.Type != run.PartResult {
 				continue
 			}
-			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}})
+			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}, Tools: p.Tools})
 			titled := false
 			for k := range p.Media {
 				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)

@@ -21,6 +21,7 @@ const (
 	DiscoveryNone   Discovery = ""
 	DiscoveryNative Discovery = "native" // it searches, and what it finds is offered as tools of its own
 	DiscoveryCall   Discovery = "call"   // it searches, and calls what it finds by one tool
+	DiscoveryHost   Discovery = "host"   // as native, and its host gets what it finds in the results of searches, if it takes that
 )
 
 // Offered adds tools to those that the model is offered, in their order, after all that were added before. The first

@@ -61,7 +61,8 @@ type Part struct {
 	Meta       json.RawMessage `json:"meta,omitzero"` // of the server's result
 	Media      []Part          `json:"media,omitempty"`
 	IsError    bool            `json:"is_error,omitzero"`
-	Kept       *Kept           `json:"kept,omitempty"` // the whole of a result whose Text is cut
+	Kept       *Kept           `json:"kept,omitempty"`  // the whole of a result whose Text is cut
+	Tools      []string        `json:"tools,omitempty"` // of a search, with DiscoveryHost: names of tools that the model has from here on
 
 	// Provider has what only one provider understands, by a name of it: signatures of
 	// reasoning, marks of its cache.

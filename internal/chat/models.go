@@ -15,6 +15,7 @@ type modelRule struct {
 	reasons  bool // it reasons unless an effort says otherwise
 	none     bool // takes reasoning_effort "none"
 	sampling sampling
+	adds     bool // takes definitions of tools in a conversation, at Responses
 }
 
 // sampling tells when a model takes temperature, top_p and the penalties.
@@ -28,10 +29,10 @@ const (
 
 func modelRules() []modelRule {
 	return []modelRule{
-		{prefix: "gpt-6-sol", reasons: true, none: true},
-		{prefix: "gpt-6-luna", reasons: true, none: true},
-		{prefix: "gpt-6", reasons: true, sampling: never},
-		{prefix: "gpt-5.6", reasons: true, none: true},
+		{prefix: "gpt-6-sol", reasons: true, none: true, adds: true},
+		{prefix: "gpt-6-luna", reasons: true, none: true, adds: true},
+		{prefix: "gpt-6", reasons: true, sampling: never, adds: true},
+		{prefix: "gpt-5.6", reasons: true, none: true, adds: true},
 		{prefix: "gpt-5.5-pro", reasons: true, sampling: never},
 		{prefix: "gpt-5.4-pro", reasons: true, sampling: never},
 		{prefix: "gpt-5.2-pro", reasons: true, sampling: never},
@@ -39,11 +40,11 @@ func modelRules() []modelRule {
 		{prefix: "gpt-5.2-chat", reasons: true, sampling: never},
 		{prefix: "gpt-5.3-chat", reasons: true, sampling: never},
 		{prefix: "gpt-5.1-codex", reasons: true, sampling: never},
-		{prefix: "gpt-5.5", reasons: true, none: true},
+		{prefix: "gpt-5.5", reasons: true, none: true, adds: true},
 		{prefix: "gpt-5.1", none: true},
 		{prefix: "gpt-5.2", none: true},
 		{prefix: "gpt-5.3", none: true},
-		{prefix: "gpt-5.4", none: true},
+		{prefix: "gpt-5.4", none: true, adds: true},
 		{prefix: "gpt-5-chat", sampling: always},
 		{prefix: "gpt-5", reasons: true, sampling: never},
 		{prefix: "o1", reasons: true, sampling: never},

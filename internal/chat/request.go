@@ -90,6 +90,10 @@ type Message struct {
 	Items []Item
 
 	ToolCallID string // call id of a tool's answer
+
+	// Tools names tools of the request that the model has from this answer on. Where the host takes definitions in a
+	// conversation, they are there, and not before it.
+	Tools []string
 }
 
 // Part is a piece of a message: an image, a sound, a file, or text.

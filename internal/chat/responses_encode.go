@@ -77,6 +77,11 @@ type (
 		FileData string `json:"file_data,omitempty"`
 		FileURL  string `json:"file_url,omitempty"`
 	}
+	responsesAddition struct {
+		Type  string          `json:"type"`
+		Role  string          `json:"role"`
+		Tools []responsesTool `json:"tools"`
+	}
 	responsesCall struct {
 		Type      string `json:"type"`
 		CallID    string `json:"call_id"`
@@ -128,10 +133,18 @@ func (c *Client) encodeResponses(d *draft, r *Request) error {
 	case r.JSON:
 		q.Text = &responsesText{map[string]string{"type": "json_object"}}
 	}
-	if err := c.responsesTools(d, q, r); err != nil {
+	later := map[string]responsesTool{}
+	if c.profile.Developer && rule.adds {
+		for i := range r.Messages {
+			for _, name := range r.Messages[i].Tools {
+				later[name] = responsesTool{}
+			}
+		}
+	}
+	if err := c.responsesTools(d, q, r, later); err != nil {
 		return err
 	}
-	if err := c.responsesInput(d, q, r); err != nil {
+	if err := c.responsesInput(d, q, r, later); err != nil {
 		return err
 	}
 	body, err := jsonrpc.Marshal(q)
@@ -155,7 +168,8 @@ func cacheKey(key string) string {
 	return key
 }
 
-func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request) error {
+// responsesTools writes the tools. Those that come later in the conversation are put there.
+func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) error {
 	d.must = r.ToolChoice.Choice == Required || r.ToolChoice.Choice == Named
 	if d.must && len(r.Tools) == 0 {
 		return errors.New("a tool call is required, but there are no tools")
@@ -164,10 +178,15 @@ func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request) error
 		return nil
 	}
 	for _, t := range r.Tools {
-		q.Tools = append(q.Tools, responsesTool{
+		tool := responsesTool{
 			Type: "function", Name: d.names.outgoing(t.Name), Description: t.Description,
 			Parameters: parameters(t.Parameters), Strict: t.Strict && c.profile.Strict,
-		})
+		}
+		if _, ok := later[t.Name]; ok {
+			later[t.Name] = tool
+		} else {
+			q.Tools = append(q.Tools, tool)
+		}
 	}
 	q.Parallel = r.ParallelToolCalls
 	switch r.ToolChoice.Choice {
@@ -184,13 +203,14 @@ func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request) error
 	return nil
 }
 
-// responsesInput writes the conversation as items.
-func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request) error {
+// responsesInput writes the conversation as items. Tools that come later follow the answers that name them.
+func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) error {
 	system, rest := leadingSystem(r.Messages)
 	q.Instructions = strings.Join(system, "\n\n")
 	leading := len(r.Messages) - len(rest)
 	d.follow(r.Messages[:leading])
 	ids := newIDs(plainID)
+	var added []responsesTool
 	for i := range rest {
 		items, err := c.responsesItems(d, ids, &rest[i])
 		if err != nil {
@@ -198,6 +218,15 @@ func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request) error
 		}
 		q.Input = append(q.Input, items...)
 		d.follow(rest[i : i+1])
+		for _, name := range rest[i].Tools {
+			if tool := later[name]; tool.Name != "" {
+				added = append(added, tool)
+				delete(later, name)
+			}
+		}
+		if len(added) > 0 && (i+1 == len(rest) || rest[i+1].Role != ToolRole) {
+			q.Input, added = append(q.Input, responsesAddition{"additional_tools", "developer", added}), nil
+		}
 	}
 	if len(q.Input) == 0 && q.Instructions == "" {
 		return errors.New("no messages")

@@ -40,6 +40,7 @@ type Content struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	CallID    string    `json:"tool_use_id"`
+	ToolName  string    `json:"tool_name"`
 	Content   []Content `json:"content"`
 	IsError   bool      `json:"is_error"`
 
@@ -57,8 +58,9 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 
 // Tool is a definition of a tool.
 type Tool struct {
-	Name string                     `json:"name"`
-	Raw  map[string]json.RawMessage `json:"-"`
+	Name     string                     `json:"name"`
+	Deferred bool                       `json:"defer_loading"`
+	Raw      map[string]json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON keeps the members.
@@ -82,20 +84,21 @@ type rule struct {
 	sampling bool
 	efforts  string
 	format   bool
+	refers   bool // takes results that refer to tools
 }
 
 var rules = map[string]rule{
-	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true},
-	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-opus-4-8":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-opus-4-7":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true},
-	"claude-opus-4-6":   {128_000, "adaptive disabled enabled", true, "low medium high max", true},
-	"claude-sonnet-4-6": {64_000, "adaptive disabled enabled", true, "low medium high max", true},
-	"claude-opus-4-5":   {64_000, "disabled enabled", true, "low medium high", true},
-	"claude-sonnet-4-5": {64_000, "disabled enabled", true, "", true},
-	"claude-haiku-4-5":  {64_000, "disabled enabled", true, "", true},
-	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false},
+	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true, true},
+	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-opus-4-8":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-opus-4-7":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
+	"claude-opus-4-6":   {128_000, "adaptive disabled enabled", true, "low medium high max", true, true},
+	"claude-sonnet-4-6": {64_000, "adaptive disabled enabled", true, "low medium high max", true, true},
+	"claude-opus-4-5":   {64_000, "disabled enabled", true, "low medium high", true, true},
+	"claude-sonnet-4-5": {64_000, "disabled enabled", true, "", true, true},
+	"claude-haiku-4-5":  {64_000, "disabled enabled", true, "", true, true},
+	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false, false},
 }
 
 // Models are those that the host knows.
@@ -181,11 +184,18 @@ func (r *Request) checkOutput() error {
 
 func (r *Request) checkTools() error {
 	names := map[string]bool{}
+	if len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return !t.Deferred }) {
+		return published.Refuse("At least one tool must have defer_loading=false.")
+	}
 	for _, t := range r.Tools {
 		var schema map[string]any
 		switch {
 		case !toolNames.MatchString(t.Name):
 			return published.Refuse("tools.%s.name: String should match pattern", t.Name)
+		case t.Deferred && t.Raw["cache_control"] != nil:
+			return published.Refuse("tools.%s: cache_control cannot be used with defer_loading", t.Name)
+		case t.Deferred && !r.models.refers:
+			return published.Refuse("tools.%s: defer_loading is not supported with %s", t.Name, r.Model)
 		case names[t.Name]:
 			return published.Refuse("tools: Tool names must be unique.")
 		case json.Unmarshal(t.Raw["input_schema"], &schema) != nil || schema["type"] != "object":
@@ -276,6 +286,11 @@ func (r *Request) checkBlock(role string, c Content, sign func(string) string) e
 		return published.Refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
 	}
 	for _, inner := range c.Content {
+		if inner.Type == "tool_reference" {
+			if !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Deferred && t.Name == inner.ToolName }) {
+				return published.Refuse("Tool reference '%s' not found in available tools", inner.ToolName)
+			}
+		}
 		if err := r.checkBlock("user", inner, sign); err != nil {
 			return err
 		}
@@ -295,14 +310,16 @@ func (r *Request) checkMarks() error {
 		r.blocks = append(r.blocks, cacheBlock{text, mark != nil})
 	}
 	for _, t := range r.Tools {
-		add(t.Raw, t.Raw)
+		if !t.Deferred {
+			add(t.Raw, t.Raw)
+		}
 	}
 	for _, c := range r.System {
 		add(c.Raw, c.Raw)
 	}
 	for _, m := range r.Messages {
 		for _, c := range m.Content {
-			add([]any{m.Role, c.Raw}, c.Raw)
+			add([]any{m.Role, c.Raw, r.referred(&c)}, c.Raw)
 		}
 	}
 	marks := 0
@@ -315,4 +332,16 @@ func (r *Request) checkMarks() error {
 		return published.Refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
 	return nil
+}
+
+// referred are the definitions of tools that a result refers to: the model reads them there.
+func (r *Request) referred(c *Content) (tools []map[string]json.RawMessage) {
+	for _, inner := range c.Content {
+		for _, t := range r.Tools {
+			if inner.Type == "tool_reference" && t.Name == inner.ToolName {
+				tools = append(tools, t.Raw)
+			}
+		}
+	}
+	return tools
 }

@@ -70,7 +70,7 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 	if err := checkFormat(o["text"]); err != nil {
 		return false, err
 	}
-	names, err := checkTools(o["tools"], func(t object) (object, error) { return t, nil })
+	names, err := checkTools(o["tools"], responsesTool)
 	if err != nil {
 		return false, err
 	}
@@ -80,8 +80,11 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 	if err := json.Unmarshal(o["input"], &r.Input); err != nil || len(r.Input) == 0 {
 		return false, published.Refuse("Invalid 'input': %v", err)
 	}
-	return stream, h.checkInput(r.Input)
+	return stream, h.checkInput(r.Input, names, model.adds)
 }
+
+// responsesTool is a tool of Responses, which is a function.
+func responsesTool(t object) (object, error) { return t, nil }
 
 func checkFormat(raw json.RawMessage) error {
 	if raw == nil {
@@ -152,7 +155,7 @@ func checkChoice(raw json.RawMessage, names []string, at ...string) error {
 }
 
 // checkInput checks the items: what the model wrote, with the thoughts before, and the outputs of calls.
-func (h *Host) checkInput(input []json.RawMessage) error {
+func (h *Host) checkInput(input []json.RawMessage, tools []string, adds bool) error {
 	calls, outputs := map[string]bool{}, map[string]bool{}
 	thought := "" // the latest one
 	for i, raw := range input {
@@ -173,6 +176,15 @@ func (h *Host) checkInput(input []json.RawMessage) error {
 			case i+1 == len(input) || strings.Contains(string(input[i+1]), `"function_call_output"`):
 				err = published.Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
 			}
+		case "additional_tools":
+			var more []string
+			more, err = checkTools(o["tools"], responsesTool)
+			for _, name := range more {
+				if !adds || slices.Contains(tools, name) {
+					err = published.Refuse("Invalid '%s': the tool %s is there already, or the model takes none here", at, name)
+				}
+			}
+			tools = append(tools, more...)
 		case "function_call":
 			id := text(o["call_id"])
 			h.mu.Lock()
