@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
 // TestBlobsOfATenant counts what the runs of a tenant keep, as it is put, replaced and deleted, and from the files.
@@ -98,4 +99,21 @@ func TestBlobAtAPowerCut(t *testing.T) {
 			break
 		}
 	}
+}
+
+// The file of a blob is sparse: it takes no room of the disk.
+func TestTenantOfFiles(t *testing.T) {
+	storetest.Tenant(t, func(t *testing.T) (run.Store, func(run.Key, int64) run.Store) {
+		dir := t.TempDir()
+		return open(t, dir, nil), func(key run.Key, size int64) run.Store {
+			files, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "a"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("got the blobs %q, %v", files, err)
+			}
+			if err := os.Truncate(files[0], size); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, dir, nil)
+		}
+	})
 }

@@ -86,6 +86,10 @@ func TestPostgresDamage(t *testing.T) {
 	storetest.Damage(t, damaged(open, `UPDATE mcpchain_runs SET head = set_byte(head, 12, 64) WHERE id = $1`))
 }
 
+func TestPostgresTenant(t *testing.T) {
+	storetest.Tenant(t, grown("pgx", server.dsn(t), sqlstore.DialectPostgres))
+}
+
 func TestPostgresReopen(t *testing.T) {
 	dsn := server.dsn(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {

@@ -84,6 +84,21 @@ func TestSQLiteDamage(t *testing.T) {
 	}
 }
 
+// grown opens stores with a way to have a blob count as larger than it is.
+func grown(driver, dsn string, dialect sqlstore.Dialect) func(t *testing.T) (run.Store, func(run.Key, int64) run.Store) {
+	return func(t *testing.T) (run.Store, func(run.Key, int64) run.Store) {
+		store, db := opened(t, driver, dsn, dialect)
+		return store, func(key run.Key, size int64) run.Store {
+			execute(t, db, fmt.Sprintf(`UPDATE mcpchain_blobs SET size = %d`, size))
+			return store
+		}
+	}
+}
+
+func TestSQLiteTenant(t *testing.T) {
+	storetest.Tenant(t, grown("sqlite", inFile(t), sqlstore.DialectSQLite))
+}
+
 func TestSQLiteReopen(t *testing.T) {
 	file := inFile(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"slices"
+	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -94,6 +95,24 @@ func blobsBounded(t *trial) {
 	t.wants("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), run.ErrTooLarge)
 	t.wants("instead of another one", b.PutBlob(t.Context(), lease, "d", data), nil)
 	t.named(b, one, "a", "b", "c", "d")
+}
+
+// Tenant proves that the blobs of a tenant are bounded. Each call of open opens an empty store; grow has the blob "a" of a run
+// count as so many bytes, and returns the store to go on with.
+func Tenant(t *testing.T, open func(t *testing.T) (store run.Store, grow func(key run.Key, size int64) run.Store)) {
+	store, grow := open(t)
+	tr := &trial{T: t, store: store}
+	full, beside, other := run.Key{Tenant: "full", ID: "a"}, run.Key{Tenant: "full", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
+	tr.put(tr.blobs(), tr.create(begin(full, said("first")), held), "a", []byte("small"))
+	tr.store = grow(full, run.MaxTenantBlobs-1<<10)
+	b, data := tr.blobs(), make([]byte, 2<<10)
+	lease := tr.create(begin(beside, said("first")), held)
+	tr.wants("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), run.ErrTooLarge)
+	tr.named(b, beside)
+	tr.put(b, lease, "b", data[:16])
+	tr.put(b, tr.create(begin(other, said("first")), held), "b", data)
+	tr.wants("delete", tr.store.Delete(t.Context(), full), nil)
+	tr.put(b, lease, "b", data)
 }
 
 // blobsDeleted has blobs end with their run.
