@@ -23,8 +23,9 @@ type Catalog struct {
 	parallelism int // of one Dispatch
 	maxResult   int // bytes of a text that is about no tool
 
-	indexed sync.Once // guards words, for Search
+	indexed sync.Once // guards the next two, for Search
 	words   *search.Index
+	servers []*Tool // of what is in the index
 }
 
 // newCatalog makes a catalog of the tools of one source.

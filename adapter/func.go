@@ -40,6 +40,9 @@ type FuncOptions struct {
 	// Listed has a model that searches for its tools (agent.Options.Discover) be offered this one from the beginning.
 	Listed bool
 
+	// Serves is what the function gives by name, such as skills. A search finds the function by them, see [Tool.Serving].
+	Serves []Served
+
 	// InputSchema is what models are offered and what arguments are checked by, instead
 	// of the schema of the type.
 	InputSchema json.RawMessage
@@ -140,6 +143,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 		return nil, fmt.Errorf("function %q: %w", cut(def.Name, 200), err)
 	}
 	tool.calls, tool.local, tool.honoursKeys, tool.listed = c, run, o.HonoursKeys, o.Listed
+	tool.serves = served(o.Serves)
 	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, PrefixNever)[0])
 	return sourceOf(tool, common), nil
 }

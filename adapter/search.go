@@ -2,7 +2,9 @@ package adapter
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter/internal/search"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -13,16 +15,61 @@ const groupsKey = "io.modelcontextprotocol/groups"
 
 // Search returns the tools of the catalog that the words of a query fit best, the best first: at most limit. It looks
 // at their names, titles, descriptions, parameters, servers and groups, and takes a mistyped word for one that differs
-// by a letter. Of a query 64 words count, of a tool's text 400. Equal tools keep the order of the catalog. The first
-// call makes an index.
+// by a letter. Of a query 64 words count, of a tool's text 400. Equal tools keep the order of the catalog. A function is found
+// by what it serves, too. The first call makes an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
-	c.indexed.Do(func() { c.words = search.New(docsOf(c.tools)) })
-	found := c.words.Search(query, limit)
-	out := make([]*Tool, len(found))
-	for i, n := range found {
-		out[i] = c.tools[n]
+	c.indexed.Do(func() {
+		docs := docsOf(c.tools)
+		c.servers = make([]*Tool, len(c.tools), len(docs))
+		copy(c.servers, c.tools)
+		for _, t := range c.tools {
+			if t.serves != nil {
+				docs = append(docs, t.serves.docs...)
+				c.servers = append(c.servers, slices.Repeat([]*Tool{t}, len(t.serves.docs))...)
+			}
+		}
+		c.words = search.New(docs)
+	})
+	var out []*Tool
+	for _, n := range c.words.Search(query, len(c.servers)) {
+		if t := c.servers[n]; len(out) < limit && (t.serves == nil || !slices.Contains(out, t)) {
+			out = append(out, t)
+		}
 	}
 	return out
+}
+
+// Served is what a function gives by a name.
+type Served struct{ Name, About string }
+
+// servings is what a function gives, with its index.
+type servings struct {
+	all   []Served
+	docs  []search.Doc
+	index func() *search.Index
+}
+
+func served(all []Served) *servings {
+	if len(all) == 0 {
+		return nil
+	}
+	s := &servings{all: slices.Clone(all)}
+	for _, one := range all {
+		s.docs = append(s.docs, search.Doc{Name: one.Name, Description: one.About})
+	}
+	s.index = sync.OnceValue(func() *search.Index { return search.New(s.docs) })
+	return s
+}
+
+// Serving returns what the function gives ([FuncOptions].Serves) that the words of a query fit best, the best first: at most limit.
+func (t *Tool) Serving(query string, limit int) (fit []Served) {
+	if t.serves == nil {
+		return nil
+	}
+	for _, n := range t.serves.index().Search(query, limit) {
+		fit = append(fit, t.serves.all[n])
+	}
+	return fit
 }
 
 func docsOf(tools []*Tool) []search.Doc {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -38,5 +39,27 @@ func TestSearch(t *testing.T) {
 	}
 	if got := new(Catalog).Search("x", 3); len(got) > 0 {
 		t.Errorf("got %v in an empty catalog", got)
+	}
+}
+
+// TestSearchOfWhatFunctionsServe finds a function by what it gives by name, once, and says what fits.
+func TestSearchOfWhatFunctionsServe(t *testing.T) {
+	f := func(context.Context, struct{}) (string, error) { return "", nil }
+	serves := []Served{{"expenses", "Fills in a report of expenses."}, {"travel", "Books a journey, and reports it."}}
+	for range 200 {
+		serves = append(serves, Served{"other", "Does something else."})
+	}
+	c := Merge(Func("lookup", "Finds pages.", f, nil), Func("load_skill", "Reads a skill.", f, &FuncOptions{Serves: serves})).Catalog(ProfilePlain)
+	for query, want := range map[string][]string{"report expenses": {"load_skill", "expenses", "travel"}, "journeys": {"load_skill", "travel"}, "read": {"load_skill"}, "page": {"lookup"}} {
+		var got []string
+		for _, tool := range c.Search(query, 5) {
+			got = append(got, tool.Name())
+			for _, s := range tool.Serving(query, 5) {
+				got = append(got, s.Name)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", query, diff)
+		}
 	}
 }

@@ -28,6 +28,7 @@ type Tool struct {
 
 	keyArgument string    // the argument for the key of a call, "" for none
 	listed      bool      // it need not be searched for
+	serves      *servings // what a function gives by name, nil for nothing
 	honoursKeys bool      // a function that looks for the key itself
 	repeat      bool      // the host says that it may be repeated
 	views       apps.Tool // what it says of views

@@ -184,7 +184,11 @@ func (n *namer) add(to *run.Offered, t *adapter.Tool) (bool, error) {
 const maxToolName = 64
 
 // present finds a tool that the run has added, as it is now.
-func present(c *adapter.Catalog, t *run.OfferedTool) (*adapter.Tool, error) {
+func (d *dialog) present(t *run.OfferedTool) (*adapter.Tool, error) {
+	if reads(t) {
+		return d.agent.reader.source.Tool(), nil
+	}
+	c := d.catalog
 	tool, err := c.Find(t.Server, t.Tool, t.Def)
 	if stale, ok := errors.AsType[*adapter.StaleToolError](err); ok && stale.Reason == adapter.ToolChanged {
 		tool, err = c.Find(t.Server, t.Tool, "")
@@ -229,19 +233,16 @@ func (d *dialog) tools() []model.Tool {
 	}
 	var last []model.Tool
 	for i := range s.Offered {
-		if reads(&s.Offered[i]) {
-			reader := d.agent.reader.offered
-			reader.Name = s.Offered[i].Name
-			last = append(last, reader)
-			continue
-		}
-		tool, err := present(d.catalog, &s.Offered[i])
+		tool, err := d.present(&s.Offered[i])
 		if err != nil {
 			continue
 		}
 		added[tool] = true
 		if s.Discovery != run.DiscoveryCall || s.Offered[i].Listed {
-			named := all[index[tool]]
+			named := d.agent.reader.offered // which is in no catalog
+			if at, ok := index[tool]; ok {
+				named = all[at]
+			}
 			named.Name = s.Offered[i].Name
 			last = append(last, named)
 		}
@@ -371,10 +372,7 @@ func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 	}
 	for i := range s.Offered {
 		if t := &s.Offered[i]; is(name, t.Name) {
-			if reads(t) {
-				return d.agent.reader.source.Tool(), t.Name, arguments
-			}
-			if tool, err := present(d.catalog, t); err == nil {
+			if tool, err := d.present(t); err == nil {
 				return tool, t.Name, arguments
 			}
 		}

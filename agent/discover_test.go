@@ -137,7 +137,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 	}
 	said := results(history(result))
 	for i, want := range []string{
-		"Call these by call_tool:\n{\"description\":\"Pays an invoice.\",\"name\":\"pay_invoice\",\"parameters\":{", "did pay_invoice", "did pay_invoice",
+		"Call these by call_tool:\n{\"name\":\"pay_invoice\",\"server\":\"bank\",\"description\":\"Pays an invoice.\",\"parameters\":{", "did pay_invoice", "did pay_invoice",
 		`Error: you have no tool "forecast"; find it by search_tools first`, `Error: you have no tool "call_tool"`, `Error: you have no tool "call_tool"`, "Error: ",
 	} {
 		if !strings.HasPrefix(said[i], want) {

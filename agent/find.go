@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -181,7 +182,26 @@ func (f *finding) search(ctx context.Context, q *query) (text string, added []st
 	if len(found) == 0 {
 		return "No tool fits. Other words may find one, or the name of a server lists its tools.", nil, nil
 	}
-	return f.load(catalog, found)
+	text, added, err = f.load(catalog, found)
+	if !selects && err == nil {
+		text += serving(found, words, limit)
+	}
+	return text, added, err
+}
+
+// serving names what the functions that were found give, such as skills, if that fits. The names and descriptions may be those of servers.
+func serving(found []*adapter.Tool, words string, limit int) string {
+	var b strings.Builder
+	for _, t := range found {
+		fit := t.Serving(words, limit)
+		if len(fit) > 0 {
+			fmt.Fprintf(&b, "\n%s has these, by name:", t.Name())
+		}
+		for _, s := range fit {
+			fmt.Fprintf(&b, "\n- %s: %q", oneLine(s.Name, maxAboutEach), oneLine(s.About, maxAboutTool))
+		}
+	}
+	return b.String()
 }
 
 // selected are the tools of these names, which are the catalog's or the servers'.
@@ -347,8 +367,7 @@ func toldWhole(c *adapter.Catalog, hits []hit) string {
 	b.WriteString("Call these by " + callTool + ":")
 	all, catalog := definitions(c), c.Tools()
 	for _, h := range hits {
-		def := all[slices.Index(catalog, h.tool)]
-		line, err := json.Marshal(map[string]any{"name": h.name, "server": h.tool.Server(), "description": def.Description, "parameters": def.Schema})
+		line, err := told(h.name, h.tool.Server(), &all[slices.Index(catalog, h.tool)])
 		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {
 			line = []byte(h.name + " is too long to be shown here: search for it alone, or do without it.")
 		}
@@ -356,4 +375,18 @@ func toldWhole(c *adapter.Catalog, hits []hit) string {
 		b.Write(line)
 	}
 	return b.String()
+}
+
+// told is the definition of a tool on one line, with the schema as the catalog has it.
+func told(name, server string, def *model.Tool) ([]byte, error) {
+	head, err := json.Marshal(struct {
+		Name        string `json:"name"`
+		Server      string `json:"server"`
+		Description string `json:"description"`
+	}{name, server, def.Description})
+	line := bytes.NewBuffer(bytes.TrimSuffix(head, []byte("}")))
+	line.WriteString(`,"parameters":`)
+	err = errors.Join(err, json.Compact(line, def.Schema))
+	line.WriteByte('}')
+	return line.Bytes(), err
 }

@@ -11,6 +11,8 @@
 //		Tools:  []adapter.Source{toolset, set},
 //	})
 //
+// A model that searches for its tools (agent.Options.Discover) finds skills by the same search.
+//
 // Each text is verified as [skills.Load] does, and is marked as a server's words: a skill
 // gives no permission, and the tools that it wants to use are a claim.
 //
@@ -86,11 +88,13 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 		}
 	}
 	s.name()
+	var serves []adapter.Served
 	for _, e := range s.skills {
 		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
+		serves = append(serves, adapter.Served{Name: e.name, About: e.skill.Description})
 	}
 	s.Source = adapter.Merge(
-		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true}),
+		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true, Serves: serves}),
 		adapter.Func("read_skill_file", "Reads a text file of a skill that was loaded.", s.read, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true}),
 	)
 	return s, nil

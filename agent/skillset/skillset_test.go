@@ -11,6 +11,9 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/skillset"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
@@ -123,5 +126,32 @@ func TestNamesAndChoice(t *testing.T) {
 	set, err = skillset.Open(t.Context(), servers, &skillset.Options{MaxSkills: 1})
 	if err != nil || len(set.Left()) != 1 || !strings.Contains(set.Left()[0].Error(), "MaxSkills") {
 		t.Errorf("got %v, %v, want one left out", set.Left(), err)
+	}
+}
+
+// TestSearch has a model that searches for its tools find a skill, and load it.
+func TestSearch(t *testing.T) {
+	client := library(t, "pdf", map[string]string{"SKILL.md": head + "Fill forms.\n"})
+	set, err := skillset.Open(t.Context(), map[string]*mcpclient.Client{"office": client}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
+		m := agenttest.Play(
+			agenttest.Use(agenttest.Wanted{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
+			agenttest.Use(agenttest.Wanted{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
+		)
+		a, err := agent.New(m, &agent.Options{Tools: []adapter.Source{set}, Discover: agent.Discover{Above: 1e-6, By: by}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Run(t.Context(), agent.Text("go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, loaded := got.State.History[2].Parts[0].Text, got.State.History[4].Parts[0].Text
+		if !strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") || !strings.Contains(loaded, "Fill forms.") {
+			t.Errorf("%s: found %q, and loaded %q", by, found, loaded)
+		}
 	}
 }
