@@ -24,7 +24,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -237,13 +236,6 @@ var _ = func() error {
 	}
 	_ = opts
 	return nil
-}
-
-// docs/sampling.md, budgets
-var _ = func(ctx context.Context, sampler *sampling.Sampler, account sampling.Account, params *mcp.CreateMessageParams) error {
-	result, err := sampler.CreateMessage(sampling.WithAccount(ctx, account), params)
-	_ = result
-	return err
 }
 
 // docs/sampling.md, choosing a model

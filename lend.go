@@ -29,7 +29,7 @@ func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 	if !ok || l.sampler != nil {
 		return nil
 	}
-	o := sampling.Options{Review: sampling.AskLater{}}
+	o := sampling.Options{Review: sampling.AskLater()}
 	if opts != nil {
 		o = *opts
 	}

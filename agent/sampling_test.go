@@ -44,7 +44,7 @@ func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent
 	t.Helper()
 	config := openai.DefaultConfig("key")
 	config.BaseURL, config.HTTPClient = "http://poet.test/v1", p
-	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater{}, Limits: sampling.Limits{MaxTokens: 7}})
+	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package sampling
 import (
 	"fmt"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/price"
 )
 
 // account holds the charges to one budget.
@@ -89,30 +91,30 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 	limit, limited := b.Cost[currency]
 	switch {
 	case b.Requests > 0 && requests > b.Requests:
-		return a.over(KindBudget, fmt.Sprintf("%d requests", b.Requests))
+		return a.over(kindBudget, fmt.Sprintf("%d requests", b.Requests))
 	case b.PerMinute > 0 && minute > b.PerMinute:
-		return refused(KindRate, fmt.Sprintf("the limit of %d requests per minute for %s is reached", b.PerMinute, a.whose))
+		return refused(kindRate, fmt.Sprintf("the limit of %d requests per minute for %s is reached", b.PerMinute, a.whose))
 	case b.Tokens > 0 && tokens > b.Tokens && need > 0:
-		return refused(KindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.in(), a.whose))
+		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.in(), a.whose))
 	case b.Tokens > 0 && tokens > b.Tokens:
-		return a.over(KindBudget, fmt.Sprintf("%d tokens", b.Tokens))
+		return a.over(kindBudget, fmt.Sprintf("%d tokens", b.Tokens))
 	case len(b.Cost) > 0 && !limited:
-		return refused(KindCost, "the cost is limited, and the model has no price in a currency of the limits")
+		return refused(kindCost, "the cost is limited, and the model has no price in a currency of the limits")
 	case limited && cost > limit:
-		return a.over(KindCost, "cost")
+		return a.over(kindCost, "cost")
 	}
 	return nil
 }
 
 // in is the amount if it is in that currency, else 0.
-func in(currency string, m Money) int64 {
+func in(currency string, m price.Money) int64 {
 	if m.Currency != currency {
 		return 0
 	}
 	return m.Micro
 }
 
-func (a *account) over(kind Kind, of string) error {
+func (a *account) over(kind string, of string) error {
 	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, a.in(), a.whose))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/mcpchain/mcpchain/internal/price"
 	"io"
 	"net/http"
 	"strings"
@@ -27,19 +28,19 @@ func TestBudgets(t *testing.T) {
 	tests := []struct {
 		name        string
 		limits      Limits
-		kind        Kind
+		kind        string
 		first, more int
 	}{
-		{"requests", Limits{Requests: 3}, KindBudget, 3, 3},
-		{"per minute", Limits{PerMinute: 4, Requests: 6}, KindRate, 4, 4},
-		{"tokens", Limits{Tokens: 134 * 5}, KindBudget, 5, 5},
-		{"tokens but for one", Limits{Tokens: 134*5 - 1}, KindBudget, 4, 4},
-		{"cost", Limits{Cost: map[string]int64{"USD": 134 * 2}}, KindCost, 2, 2},
-		{"requests of a server", Limits{Server: Budget{Requests: 3}}, KindBudget, 3, 3},
-		{"tokens of a server", Limits{Server: Budget{Tokens: 134 * 5}}, KindBudget, 5, 5},
-		{"requests of a call", Limits{Call: Budget{Requests: 3}}, KindBudget, 3, 3},
-		{"rate of a call", Limits{Call: Budget{PerMinute: 2}}, KindRate, 2, 2},
-		{"cost of a call", Limits{Call: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, KindCost, 2, 2},
+		{"requests", Limits{Requests: 3}, kindBudget, 3, 3},
+		{"per minute", Limits{PerMinute: 4, Requests: 6}, kindRate, 4, 4},
+		{"tokens", Limits{Tokens: 134 * 5}, kindBudget, 5, 5},
+		{"tokens but for one", Limits{Tokens: 134*5 - 1}, kindBudget, 4, 4},
+		{"cost", Limits{Cost: map[string]int64{"USD": 134 * 2}}, kindCost, 2, 2},
+		{"requests of a server", Limits{Server: Budget{Requests: 3}}, kindBudget, 3, 3},
+		{"tokens of a server", Limits{Server: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
+		{"requests of a call", Limits{Call: Budget{Requests: 3}}, kindBudget, 3, 3},
+		{"rate of a call", Limits{Call: Budget{PerMinute: 2}}, kindRate, 2, 2},
+		{"cost of a call", Limits{Call: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestBudgetOfACall(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Minute) // the first request of the call is out of the window
-		wantRefusal(t, ask("1"), KindBudget)
+		wantRefusal(t, ask("1"), kindBudget)
 		if err := ask("4"); err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +148,8 @@ func TestReservationsAreSettled(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
-			var r Record
-			s := h.sampler(t, &Options{Audit: func(_ context.Context, record *Record) { r = *record }})
+			var r record
+			s := h.sampler(t, &Options{Audit: func(_ context.Context, record *Record) { r = *record.all }})
 			_, _ = s.CreateMessage(t.Context(), question(t, hi)) // some fail
 			if got := r.InputTokens + r.OutputTokens; got != tt.used || r.Estimated != tt.estimated {
 				t.Errorf("got %d tokens, estimated %t, want %d, %t", got, r.Estimated, tt.used, tt.estimated)
@@ -211,18 +212,18 @@ func TestCheaperModel(t *testing.T) {
 		}
 	}
 	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, KindCost)
+	wantRefusal(t, err, kindCost)
 }
 
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000, Share: 1}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000, Share: 1}, Review: &Review{Request: func(_ context.Context, r *Request) error {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})
 	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, KindBudget)
+	wantRefusal(t, err, kindBudget)
 	if h.asked() != 0 {
 		t.Errorf("asked the model %d times, want 0", h.asked())
 	}
@@ -234,12 +235,12 @@ func TestDepth(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
 		defer h.Close()
 		var s *Sampler
-		var records []Record
+		var records []record
 		var deepest error
 		s = h.sampler(t, &Options{
 			Source: duringCall, Limits: Limits{Concurrent: 1, Server: Budget{Concurrent: 1}},
-			Audit: func(_ context.Context, r *Record) { records = append(records, *r) },
-			Review: ReviewFuncs{Request: func(ctx context.Context, _ *Request) error {
+			Audit: func(_ context.Context, r *Record) { records = append(records, *r.all) },
+			Review: &Review{Request: func(ctx context.Context, _ *Request) error {
 				_, err := s.CreateMessage(inCall(ctx, "inner"), question(t, hi))
 				if deepest == nil {
 					deepest = err
@@ -250,7 +251,7 @@ func TestDepth(t *testing.T) {
 		if _, err := s.CreateMessage(inCall(t.Context(), "outer"), question(t, hi)); err != nil {
 			t.Fatal(err)
 		}
-		wantRefusal(t, deepest, KindDepth)
+		wantRefusal(t, deepest, kindDepth)
 		if len(records) != 3 || h.asked() != 2 {
 			t.Fatalf("got %d records, %d asked, want 3, 2", len(records), h.asked())
 		}
@@ -304,7 +305,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 		first := make(chan error)
 		go func() { first <- ask() }()
 		time.Sleep(2 * time.Minute)
-		wantRefusal(t, ask(), KindBudget)
+		wantRefusal(t, ask(), kindBudget)
 		if err := <-first; err != nil {
 			t.Fatal(err)
 		}
@@ -327,14 +328,14 @@ func TestWhatIsLeft(t *testing.T) {
 func TestCurrencies(t *testing.T) {
 	g := newGovernor(Limits{Cost: map[string]int64{"USD": 10, "EUR": 10}, Share: 1}.withDefaults())
 	for i, step := range []struct {
-		cost Money
+		cost price.Money
 		ok   bool
 	}{
-		{Money{Currency: "USD", Micro: 10}, true},
-		{Money{Currency: "EUR", Micro: 10}, true},
-		{Money{Currency: "USD", Micro: 1}, false},
-		{Money{Currency: "CHF"}, false},
-		{Money{}, false},
+		{price.Money{Currency: "USD", Micro: 10}, true},
+		{price.Money{Currency: "EUR", Micro: 10}, true},
+		{price.Money{Currency: "USD", Micro: 1}, false},
+		{price.Money{Currency: "CHF"}, false},
+		{price.Money{}, false},
 	} {
 		if _, err := g.admit(&who{}, usage{Cost: step.cost}); (err == nil) != step.ok {
 			t.Errorf("step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)

@@ -10,37 +10,49 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Outcome is the end of a request.
-type Outcome string
-
-// The outcomes.
+// The outcomes of requests.
 const (
-	OutcomeAnswered  Outcome = "answered"
-	OutcomeRefused   Outcome = "refused"   // by a limit, the policy or the reviewer
-	OutcomeInvalid   Outcome = "invalid"   // it broke the rules of the protocol
-	OutcomeFailed    Outcome = "failed"    // the model failed
-	OutcomeCancelled Outcome = "cancelled" // the caller stopped waiting
-	OutcomeWaiting   Outcome = "waiting"   // a person decides later; another record follows then
+	outcomeAnswered  = "answered"
+	outcomeRefused   = "refused"   // by a limit, the policy or the reviewer
+	outcomeInvalid   = "invalid"   // it broke the rules of the protocol
+	outcomeFailed    = "failed"    // the model failed
+	outcomeCancelled = "cancelled" // the caller stopped waiting
+	outcomeWaiting   = "waiting"   // a person decides later; another record follows then
 )
 
-// Decider names who allowed or refused a request or a reply.
-type Decider string
-
-// The deciders; empty if no decision was needed.
+// Who allowed or refused a request or a reply; empty if no decision was needed.
 const (
-	ByLimits   Decider = "limits" // the limits; there is no reviewer
-	ByPolicy   Decider = "policy"
-	ByReviewer Decider = "reviewer"
-	ByMemory   Decider = "memory" // an earlier decision of the reviewer
+	byLimits   = "limits" // the limits; there is no reviewer
+	byPolicy   = "policy"
+	byReviewer = "reviewer"
+	byMemory   = "memory" // an earlier decision of the reviewer
 )
 
-// Record is the account of one request, for [Options.Audit]. Its JSON is fit
-// for a log. It holds only hashes and counts of the request and the reply,
+// Record is the account of one request, for [Options.Audit]. Its JSON has more than its fields, and is fit
+// for a log: docs/sampling.md lists what. It holds only hashes and counts of the request and the reply,
 // unless [Options.AuditContents] adds the contents.
 type Record struct {
+	Server string // the host's name for it
+	Model  string // model that was asked
+
+	// Outcome is "answered", "refused" by a limit, the policy or the reviewer, "invalid" by the protocol, "failed" by
+	// the model, "cancelled" by the caller, or "waiting" for a person who decides later; another record follows then.
+	Outcome string
+
+	InputTokens, OutputTokens int64
+
+	all *record
+}
+
+// MarshalJSON writes the whole record.
+func (r *Record) MarshalJSON() ([]byte, error) { return json.Marshal(r.all) }
+
+// record is the JSON of a [Record].
+type record struct {
 	Time time.Time `json:"time"` // arrival of the request
 
 	Server   string `json:"server,omitempty"`   // the host's name for it
@@ -52,13 +64,13 @@ type Record struct {
 	Call     string `json:"call,omitempty"`     // call that is charged: from Options.Source, or the client's id of it
 	Depth    int    `json:"depth"`
 
-	Outcome       Outcome `json:"outcome"`
-	Kind          Kind    `json:"kind,omitempty"`   // kind of the refusal
-	Status        int     `json:"status,omitempty"` // HTTP status of the failure
-	Decision      Decider `json:"decision,omitempty"`
-	ReplyDecision Decider `json:"replyDecision,omitempty"`
-	Edited        bool    `json:"edited,omitempty"`      // the reviewer changed the request
-	ReplyEdited   bool    `json:"replyEdited,omitempty"` // the reviewer changed the reply
+	Outcome       string `json:"outcome"`
+	Kind          string `json:"kind,omitempty"`   // kind of the refusal
+	Status        int    `json:"status,omitempty"` // HTTP status of the failure
+	Decision      string `json:"decision,omitempty"`
+	ReplyDecision string `json:"replyDecision,omitempty"`
+	Edited        bool   `json:"edited,omitempty"`      // the reviewer changed the request
+	ReplyEdited   bool   `json:"replyEdited,omitempty"` // the reviewer changed the reply
 
 	Model          string `json:"model,omitempty"`      // model that was asked
 	Reason         string `json:"reason,omitempty"`     // reason for the choice; quotes a hint of the server
@@ -67,10 +79,10 @@ type Record struct {
 	StopReason     string `json:"stopReason,omitempty"`
 	Completions    int    `json:"completions,omitempty"`
 
-	InputTokens  int64 `json:"inputTokens"`
-	OutputTokens int64 `json:"outputTokens"`
-	Cost         Money `json:"cost,omitzero"`       // by Options.Prices
-	Estimated    bool  `json:"estimated,omitempty"` // the host did not count all of it
+	InputTokens  int64       `json:"inputTokens"`
+	OutputTokens int64       `json:"outputTokens"`
+	Cost         price.Money `json:"cost,omitzero"`       // by Options.Prices
+	Estimated    bool        `json:"estimated,omitempty"` // the host did not count all of it
 
 	Waiting   time.Duration `json:"waiting"`   // time in the queue
 	Reviewing time.Duration `json:"reviewing"` // time of the reviewer
@@ -94,15 +106,15 @@ type run struct {
 	approved    bool   // by a person, before the request came
 	approvedFor string // the model, "" for any
 
-	record Record
+	record record
 }
 
 // newRun begins the record of a request.
 func newRun(w *who, params *mcp.CreateMessageParams) *run {
 	r := &run{who: w}
-	r.record = Record{
+	r.record = record{
 		Time: time.Now(), Server: w.label, SelfName: excerpt.Cut(w.origin.Server.Info.Name),
-		Revision: w.origin.Server.Revision, ID: excerpt.Cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: OutcomeFailed,
+		Revision: w.origin.Server.Revision, ID: excerpt.Cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: outcomeFailed,
 	}
 	if call := w.origin.Call; call != nil {
 		r.record.Method, r.record.Tool = call.Method, excerpt.Cut(call.Name)
@@ -121,7 +133,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	a := &r.record
 	a.RequestHash = hash(encoded(params))
 	if r.request != nil {
-		a.Model, a.Reason = r.request.Model, r.request.Reason
+		a.Model, a.Reason = r.request.Model, r.request.reason
 		if s.options.AuditContents {
 			a.Request = encoded(r.request.Params)
 		}
@@ -130,25 +142,27 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 		u := r.ticket.usage()
 		a.InputTokens, a.OutputTokens, a.Cost, a.Estimated = u.Input, u.Output, u.Cost, u.Estimated
 	}
-	var refusal *RefusedError
+	var refusal *refusedError
 	var rpc *mcp.RPCError
 	switch {
 	case result != nil && err == nil:
 		raw := encoded(result)
-		a.Outcome, a.StopReason, a.ReplyHash = OutcomeAnswered, excerpt.Cut(result.StopReason), hash(raw)
+		a.Outcome, a.StopReason, a.ReplyHash = outcomeAnswered, excerpt.Cut(result.StopReason), hash(raw)
 		if s.options.AuditContents {
 			a.Reply = raw
 		}
 	case errors.Is(err, mcp.ErrAnswerLater):
-		a.Outcome = OutcomeWaiting
+		a.Outcome = outcomeWaiting
 	case errors.As(err, &refusal):
-		a.Outcome, a.Kind = OutcomeRefused, refusal.Kind
+		a.Outcome, a.Kind = outcomeRefused, refusal.kind
 	case errors.As(err, &rpc) && rpc.Code == mcp.CodeInvalidParams:
-		a.Outcome = OutcomeInvalid
+		a.Outcome = outcomeInvalid
 	case ctx.Err() != nil:
-		a.Outcome = OutcomeCancelled
+		a.Outcome = outcomeCancelled
 	}
-	s.options.Audit(context.WithoutCancel(ctx), a)
+	s.options.Audit(context.WithoutCancel(ctx), &Record{
+		Server: a.Server, Model: a.Model, Outcome: a.Outcome, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, all: a,
+	})
 }
 
 func hash(raw json.RawMessage) string {

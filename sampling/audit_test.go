@@ -25,35 +25,35 @@ func TestAudit(t *testing.T) {
 		params string
 		host   http.HandlerFunc
 		opts   Options
-		want   Record
+		want   record
 	}{
-		{"answered", secretQuestion, answering(usageAnswer(3, 2)), Options{}, Record{
-			Outcome: OutcomeAnswered, Decision: ByLimits, ReplyDecision: ByLimits, Model: "gpt-4.1", Reason: "the only one", AnsweredBy: "gpt-4.1",
+		{"answered", secretQuestion, answering(usageAnswer(3, 2)), Options{}, record{
+			Outcome: outcomeAnswered, Decision: byLimits, ReplyDecision: byLimits, Model: "gpt-4.1", Reason: "the only one", AnsweredBy: "gpt-4.1",
 			IncludeContext: "thisServer", StopReason: "endTurn", Completions: 1, InputTokens: 3, OutputTokens: 2}},
-		{"edited", secretQuestion, answering(usageAnswer(3, 2)), Options{Review: ReviewFuncs{
+		{"edited", secretQuestion, answering(usageAnswer(3, 2)), Options{Review: &Review{
 			Request: func(_ context.Context, r *Request) error { r.Params.SystemPrompt = "x"; return nil },
 			Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
 				reply.StopReason = "other"
 				return nil
 			},
-		}}, Record{
-			Outcome: OutcomeAnswered, Decision: ByReviewer, ReplyDecision: ByReviewer, Edited: true, ReplyEdited: true, Model: "gpt-4.1", Reason: "the only one",
+		}}, record{
+			Outcome: outcomeAnswered, Decision: byReviewer, ReplyDecision: byReviewer, Edited: true, ReplyEdited: true, Model: "gpt-4.1", Reason: "the only one",
 			AnsweredBy: "gpt-4.1", IncludeContext: "thisServer", StopReason: "other", Completions: 1, InputTokens: 3, OutputTokens: 2}},
-		{"refused", secretQuestion, answering(plainAnswer), Options{Review: ReviewFuncs{Request: func(context.Context, *Request) error { return no }}}, Record{
-			Outcome: OutcomeRefused, Kind: KindReview, Decision: ByReviewer, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
-		{"over the limit", secretQuestion, answering(plainAnswer), Options{Limits: Limits{Tokens: 1}}, Record{
-			Outcome: OutcomeRefused, Kind: KindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
-		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: ModeDeny}}, Record{
-			Outcome: OutcomeRefused, Kind: KindPolicy, IncludeContext: "thisServer"}},
-		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, Record{Outcome: OutcomeInvalid}},
-		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, Record{
-			Outcome: OutcomeFailed, Status: 401, Decision: ByLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
+		{"refused", secretQuestion, answering(plainAnswer), Options{Review: &Review{Request: func(context.Context, *Request) error { return no }}}, record{
+			Outcome: outcomeRefused, Kind: kindReview, Decision: byReviewer, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
+		{"over the limit", secretQuestion, answering(plainAnswer), Options{Limits: Limits{Tokens: 1}}, record{
+			Outcome: outcomeRefused, Kind: kindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
+		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: ModeDeny}}, record{
+			Outcome: outcomeRefused, Kind: kindPolicy, IncludeContext: "thisServer"}},
+		{"invalid", `{"messages":[],"maxTokens":-1}`, answering(plainAnswer), Options{}, record{Outcome: outcomeInvalid}},
+		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, record{
+			Outcome: outcomeFailed, Status: 401, Decision: byLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
-			var records []Record
-			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r) }
+			var records []record
+			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r.all) }
 			tt.want.Depth, tt.want.Server = 1, "files"
 			for _, contents := range []bool{false, true} {
 				tt.opts.AuditContents = contents
@@ -62,7 +62,7 @@ func TestAudit(t *testing.T) {
 			if len(records) != 2 {
 				t.Fatalf("got %d records of 2 requests", len(records))
 			}
-			volatile := cmpopts.IgnoreFields(Record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
+			volatile := cmpopts.IgnoreFields(record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
 			if diff := cmp.Diff(tt.want, records[0], volatile); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
@@ -73,13 +73,13 @@ func TestAudit(t *testing.T) {
 			if strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "Hello") {
 				t.Errorf("contents without being asked for: %s", raw)
 			}
-			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == OutcomeAnswered) {
+			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == outcomeAnswered) {
 				t.Errorf("got hashes %q and %q", records[0].RequestHash, records[0].ReplyHash)
 			}
 			if tt.want.Model != "" && !strings.Contains(string(records[1].Request), "my secret") {
 				t.Errorf("contents were asked for: got request %s", records[1].Request)
 			}
-			if tt.want.Outcome == OutcomeAnswered && !strings.Contains(string(records[1].Reply), "Hello") {
+			if tt.want.Outcome == outcomeAnswered && !strings.Contains(string(records[1].Reply), "Hello") {
 				t.Errorf("contents were asked for: got reply %s", records[1].Reply)
 			}
 		})
@@ -91,10 +91,10 @@ func TestAuditOfTimes(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(3 * time.Second); answer(w, r) })
 		defer h.Close()
-		var r Record
+		var r record
 		s := h.sampler(t, &Options{
-			Audit: func(_ context.Context, record *Record) { r = *record },
-			Review: ReviewFuncs{
+			Audit: func(_ context.Context, record *Record) { r = *record.all },
+			Review: &Review{
 				Request: func(context.Context, *Request) error { time.Sleep(time.Second); return nil },
 				Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error {
 					time.Sleep(time.Second)
@@ -119,17 +119,17 @@ func TestAuditOfACancelledRequest(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	var r Record
+	var r record
 	s := h.sampler(t, &Options{Audit: func(ctx context.Context, record *Record) {
 		if ctx.Err() != nil {
 			t.Error("the context of the audit has ended")
 		}
-		r = *record
+		r = *record.all
 	}})
 	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}
-	if r.Outcome != OutcomeCancelled || !r.Estimated || r.OutputTokens != 100 {
+	if r.Outcome != outcomeCancelled || !r.Estimated || r.OutputTokens != 100 {
 		t.Errorf("got %+v, want cancelled with all of what was reserved", r)
 	}
 }

@@ -4,7 +4,7 @@ import "github.com/mcpchain/mcpchain/internal/price"
 
 // bill is what a request owes the account of its context. It is for one goroutine.
 type bill struct {
-	account Account            // nil: there is none
+	account price.Account      // nil: there is none
 	open    func(price.Charge) // settles the reservation; nil: nothing is reserved
 }
 
@@ -15,11 +15,11 @@ func (b *bill) reserve(model string, most usage) error {
 	}
 	settle, err := b.account.Reserve(most.charge(model))
 	if err != nil {
-		kind := KindBudget
+		kind := kindBudget
 		if most.Cost.Micro > 0 {
-			kind = KindCost // a cheaper model may do
+			kind = kindCost // a cheaper model may do
 		}
-		return &RefusedError{Kind: kind, Reason: "the limit of the host's run is used up", cause: err}
+		return &refusedError{kind: kind, reason: "the limit of the host's run is used up", cause: err}
 	}
 	b.open = settle
 	return nil

@@ -17,14 +17,14 @@ import (
 type purse struct {
 	mu            sync.Mutex
 	tokens, micro int64
-	reserved      []Charge
-	settled       []Charge
+	reserved      []price.Charge
+	settled       []price.Charge
 	twice         bool // a reservation was settled again
 }
 
 var errEmpty = errors.New("the purse is empty")
 
-func (p *purse) Reserve(most Charge) (func(Charge), error) {
+func (p *purse) Reserve(most price.Charge) (func(price.Charge), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	tokens, micro := most.Tokens.Input+most.Tokens.Output, most.Cost.Micro
@@ -33,7 +33,7 @@ func (p *purse) Reserve(most Charge) (func(Charge), error) {
 	}
 	p.tokens, p.micro, p.reserved = p.tokens-tokens, p.micro-micro, append(p.reserved, most)
 	done := false
-	return func(c Charge) {
+	return func(c price.Charge) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.twice, done = p.twice || done, true
@@ -48,40 +48,40 @@ var cents = &Prices{Date: "2026-11-22", Models: []Price{
 	{Model: "gpt-4.1-nano", Currency: "USD", Input: 1e5, Output: 1e5},
 }}
 
-func dollars(micro int64) Money { return Money{Currency: "USD", Micro: micro} }
+func dollars(micro int64) price.Money { return price.Money{Currency: "USD", Micro: micro} }
 
 // TestAccount holds what an account is charged, by each end of a request. The question
 // has at most 34 tokens of text and 100 of a reply.
 func TestAccount(t *testing.T) {
-	most := Charge{Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
-	nothing := func(model string) Charge { return Charge{Model: model} }
-	deny := ReviewFuncs{Request: func(context.Context, *Request) error { return errors.New("no") }}
-	longer := ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 200; return nil }}
+	most := price.Charge{Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
+	nothing := func(model string) price.Charge { return price.Charge{Model: model} }
+	deny := &Review{Request: func(context.Context, *Request) error { return errors.New("no") }}
+	longer := &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 200; return nil }}
 	const counted = `{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],
 		"usage":{"prompt_tokens":20,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":10},"completion_tokens_details":{"reasoning_tokens":4}}}`
 	for name, test := range map[string]struct {
 		host     http.HandlerFunc
-		review   Reviewer
-		reserved []Charge
-		settled  []Charge
+		review   *Review
+		reserved []price.Charge
+		settled  []price.Charge
 	}{
-		"answered": {answering(counted), nil, []Charge{most}, []Charge{
+		"answered": {answering(counted), nil, []price.Charge{most}, []price.Charge{
 			{Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(10 + 1 + 20)}}},
 		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil,
-			[]Charge{most}, []Charge{nothing("gpt-4.1")}},
+			[]price.Charge{most}, []price.Charge{nothing("gpt-4.1")}},
 		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, plainAnswer)
-		}, nil, []Charge{most}, []Charge{{Model: "gpt-4.1", Tokens: price.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
-		"denied": {answering(counted), deny, []Charge{most}, []Charge{nothing("")}},
+		}, nil, []price.Charge{most}, []price.Charge{{Model: "gpt-4.1", Tokens: price.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
+		"denied": {answering(counted), deny, []price.Charge{most}, []price.Charge{nothing("")}},
 		"edited": {answering(counted), longer,
-			[]Charge{most, {Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 200}, Cost: dollars(434), Estimated: true}},
-			[]Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(31)}}},
+			[]price.Charge{most, {Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 200}, Cost: dollars(434), Estimated: true}},
+			[]price.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(31)}}},
 	} {
 		h := newHost(t, test.host)
 		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
 		p := &purse{tokens: 1000, micro: 1000}
-		_, _ = s.CreateMessage(WithAccount(t.Context(), p), question(t, hi)) // some fail
+		_, _ = s.CreateMessage(price.WithAccount(t.Context(), p), question(t, hi)) // some fail
 		if diff := cmp.Diff(test.reserved, p.reserved); diff != "" {
 			t.Errorf("%s: reserved (-want +got):\n%s", name, diff)
 		}
@@ -97,17 +97,17 @@ func TestAccountRefuses(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{Requests: 2, Share: 1}})
 	ask := func(p *purse) error {
-		_, err := s.CreateMessage(WithAccount(t.Context(), p), question(t, hi))
+		_, err := s.CreateMessage(price.WithAccount(t.Context(), p), question(t, hi))
 		return err
 	}
 	for range 3 {
 		err := ask(&purse{tokens: 1000, micro: 13})
-		wantRefusal(t, err, KindCost)
+		wantRefusal(t, err, kindCost)
 		if !errors.Is(err, errEmpty) {
 			t.Errorf("got %v, want the error of the account", err)
 		}
 	}
-	wantRefusal(t, ask(&purse{tokens: 133, micro: 1000}), KindCost)
+	wantRefusal(t, ask(&purse{tokens: 133, micro: 1000}), kindCost)
 	if h.asked() != 0 {
 		t.Errorf("asked the model %d times, want 0", h.asked())
 	}
@@ -119,13 +119,13 @@ func TestAccountRefuses(t *testing.T) {
 		t.Errorf("got %v, want an answer: the refused ones take no place", err)
 	}
 	full := &purse{tokens: 1000, micro: 1000}
-	wantRefusal(t, ask(full), KindBudget)
+	wantRefusal(t, ask(full), kindBudget)
 	if full.tokens != 1000 || len(full.settled) != 1 {
 		t.Errorf("got %d tokens left after %d settlements, want all 1000 after one", full.tokens, len(full.settled))
 	}
 	unpriced := h.sampler(t, nil)
-	_, err := unpriced.CreateMessage(WithAccount(t.Context(), &purse{tokens: 133}), question(t, hi))
-	wantRefusal(t, err, KindBudget)
+	_, err := unpriced.CreateMessage(price.WithAccount(t.Context(), &purse{tokens: 133}), question(t, hi))
+	wantRefusal(t, err, kindBudget)
 }
 
 // TestReviewerChoosesAnUnpricedModel holds that a limit of cost has no hole.
@@ -133,10 +133,10 @@ func TestReviewerChoosesAnUnpricedModel(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
 		Prices: cents, Limits: Limits{Cost: map[string]int64{"USD": 1_000_000}},
-		Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Model = "gpt-9"; return nil }},
+		Review: &Review{Request: func(_ context.Context, r *Request) error { r.Model = "gpt-9"; return nil }},
 	})
 	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, KindCost)
+	wantRefusal(t, err, kindCost)
 	if h.asked() != 0 {
 		t.Errorf("asked the model %d times, want 0", h.asked())
 	}

@@ -10,37 +10,34 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Kind is the reason for a refusal.
-type Kind string
-
 // The kinds of refusals.
 const (
-	KindPolicy Kind = "policy" // the host's policy for the server
-	KindReview Kind = "review" // the reviewer, in this or an earlier request
-	KindSize   Kind = "size"   // Limits.InputBytes
-	KindRate   Kind = "rate"   // PerMinute of Limits or of a Budget
-	KindBudget Kind = "budget" // Requests or Tokens of Limits or of a Budget
-	KindCost   Kind = "cost"   // Cost of Limits or of a Budget
-	KindDepth  Kind = "depth"  // Limits.Depth
+	kindPolicy = "policy" // the host's policy for the server
+	kindReview = "review" // the reviewer, in this or an earlier request
+	kindSize   = "size"   // Limits.InputBytes
+	kindRate   = "rate"   // PerMinute of Limits or of a Budget
+	kindBudget = "budget" // Requests or Tokens of Limits or of a Budget
+	kindCost   = "cost"   // Cost of Limits or of a Budget
+	kindDepth  = "depth"  // Limits.Depth
 )
 
-// RefusedError is the refusal of a request by a limit, the policy or the
+// refusedError is the refusal of a request by a limit, the policy or the
 // reviewer. It wraps [mcp.ErrRejected], so servers of the legacy era get
 // code -1, with the kind as data.reason.
-type RefusedError struct {
-	Kind   Kind
-	Reason string // the server sees it
+type refusedError struct {
+	kind   string
+	reason string // the server sees it
 
 	cause error
 }
 
 // Error gives the reason without the reviewer's error, because the text goes to
 // the server.
-func (e *RefusedError) Error() string { return "sampling request refused: " + e.Reason }
+func (e *refusedError) Error() string { return "sampling request refused: " + e.reason }
 
 // Unwrap returns [mcp.ErrRejected], the [*mcp.RPCError] for the
 // server and, if there is one, the reviewer's error.
-func (e *RefusedError) Unwrap() []error {
+func (e *refusedError) Unwrap() []error {
 	answer := e.RPCError()
 	if e.cause == nil {
 		return []error{mcp.ErrRejected, answer}
@@ -49,16 +46,16 @@ func (e *RefusedError) Unwrap() []error {
 }
 
 // RPCError is the answer for the server; see [mcp.SamplingHandler].
-func (e *RefusedError) RPCError() *mcp.RPCError {
+func (e *refusedError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{
 		Code: mcp.CodeUserRejected, Message: e.Error(),
 		Data: encoded(struct {
-			Reason Kind `json:"reason"`
-		}{e.Kind}),
+			Reason string `json:"reason"`
+		}{e.kind}),
 	}
 }
 
-func refused(kind Kind, reason string) error { return &RefusedError{Kind: kind, Reason: reason} }
+func refused(kind string, reason string) error { return &refusedError{kind: kind, reason: reason} }
 
 // invalid is the answer to an invalid request.
 func invalid(err error) error {

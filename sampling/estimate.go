@@ -15,8 +15,8 @@ type usage struct {
 	Cached    int64 // of Input: read from a cache of the host
 	Reasoning int64 // of Output
 
-	// Cost is by [Options.Prices], the zero Money without a price.
-	Cost Money
+	// Cost is by [Options.Prices], the zero price.Money without a price.
+	Cost price.Money
 
 	// Estimated is set if the host did not count all of it, or its count cannot be
 	// true.
@@ -28,14 +28,14 @@ func (u usage) tokens() int64 { return u.Input + u.Output }
 func (u usage) plus(v usage) usage {
 	v.Input, v.Output = u.Input+v.Input, u.Output+v.Output
 	v.Cached, v.Reasoning = u.Cached+v.Cached, u.Reasoning+v.Reasoning
-	v.Cost = Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
+	v.Cost = price.Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
 	v.Estimated = u.Estimated || v.Estimated
 	return v
 }
 
-// charge is the usage of a model, for an [Account].
-func (u usage) charge(model string) Charge {
-	return Charge{
+// charge is the usage of a model, for an [price.Account].
+func (u usage) charge(model string) price.Charge {
+	return price.Charge{
 		Model:  model,
 		Tokens: price.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning},
 		Cost:   u.Cost, Estimated: u.Estimated,

@@ -41,10 +41,10 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 	}
 	for _, tt := range tests {
 		h := newHost(t, answering(`{"choices":[{"message":{"content":"Hello"}}],"usage":`+tt.usage+`}`))
-		var r Record
+		var r record
 		s := h.sampler(t, &Options{
 			Limits: Limits{Requests: 1000, Tokens: 2000, Share: 1},
-			Audit:  func(_ context.Context, record *Record) { r = *record },
+			Audit:  func(_ context.Context, record *Record) { r = *record.all },
 		})
 		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 		}
 		_, err := s.CreateMessage(t.Context(), question(t, hi))
 		if tt.input+tt.output > 6 {
-			wantRefusal(t, err, KindBudget)
+			wantRefusal(t, err, kindBudget)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	for lost := 0; ; lost++ {
 		_, err := s.For("evil").CreateMessage(t.Context(), question(t, long))
 		if errors.Is(err, mcp.ErrRejected) {
-			wantRefusal(t, err, KindBudget)
+			wantRefusal(t, err, kindBudget)
 			if used := s.governor.total.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
 				t.Errorf("got %+v for each of %d, want the estimated input and the longest reply", used, lost)
 			}

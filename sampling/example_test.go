@@ -25,7 +25,7 @@ func ExampleNew() {
 	cfg.HTTPClient = host.Client()
 	sampler, err := sampling.New(cfg, "gpt-5-mini", &sampling.Options{
 		Limits: sampling.Limits{Requests: 10, MaxTokens: 500},
-		Review: sampling.ReviewFuncs{
+		Review: &sampling.Review{
 			Request: func(_ context.Context, r *sampling.Request) error {
 				fmt.Printf("a server asks %s for %d tokens\n", r.Model, r.Params.MaxTokens)
 				return nil
@@ -74,7 +74,7 @@ func ExampleSampler_For() {
 		Limits:  sampling.Limits{Cost: map[string]int64{"USD": 1_000_000}, Server: sampling.Budget{Requests: 10}},
 		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.ModeDeny}},
 		Audit: func(_ context.Context, r *sampling.Record) {
-			fmt.Printf("%s: %s by %q because of %q, %d tokens\n", r.Server, r.Outcome, r.Model, r.Reason, r.InputTokens+r.OutputTokens)
+			fmt.Printf("%s: %s by %q, %d tokens\n", r.Server, r.Outcome, r.Model, r.InputTokens+r.OutputTokens)
 		},
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func ExampleSampler_For() {
 		}
 	}
 	// Output:
-	// weather: answered by "gpt-5-mini" because of "the hint \"claude-3-haiku\"", 25 tokens
-	// stranger: refused by "" because of "", 0 tokens
+	// weather: answered by "gpt-5-mini", 25 tokens
+	// stranger: refused by "", 0 tokens
 	// sampling request refused: the host's policy does not let the request pass
 }

@@ -53,10 +53,6 @@ type Limits struct {
 	// time; more requests wait. Default 4.
 	Concurrent int
 
-	// Depth bounds requests within requests. A reviewer may call a server to
-	// decide on a request; a request of that server has depth 2. Default 2.
-	Depth int
-
 	// Server bounds each server, in addition. Default for each field: Share of the
 	// limit.
 	Server Budget
@@ -91,7 +87,7 @@ func (l Limits) check() error {
 		name     string
 		negative bool
 	}{
-		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0}, {"Depth", l.Depth < 0},
+		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0},
 		{"Requests", l.Requests < 0}, {"PerMinute", l.PerMinute < 0}, {"Tokens", l.Tokens < 0}, {"Cost", negativeCost(l.Cost)},
 		{"Concurrent", l.Concurrent < 0}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
 	} {
@@ -122,7 +118,6 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.Tokens, 1_000_000)
 	setDefault(&l.Window, time.Hour)
 	setDefault(&l.Concurrent, 4)
-	setDefault(&l.Depth, 2)
 	setDefault(&l.Call.Requests, 20)
 	setDefault(&l.Share, 0.5)
 	setDefault(&l.Server.Requests, l.part(l.Requests))
@@ -182,8 +177,8 @@ type ticket struct {
 // admit reserves a place and an upper bound of the cost for a request. The
 // caller closes the ticket.
 func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
-	if w.depth > g.limits.Depth {
-		return nil, refused(KindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
+	if w.depth > maxDepth {
+		return nil, refused(kindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -274,3 +269,7 @@ func (t *ticket) close() {
 	defer t.governor.mu.Unlock()
 	t.charge.open, t.charge.reserved = false, usage{}
 }
+
+// maxDepth bounds requests within requests: a reviewer may call a server to
+// decide on a request, and a request of that server has depth 2.
+const maxDepth = 2

@@ -30,7 +30,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 		defer h.Close()
 		s := h.sampler(t, &Options{
 			Limits: Limits{Requests: 50, Concurrent: 7, Share: 1},
-			Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
+			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
 		})
 		var answered, refused atomic.Int64
 		var wg sync.WaitGroup

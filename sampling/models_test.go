@@ -87,11 +87,11 @@ func TestChosenModelIsAsked(t *testing.T) {
 	const cheap = `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100,"modelPreferences":{"costPriority":1}}`
 	h := newHost(t, answering(plainAnswer))
 	var seen, reason string
-	var record Record
+	var record record
 	s := h.sampler(t, &Options{
 		Models: append(catalogue(), Model{ID: "gpt-4.1", MaxTokens: 50}),
-		Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { seen, reason = r.Model, r.Reason; return nil }},
-		Audit:  func(_ context.Context, r *Record) { record = *r },
+		Review: &Review{Request: func(_ context.Context, r *Request) error { seen, reason = r.Model, r.reason; return nil }},
+		Audit:  func(_ context.Context, r *Record) { record = *r.all },
 	})
 	if _, err := s.CreateMessage(t.Context(), question(t, cheap)); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 
 	// A reviewer can choose another model or add media after the choice.
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Host: "ollama", Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Host: "ollama", Review: &Review{Request: func(_ context.Context, r *Request) error {
 		r.Params.Messages[0].Content = question(t, sound).Messages[0].Content
 		return nil
 	}}})
@@ -178,7 +178,7 @@ func TestReviewersModel(t *testing.T) {
 	choose := func(id string) error {
 		s := h.sampler(t, &Options{
 			Models: append(catalogue(), Model{ID: "gpt-4.1"}),
-			Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Model = id; return nil }},
+			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Model = id; return nil }},
 		})
 		_, err := s.CreateMessage(t.Context(), question(t, hi))
 		return err

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Review sees every request before the model does, and every reply before the
 	// server does. Default: no review.
-	Review Reviewer
+	Review *Review
 
 	// Limits bound the spending of servers. Zero values mean defaults.
 	Limits Limits
@@ -59,10 +59,6 @@ type Options struct {
 	// metadata. OpenAI and Azure accept it only for stored completions: set
 	// "store": true in Extra. Default: none.
 	Metadata []string
-
-	// ModelName is the model's name for servers. Default: the host's own name for
-	// it; this may be a deployment or a file.
-	ModelName string
 
 	// ReasoningEffort for reasoning models: "none", "minimal", "low", …. Their
 	// reasoning counts as output, so a server's small maxTokens may leave nothing

@@ -21,19 +21,6 @@ const (
 	ModeDeny              // it is refused without review
 )
 
-// String is the constant's name in lower case.
-func (m Mode) String() string {
-	switch m {
-	case ModeAsk:
-		return "ask"
-	case ModeAllow:
-		return "allow"
-	case ModeDeny:
-		return "deny"
-	}
-	return fmt.Sprintf("Mode(%d)", int(m))
-}
-
 // Policy holds a server's permissions. The zero value leaves every decision to the reviewer, or to the limits without one.
 type Policy struct {
 	// During is for requests during a call of ours, Outside for requests at other
@@ -140,7 +127,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	if p, ok := s.options.Servers[w.label]; ok && w.label != "" {
 		w.policy = p
 	} else if w.label == "" && len(s.options.Servers) > 0 {
-		return w, refused(KindPolicy, "the host has policies by server, and no name for this one")
+		return w, refused(kindPolicy, "the host has policies by server, and no name for this one")
 	}
 	return w, nil
 }
@@ -193,9 +180,9 @@ func checkPolicies(o *Options) error {
 func (s *Sampler) denied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
-		return refused(KindPolicy, "the host's policy does not let the request pass")
+		return refused(kindPolicy, "the host's policy does not let the request pass")
 	case w.mode() == ModeAsk && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
-		return refused(KindReview, "the request was not approved")
+		return refused(kindReview, "the request was not approved")
 	}
 	return nil
 }

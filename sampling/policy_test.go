@@ -25,10 +25,10 @@ func inCall(ctx context.Context, id string) context.Context {
 }
 
 // wantRefusal checks a refusal and the server's view of it.
-func wantRefusal(t testing.TB, err error, kind Kind) {
+func wantRefusal(t testing.TB, err error, kind string) {
 	t.Helper()
-	refusal, ok := errors.AsType[*RefusedError](err)
-	if !ok || !errors.Is(err, mcp.ErrRejected) || refusal.Kind != kind {
+	refusal, ok := errors.AsType[*refusedError](err)
+	if !ok || !errors.Is(err, mcp.ErrRejected) || refusal.kind != kind {
 		t.Errorf("got %v, want a refusal of kind %s", err, kind)
 		return
 	}
@@ -65,7 +65,7 @@ func TestModes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			reviewed, replies := 0, 0
-			s := h.sampler(t, &Options{Policy: tt.policy, Source: duringCall, Review: ReviewFuncs{
+			s := h.sampler(t, &Options{Policy: tt.policy, Source: duringCall, Review: &Review{
 				Request: func(context.Context, *Request) error { reviewed++; return nil },
 				Reply:   func(context.Context, *Request, *mcp.CreateMessageResult) error { replies++; return nil },
 			}})
@@ -76,7 +76,7 @@ func TestModes(t *testing.T) {
 			}
 			for _, err := range []error{during, outside} {
 				if err != nil {
-					wantRefusal(t, err, KindPolicy)
+					wantRefusal(t, err, kindPolicy)
 				}
 			}
 			if reviewed != tt.reviewed || replies != tt.replies || h.asked() != tt.asked {
@@ -98,12 +98,12 @@ func TestServers(t *testing.T) {
 		t.Errorf("small: got %v, asked %s, want its own model", err, h.last())
 	}
 	_, err := s.For("none").CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, KindPolicy)
+	wantRefusal(t, err, kindPolicy)
 	if _, err := s.For("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-4.1"`) {
 		t.Errorf("other: got %v, asked %s, want the default", err, h.last())
 	}
 	_, err = s.CreateMessage(t.Context(), question(t, hi))
-	wantRefusal(t, err, KindPolicy)
+	wantRefusal(t, err, kindPolicy)
 	if got, ok := s.For("x").(interface {
 		SamplingCapability() mcp.SamplingCapability
 	}); !ok || !got.SamplingCapability().Tools {
@@ -114,7 +114,7 @@ func TestServers(t *testing.T) {
 func TestNotNowStaysRefused(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	reviews := 0
-	s := h.sampler(t, &Options{Limits: Limits{Requests: 3}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{Requests: 3}, Review: &Review{Request: func(_ context.Context, r *Request) error {
 		if reviews++; reviews == 1 {
 			r.Remember = true
 			return errors.New("not now")
@@ -124,7 +124,7 @@ func TestNotNowStaysRefused(t *testing.T) {
 	files := s.For("files")
 	for range 10 {
 		_, err := files.CreateMessage(t.Context(), question(t, hi))
-		wantRefusal(t, err, KindReview)
+		wantRefusal(t, err, kindReview)
 	}
 	if reviews != 1 || h.asked() != 0 {
 		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.asked())
@@ -145,7 +145,7 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 		defer h.Close()
 		var n atomic.Int64
 		release := make(chan struct{})
-		s := h.sampler(t, &Options{Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+		s := h.sampler(t, &Options{Review: &Review{Request: func(_ context.Context, r *Request) error {
 			r.Remember = true
 			if n.Add(1) == 1 {
 				<-release
@@ -161,11 +161,11 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 		}()
 		synctest.Wait()
 		_, err := files.CreateMessage(t.Context(), question(t, hi))
-		wantRefusal(t, err, KindReview)
+		wantRefusal(t, err, kindReview)
 		close(release)
-		wantRefusal(t, <-late, KindReview)
+		wantRefusal(t, <-late, kindReview)
 		_, err = files.CreateMessage(t.Context(), question(t, hi))
-		wantRefusal(t, err, KindReview)
+		wantRefusal(t, err, kindReview)
 		if h.asked() != 0 {
 			t.Errorf("asked the model %d times, want 0", h.asked())
 		}
@@ -175,7 +175,7 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 func TestRememberedConsent(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	var requests, replies int
-	s := h.sampler(t, &Options{Source: duringCall, Review: ReviewFuncs{
+	s := h.sampler(t, &Options{Source: duringCall, Review: &Review{
 		Request: func(_ context.Context, r *Request) error { requests++; r.Remember = true; return nil },
 		Reply: func(_ context.Context, r *Request, _ *mcp.CreateMessageResult) error {
 			if r.Remember {
@@ -216,13 +216,5 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	if len(m.decision) != maxRemembered || m.recall(subject{server: "0"}) != ModeDeny {
 		t.Errorf("got %d decisions, want the first %d", len(m.decision), maxRemembered)
-	}
-}
-
-func TestModeInWords(t *testing.T) {
-	for want, mode := range map[string]Mode{"ask": ModeAsk, "allow": ModeAllow, "deny": ModeDeny, "Mode(3)": ModeDeny + 1} {
-		if got := mode.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
 	}
 }

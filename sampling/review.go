@@ -19,16 +19,9 @@ type Request struct {
 	// Server is the host's own name for the server; empty if it has none.
 	Server string
 
-	// Origin is the server and its call. A server's claims about itself prove
-	// nothing.
-	Origin mcp.Origin
-
 	// Model is the model to ask. The reviewer may choose another model, from the
 	// catalogue if there is one.
 	Model string
-
-	// Reason explains the choice of the model.
-	Reason string
 
 	// Params is a copy, within the limits. The reviewer may change it; it is
 	// checked again, also by the limits.
@@ -41,73 +34,62 @@ type Request struct {
 	// only refusals are remembered: another server could use the same name.
 	Remember bool
 
-	who *who
+	reason string // for the choice of the model
+	who    *who
 }
 
-// Reviewer allows, edits or refuses requests and replies. Its methods are
-// called concurrently, each with the context of the server's request. An edited
-// request is checked again, also by the limits. An edited reply is checked by
+// Review allows, edits or refuses requests and replies. Its functions are
+// called concurrently, each with the context of the server's request. One that is nil allows everything.
+//
+// An edited request is checked again, also by the limits. An edited reply is checked by
 // the protocol: the role is assistant, the content is text, images, sounds and
 // uses of the request's tools.
 //
 // An error refuses. The server learns of the refusal, but never sees the error;
-// on this side errors.Is and errors.As find it.
+// on this side errors.Is and errors.As find it, beside [mcp.ErrRejected].
 //
-// ReviewRequest may return [mcp.ErrAnswerLater], possibly wrapped: then a person decides
+// Request may return [mcp.ErrAnswerLater], possibly wrapped: then a person decides
 // later, see [AskLater]. A reply cannot wait: there the error refuses.
-type Reviewer interface {
-	ReviewRequest(ctx context.Context, r *Request) error
-	ReviewReply(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
-}
-
-// ReviewFuncs makes a [Reviewer] of functions. A nil function allows
-// everything.
-type ReviewFuncs struct {
+type Review struct {
 	Request func(ctx context.Context, r *Request) error
 	Reply   func(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
 }
 
-// ReviewRequest calls f.Request.
-func (f ReviewFuncs) ReviewRequest(ctx context.Context, r *Request) error {
-	if f.Request == nil {
+func (v *Review) request(ctx context.Context, r *Request) error {
+	if v.Request == nil {
 		return nil
 	}
-	return f.Request(ctx, r)
+	return v.Request(ctx, r)
 }
 
-// ReviewReply calls f.Reply.
-func (f ReviewFuncs) ReviewReply(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error {
-	if f.Reply == nil {
+func (v *Review) reply(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error {
+	if v.Reply == nil {
 		return nil
 	}
-	return f.Reply(ctx, r, reply)
+	return v.Reply(ctx, r, reply)
 }
 
-// AskLater is a [Reviewer] that leaves each request to a person: a run of package agent that
+// AskLater is a [Review] that leaves each request to a person: a run of package agent that
 // calls the tool opens a question, which may be answered later and in another process, and
 // edited. Elsewhere the call of a modern server ends with an [mcp.InputRequired]; a
 // legacy server is refused. Replies pass.
-type AskLater struct{}
-
-// ReviewRequest returns [mcp.ErrAnswerLater].
-func (AskLater) ReviewRequest(context.Context, *Request) error { return mcp.ErrAnswerLater }
-
-// ReviewReply allows the reply.
-func (AskLater) ReviewReply(context.Context, *Request, *mcp.CreateMessageResult) error { return nil }
+func AskLater() *Review {
+	return &Review{Request: func(context.Context, *Request) error { return mcp.ErrAnswerLater }}
+}
 
 // reviewRequest asks the policy or the reviewer, and checks an edited request
 // by the same rules.
 func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	ask := r.watched(func() any { return r.request.Params }, &r.record.Edited, func() error {
 		if !r.approved {
-			return s.options.Review.ReviewRequest(ctx, r.request)
+			return s.options.Review.request(ctx, r.request)
 		}
 		r.request.Model = cmp.Or(r.approvedFor, r.request.Model)
 		return nil
 	})
 	by, err := s.decide(ctx, r.request, false, r.who.mode(), ask)
 	r.record.Decision = by
-	if err != nil || by != ByReviewer {
+	if err != nil || by != byReviewer {
 		return err
 	}
 	if err := s.check(r.request.Params); err != nil {
@@ -118,11 +100,11 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 
 func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMessageResult) error {
 	ask := r.watched(func() any { return reply }, &r.record.ReplyEdited, func() error {
-		return s.options.Review.ReviewReply(ctx, r.request, reply)
+		return s.options.Review.reply(ctx, r.request, reply)
 	})
 	by, err := s.decide(ctx, r.request, true, r.who.policy.Reply, ask)
 	r.record.ReplyDecision = by
-	if err != nil || by != ByReviewer {
+	if err != nil || by != byReviewer {
 		return err
 	}
 	if err := checkReply(reply, r.request.Params); err != nil {
@@ -146,7 +128,7 @@ func (r *run) watched(seen func() any, edited *bool, ask func() error) func() er
 var errReplyWaits = errors.New("the review of a reply cannot wait")
 
 // decide returns the decider, and an error for a refusal.
-func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (Decider, error) {
+func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {
 	what := "request"
 	if reply {
 		what = "reply"
@@ -154,26 +136,26 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	subject := req.who.subject(reply)
 	switch {
 	case mode == ModeDeny:
-		return ByPolicy, refused(KindPolicy, fmt.Sprintf("the host's policy does not let the %s pass", what))
+		return byPolicy, refused(kindPolicy, fmt.Sprintf("the host's policy does not let the %s pass", what))
 	case mode == ModeAllow:
-		return ByPolicy, nil
+		return byPolicy, nil
 	case s.options.Review == nil:
-		return ByLimits, nil
+		return byLimits, nil
 	}
 	switch s.memory.recall(subject) {
 	case ModeDeny:
-		return ByMemory, refused(KindReview, fmt.Sprintf("the %s was not approved", what))
+		return byMemory, refused(kindReview, fmt.Sprintf("the %s was not approved", what))
 	case ModeAllow:
-		return ByMemory, nil
+		return byMemory, nil
 	}
 	req.Remember = false
 	err := ask()
 	if ctxErr := ctx.Err(); ctxErr != nil && err != nil {
-		return ByReviewer, ctxErr
+		return byReviewer, ctxErr
 	}
 	if errors.Is(err, mcp.ErrAnswerLater) {
 		if !reply {
-			return ByReviewer, &mcp.ReviewLaterError{Model: req.Model, Params: req.Params}
+			return byReviewer, &mcp.ReviewLaterError{Model: req.Model, Params: req.Params}
 		}
 		err = errReplyWaits
 	}
@@ -186,12 +168,12 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 		}
 	}
 	if err == nil && s.memory.recall(subject) == ModeDeny {
-		return ByMemory, refused(KindReview, fmt.Sprintf("the %s was not approved", what))
+		return byMemory, refused(kindReview, fmt.Sprintf("the %s was not approved", what))
 	}
 	if err != nil {
-		return ByReviewer, &RefusedError{Kind: KindReview, Reason: fmt.Sprintf("the %s was not approved", what), cause: err}
+		return byReviewer, &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", what), cause: err}
 	}
-	return ByReviewer, nil
+	return byReviewer, nil
 }
 
 // copyParams copies the lists, since a reviewer may write to them. The blocks

@@ -15,7 +15,7 @@ import (
 
 func TestReviewEdits(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Review: ReviewFuncs{
+	s := h.sampler(t, &Options{Review: &Review{
 		Request: func(_ context.Context, r *Request) error {
 			r.Model = "gpt-4.1-mini"
 			r.Params.SystemPrompt = "Be kind."
@@ -47,11 +47,11 @@ func TestReviewRefuses(t *testing.T) {
 	refuse := func() error { return secret }
 	tests := []struct {
 		name   string
-		review ReviewFuncs
+		review *Review
 		asked  int
 	}{
-		{"request", ReviewFuncs{Request: func(context.Context, *Request) error { return refuse() }}, 0},
-		{"reply", ReviewFuncs{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return refuse() }}, 1},
+		{"request", &Review{Request: func(context.Context, *Request) error { return refuse() }}, 0},
+		{"reply", &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return refuse() }}, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestReviewRefuses(t *testing.T) {
 func TestReviewEditsAreChecked(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	edit := func(f func(*mcp.CreateMessageParams)) error {
-		_, err := h.sampler(t, &Options{Limits: Limits{InputBytes: 100}, Review: ReviewFuncs{
+		_, err := h.sampler(t, &Options{Limits: Limits{InputBytes: 100}, Review: &Review{
 			Request: func(_ context.Context, r *Request) error { f(r.Params); return nil },
 		}}).CreateMessage(t.Context(), question(t, hi))
 		return err
@@ -133,25 +133,25 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
 	for _, tt := range tests {
 		var log bytes.Buffer
-		var record Record
+		var record record
 		h := newHost(t, answering(plainAnswer))
 		s := h.sampler(t, &Options{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Audit:  func(_ context.Context, r *Record) { record = *r },
-			Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
+			Audit:  func(_ context.Context, r *Record) { record = *r.all },
+			Review: &Review{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
 				tt.edit(reply)
 				return nil
 			}},
 		})
 		got, err := s.CreateMessage(t.Context(), question(t, params))
 		if tt.want == "" {
-			if err != nil || record.Outcome != OutcomeAnswered {
+			if err != nil || record.Outcome != outcomeAnswered {
 				t.Errorf("%s: got %v, %s, want it answered", tt.name, err, record.Outcome)
 			}
 			continue
 		}
 		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
-		if got != nil || record.Outcome != OutcomeFailed || !strings.Contains(log.String(), tt.want) {
+		if got != nil || record.Outcome != outcomeFailed || !strings.Contains(log.String(), tt.want) {
 			t.Errorf("%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
 		}
 	}
@@ -160,7 +160,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 // A reply uses no tool if the server's tool choice is none.
 func TestReviewedReplyUsesNoTool(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
+	s := h.sampler(t, &Options{Review: &Review{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
 		reply.Content = []mcp.Content{&mcp.ToolUseContent{ID: "b", Name: "f", Input: json.RawMessage(`{}`)}}
 		return nil
 	}}})
@@ -175,7 +175,7 @@ func TestReviewedReplyUsesNoTool(t *testing.T) {
 func TestReviewerIsCancelled(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	ctx, cancel := context.WithCancel(t.Context())
-	s := h.sampler(t, &Options{Review: ReviewFuncs{Request: func(ctx context.Context, _ *Request) error {
+	s := h.sampler(t, &Options{Review: &Review{Request: func(ctx context.Context, _ *Request) error {
 		cancel()
 		return ctx.Err()
 	}}})
@@ -188,8 +188,8 @@ func TestReviewerIsCancelled(t *testing.T) {
 // as it was shown, by the model that was shown. A reply cannot wait.
 func TestReviewLater(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	var outcomes []Outcome
-	s := h.sampler(t, &Options{Review: AskLater{}, Limits: Limits{MaxTokens: 5}, Audit: func(_ context.Context, r *Record) {
+	var outcomes []string
+	s := h.sampler(t, &Options{Review: AskLater(), Limits: Limits{MaxTokens: 5}, Audit: func(_ context.Context, r *Record) {
 		outcomes = append(outcomes, r.Outcome)
 	}})
 	p := question(t, hi)
@@ -208,7 +208,7 @@ func TestReviewLater(t *testing.T) {
 	if got, want := fmt.Sprint(outcomes), "[waiting waiting answered]"; got != want {
 		t.Errorf("got the outcomes %s, want %s", got, want)
 	}
-	reply := h.sampler(t, &Options{Review: ReviewFuncs{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error {
+	reply := h.sampler(t, &Options{Review: &Review{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error {
 		return mcp.ErrAnswerLater
 	}}})
 	if _, err := reply.CreateMessage(t.Context(), p); !errors.Is(err, mcp.ErrRejected) || errors.Is(err, mcp.ErrAnswerLater) {
@@ -219,8 +219,8 @@ func TestReviewLater(t *testing.T) {
 // An approval does not overrule the host's policy and limits.
 func TestApprovalWithinTheLimits(t *testing.T) {
 	for name, opts := range map[string]*Options{
-		"policy": {Policy: Policy{During: ModeDeny, Outside: ModeDeny}, Review: AskLater{}},
-		"limit":  {Limits: Limits{InputBytes: 1}, Review: AskLater{}},
+		"policy": {Policy: Policy{During: ModeDeny, Outside: ModeDeny}, Review: AskLater()},
+		"limit":  {Limits: Limits{InputBytes: 1}, Review: AskLater()},
 	} {
 		h, p := newHost(t, answering(plainAnswer)), question(t, hi)
 		_, err := h.sampler(t, opts).CreateMessage(mcp.WithApproved(t.Context(), p, ""), p)

@@ -1,7 +1,6 @@
 package sampling
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,8 +76,8 @@ func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// CreateMessage implements [mcp.SamplingHandler]. It returns a
-// [*RefusedError] if a limit, the policy or the reviewer objects. Other errors
+// CreateMessage implements [mcp.SamplingHandler]. Its error
+// is [mcp.ErrRejected] if a limit, the policy or the reviewer objects. Other errors
 // are an [*mcp.RPCError]: code -32602 for an invalid request, -32603 for
 // a failure of the model.
 func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -99,7 +98,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, s
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r.request = &Request{Server: w.label, Origin: w.origin, Params: copyParams(params), who: w}
+	r.request = &Request{Server: w.label, Params: copyParams(params), who: w}
 	s.clamp(r)
 	if err := s.admit(ctx, r); err != nil {
 		return nil, err
@@ -138,7 +137,7 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 		return invalid(err)
 	}
 	if size := inputSize(params); size > s.options.Limits.InputBytes {
-		return refused(KindSize, fmt.Sprintf("the request has %d bytes, the limit is %d", size, s.options.Limits.InputBytes))
+		return refused(kindSize, fmt.Sprintf("the request has %d bytes, the limit is %d", size, s.options.Limits.InputBytes))
 	}
 	return nil
 }
@@ -162,11 +161,11 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 		case err != nil:
 			return s.noModel(err)
 		}
-		r.model, r.request.Model, r.request.Reason = c.model, c.model.ID, c.reason
+		r.model, r.request.Model, r.request.reason = c.model, c.model.ID, c.reason
 		s.clamp(r)
 		r.ticket, err = s.ticket(ctx, r)
-		refusal, ok := errors.AsType[*RefusedError](err)
-		if !ok || refusal.Kind != KindCost {
+		refusal, ok := errors.AsType[*refusedError](err)
+		if !ok || refusal.kind != kindCost {
 			return err
 		}
 		tooDear = err
@@ -222,7 +221,7 @@ func (s *Sampler) settle(r *run) error {
 		default:
 			r.model = Model{ID: id, price: s.options.priceOf(id)}
 		}
-		r.request.Reason = "the reviewer"
+		r.request.reason = "the reviewer"
 	}
 	s.clamp(r)
 	return r.ticket.reserve(r.model.ID, s.reservation(r))
@@ -249,7 +248,6 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 			var result *mcp.CreateMessageResult
 			if result, err = samplingResult(reply, r.request.Params, tools); err == nil {
 				r.record.AnsweredBy = excerpt.Cut(reply.Model)
-				result.Model = cmp.Or(s.options.ModelName, result.Model)
 				return result, nil
 			}
 		} else if !badCall(err) {

@@ -127,17 +127,6 @@ func TestCreateMessage(t *testing.T) {
 	equalJSON(t, h.last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
 }
 
-func TestModelName(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	got, err := h.sampler(t, &Options{ModelName: "house model"}).CreateMessage(t.Context(), question(t, hi))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Model != "house model" {
-		t.Errorf("got model %q, want %q", got.Model, "house model")
-	}
-}
-
 func TestCapability(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	if got, want := h.sampler(t, nil).SamplingCapability(), (mcp.SamplingCapability{Tools: true}); got != want {
@@ -176,7 +165,7 @@ func TestInvalidRequests(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
 		Limits: Limits{Requests: 1},
-		Review: ReviewFuncs{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }},
+		Review: &Review{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }},
 	})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

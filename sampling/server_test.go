@@ -76,7 +76,7 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 			s := h.sampler(t, &Options{Limits: Limits{Call: Budget{Requests: 2}}, Audit: func(_ context.Context, r *Record) {
 				mu.Lock()
 				defer mu.Unlock()
-				calls[r.Call]++
+				calls[r.all.Call]++
 			}})
 			first, second := connect(t, revision, s), connect(t, revision, s)
 			for _, c := range []*mcpclient.Client{first, first, second, second} {
@@ -114,7 +114,7 @@ func TestBudgetOfCallsWithOneID(t *testing.T) {
 			Audit: func(_ context.Context, r *Record) {
 				mu.Lock()
 				defer mu.Unlock()
-				calls = append(calls, r.Call)
+				calls = append(calls, r.all.Call)
 			},
 		}))
 		for range 3 {
@@ -135,8 +135,8 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			var origin mcp.Origin
-			client := connect(t, revision, h.sampler(t, &Options{Review: ReviewFuncs{
-				Request: func(_ context.Context, r *Request) error { origin = r.Origin; return nil },
+			client := connect(t, revision, h.sampler(t, &Options{Review: &Review{
+				Request: func(_ context.Context, r *Request) error { origin = r.who.origin; return nil },
 			}}))
 			got, err := client.CallTool(t.Context(), "poem", nil)
 			if err != nil {
@@ -156,7 +156,7 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 
 func TestRefusalReachesTheServer(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	client := connect(t, "2025-11-25", h.sampler(t, &Options{Review: ReviewFuncs{
+	client := connect(t, "2025-11-25", h.sampler(t, &Options{Review: &Review{
 		Request: func(context.Context, *Request) error { return fmt.Errorf("never mind %s", testKey) },
 	}}))
 	got, err := client.CallTool(t.Context(), "poem", nil)

@@ -42,7 +42,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		out[t.Name] = &offered{schema, written}
 		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
 		if r.grown > left {
-			return nil, refused(KindSize, fmt.Sprintf("with its tools as the model takes them the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
+			return nil, refused(kindSize, fmt.Sprintf("with its tools as the model takes them the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
 		}
 	}
 	if r.grown == 0 {

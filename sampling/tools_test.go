@@ -103,12 +103,12 @@ func TestToolsThatGrow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host   string
 		limits Limits
-		kind   Kind // kind of the refusal, "" for none
+		kind   string // kind of the refusal, "" for none
 	}{
 		"not grown":       {"openai", Limits{InputBytes: short, Tokens: short, Share: 1}, ""},
 		"grown":           {"gemini", Limits{}, ""},
-		"over the bytes":  {"gemini", Limits{InputBytes: long, Share: 1}, KindSize},
-		"over the tokens": {"gemini", Limits{Tokens: long, Share: 1}, KindBudget},
+		"over the bytes":  {"gemini", Limits{InputBytes: long, Share: 1}, kindSize},
+		"over the tokens": {"gemini", Limits{Tokens: long, Share: 1}, kindBudget},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
@@ -135,7 +135,7 @@ func TestToolsThatGrow(t *testing.T) {
 func TestToolsOfWhoHasGone(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	ctx, leave := context.WithCancel(t.Context())
-	s := h.sampler(t, &Options{Review: ReviewFuncs{Request: func(context.Context, *Request) error {
+	s := h.sampler(t, &Options{Review: &Review{Request: func(context.Context, *Request) error {
 		leave()
 		return nil
 	}}})

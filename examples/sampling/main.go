@@ -76,7 +76,7 @@ func newSampler(model *models.Flags, p *person) (*sampling.Sampler, error) {
 		return nil, err
 	}
 	return model.Model.Sampler(sampling.Options{
-		Review: p,
+		Review: &sampling.Review{Request: p.reviewRequest, Reply: p.reviewReply},
 		Policy: sampling.Policy{Outside: sampling.ModeDeny},              // no call is under way then
 		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000, Share: 1}, // there is one server
 		Audit: func(_ context.Context, r *sampling.Record) {

@@ -24,9 +24,9 @@ type person struct {
 
 var errRefused = errors.New("the person refused")
 
-// ReviewRequest shows a request. The person may allow or refuse it, once or
+// reviewRequest shows a request. The person may allow or refuse it, once or
 // always, or add an instruction.
-func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
+func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "The server %s asks %s for up to %d tokens:\n%s\n",
@@ -54,8 +54,8 @@ func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 	}
 }
 
-// ReviewReply shows a reply before the server sees it.
-func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mcp.CreateMessageResult) error {
+// reviewReply shows a reply before the server sees it.
+func (p *person) reviewReply(ctx context.Context, r *sampling.Request, reply *mcp.CreateMessageResult) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, hosttext.Indent(hosttext.SamplingReply(reply)))

@@ -251,7 +251,7 @@ func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter
 		return opts, nil // servers cannot borrow it
 	}
 	sampler, err := model.Sampler(sampling.Options{
-		Review: sampling.AskLater{}, Prices: prices,
+		Review: sampling.AskLater(), Prices: prices,
 		Source: func(ctx context.Context) sampling.Source {
 			from, _ := adapter.SourceFrom(ctx)
 			return sampling.Source{Server: from.Server, Call: from.Call.ID}

@@ -81,7 +81,7 @@ func (m *Model) Sampler(p *person.Person, prices *sampling.Prices) (mcp.Sampling
 			return nil, nil
 		}
 		lent, err := model.Sampler(sampling.Options{
-			Review: sampling.ReviewFuncs{Request: p.Lend, Reply: p.Release}, Prices: prices,
+			Review: &sampling.Review{Request: p.Lend, Reply: p.Release}, Prices: prices,
 			Source: func(ctx context.Context) sampling.Source {
 				from, _ := adapter.SourceFrom(ctx)
 				return sampling.Source{Server: from.Server, Call: from.Call.ID}
