@@ -14,9 +14,9 @@ import (
 const groupsKey = "io.modelcontextprotocol/groups"
 
 // Search returns the tools of the catalog that the words of a query fit best, the best first: at most limit. It looks
-// at their names, titles, descriptions, parameters, servers and groups, and takes a mistyped word for one that differs
-// by a letter. Of a query 64 words count, of a tool's text 400. Equal tools keep the order of the catalog. A function is found
-// by what it serves, too. The first call makes an index.
+// at their names, titles, descriptions, parameters, servers and groups, for related words too ("photo" finds what has
+// "image"), and takes a mistyped word for one that differs by a letter. Of a query 64 words count, of a tool's text 400.
+// Equal tools keep the order of the catalog. A function is found by what it serves, too. The first call makes an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
 		docs := docsOf(c.tools)
@@ -90,7 +90,7 @@ func docsOf(tools []*Tool) []search.Doc {
 // Groups are the names of the groups that the server puts the tool in.
 func (t *Tool) Groups() []string { return stringsIn(jsonrpc.Lookup(t.def.Meta, groupsKey)) }
 
-// paramsOf are the names and descriptions of an object's properties.
+// paramsOf are the names, descriptions and choices of an object's properties.
 func paramsOf(schema json.RawMessage) string {
 	var b strings.Builder
 	_ = jsonrpc.Members(jsonrpc.Lookup(schema, "properties"), func(key, value []byte) {
@@ -98,6 +98,10 @@ func paramsOf(schema json.RawMessage) string {
 		b.WriteByte(' ')
 		if text, ok := jsonrpc.OptionalString(jsonrpc.Lookup(value, "description")); ok {
 			b.WriteString(text)
+		}
+		for _, choice := range stringsIn(jsonrpc.Lookup(value, "enum")) {
+			b.WriteByte(' ')
+			b.WriteString(choice)
 		}
 		b.WriteByte('\n')
 	})

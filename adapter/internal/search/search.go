@@ -1,7 +1,7 @@
 // Package search finds tools by words that say what they are for.
 //
 // It ranks by BM25 over fields, as in Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-// Beyond". Equal scores keep the order of the docs, so that the same query finds the same tools.
+// Beyond", and counts related words and words that stand together, too. Equal scores keep the order of the docs, so that the same query finds the same tools.
 package search
 
 import (
@@ -21,16 +21,23 @@ const (
 	maxWords   = 400 // of a field
 	maxQuery   = 64  // words
 	fields     = 5
+	inText     = 3   // fields: name, title and description
 	saturation = 1.2 // of BM25: how much a repeated word counts
-	shortness  = 0.3 // of BM25: how much a short text counts
+	shortness  = 0.5 // of BM25: how much a short text counts
+	likeness   = 0.3 // how much a related word counts
+	nearness   = 0.6 // how much it counts that two words stand together
+	reread     = 50  // docs, the best ones, in which words that stand together are looked for
 )
 
 // weights are how much a word counts in the fields of a doc, in their order.
-var weights = [fields]float64{5, 2, 1, 0.3, 0.5}
+var weights = [fields]float64{3, 2, 1, 0.5, 2}
 
 // Index is an index of docs. It may be used concurrently.
 type Index struct {
-	terms   map[string][]posting
+	terms   map[string]uint32
+	docs    [][]posting // that have a term
+	text    []place     // the names, titles and descriptions of all docs, one after the other
+	starts  []int       // of the docs in the text
 	lengths [][fields]uint16
 	average [fields]float64
 }
@@ -41,16 +48,24 @@ type posting struct {
 	count [fields]uint8
 }
 
+// place is a word in a field of a doc.
+type place struct {
+	term  uint32
+	field uint8
+}
+
 // New makes an index of the docs.
 func New(docs []Doc) *Index {
-	x := &Index{terms: map[string][]posting{}, lengths: make([][fields]uint16, len(docs))}
+	x := &Index{terms: map[string]uint32{}, lengths: make([][fields]uint16, len(docs))}
 	known := stems{}
 	for i := range docs {
 		d := &docs[i]
+		x.starts = append(x.starts, len(x.text))
 		for f, text := range [fields]string{d.Name, d.Title, d.Description, d.Params, d.Server} {
 			words(text, maxWords, known, func(stem string) { x.add(stem, i, f) })
 		}
 	}
+	x.starts = append(x.starts, len(x.text))
 	for f := range x.average {
 		for i := range x.lengths {
 			x.average[f] += float64(x.lengths[i][f])
@@ -62,49 +77,126 @@ func New(docs []Doc) *Index {
 
 func (x *Index) add(stem string, doc, field int) {
 	x.lengths[doc][field]++
-	list := x.terms[stem]
+	id, ok := x.terms[stem]
+	if !ok {
+		id = uint32(len(x.terms))
+		x.terms[stem] = id
+		x.docs = append(x.docs, nil)
+	}
+	list := x.docs[id]
 	if n := len(list); n == 0 || list[n-1].doc != int32(doc) {
 		list = append(list, posting{doc: int32(doc)})
-		x.terms[stem] = list
+		x.docs[id] = list
 	}
 	if count := &list[len(list)-1].count[field]; *count < math.MaxUint8 {
 		*count++
 	}
+	if field < inText {
+		x.text = append(x.text, place{id, uint8(field)})
+	}
 }
 
-// Search returns the docs that have words of the query, the best first: at most limit. Of the query the first 64 words
-// count. A word that no doc has is taken for a known one that differs by one letter.
+// Search returns the docs that have words of the query or related ones, the best first: at most limit. Of the query the
+// first 64 words count. A word that no doc has is taken for a known one that differs by one letter.
 func (x *Index) Search(query string, limit int) []int {
-	scores := make([]float64, len(x.lengths))
-	var found []int
-	for _, stem := range x.known(query) {
-		list := x.terms[stem]
-		n, has := float64(len(x.lengths)), float64(len(list))
-		rarity := math.Log(1 + (n-has+0.5)/(has+0.5))
-		for i := range list {
-			p := &list[i]
-			if scores[p.doc] == 0 {
-				found = append(found, int(p.doc))
-			}
-			count := x.weighted(p)
-			scores[p.doc] += rarity * count / (saturation + count)
+	r := ranking{index: x, scores: make([]float64, len(x.lengths)), word: make([]float64, len(x.lengths))}
+	asked := x.known(query)
+	for i, stem := range asked {
+		if !slices.Contains(asked[:i], stem) {
+			r.add(stem, asked)
 		}
 	}
-	slices.SortFunc(found, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
-	return found[:min(max(limit, 0), len(found))]
+	r.sort(r.found)
+	best := r.found[:min(reread, len(r.found))]
+	r.pairs(asked, best)
+	r.sort(best)
+	return r.found[:min(max(limit, 0), len(r.found))]
 }
 
-// known are the words of a query that some docs have, each once.
+// known are the words of a query in their order, with those that no doc has spelled as one that docs have.
 func (x *Index) known(query string) (found []string) {
 	words(query, maxQuery, stems{}, func(stem string) {
-		if x.terms[stem] == nil {
-			stem = x.near(stem)
+		if _, ok := x.terms[stem]; !ok {
+			stem = cmp.Or(x.near(stem), stem)
 		}
-		if stem != "" && !slices.Contains(found, stem) {
-			found = append(found, stem)
-		}
+		found = append(found, stem)
 	})
 	return found
+}
+
+// ranking is the work on one query.
+type ranking struct {
+	index  *Index
+	scores []float64 // of the docs
+	word   []float64 // what one word gives to the docs
+	has    []int32   // docs that have the word
+	found  []int
+}
+
+// add counts a word in all docs. A doc with several words that are related has it once, by the best of them.
+func (r *ranking) add(stem string, asked []string) {
+	count := func(stem string, share, most float64) float64 {
+		id, ok := r.index.terms[stem]
+		if !ok {
+			return most
+		}
+		rarity, list := min(r.index.rarity(id), most), r.index.docs[id]
+		for i := range list {
+			p := &list[i]
+			if r.word[p.doc] == 0 {
+				r.has = append(r.has, p.doc)
+			}
+			count := r.index.weighted(p)
+			r.word[p.doc] = max(r.word[p.doc], share*rarity*count/(saturation+count))
+		}
+		return rarity
+	}
+	most := count(stem, 1, math.Inf(1))
+	for _, other := range related()[stem] {
+		if !slices.Contains(asked, other) {
+			count(other, likeness, most)
+		}
+	}
+	for _, doc := range r.has {
+		if r.scores[doc] == 0 {
+			r.found = append(r.found, int(doc))
+		}
+		r.scores[doc] += r.word[doc]
+		r.word[doc] = 0
+	}
+	r.has = r.has[:0]
+}
+
+// pairs counts the words of a query that stand together in docs as they do in the query.
+func (r *ranking) pairs(asked []string, docs []int) {
+	for i := 1; i < len(asked); i++ {
+		first, ok := r.index.terms[asked[i-1]]
+		second, too := r.index.terms[asked[i]]
+		if !ok || !too {
+			continue
+		}
+		rarity := (r.index.rarity(first) + r.index.rarity(second)) / 2
+		for _, doc := range docs {
+			count, text := 0.0, r.index.text[r.index.starts[doc]:r.index.starts[doc+1]]
+			for j := 1; j < len(text); j++ {
+				if text[j-1].term == first && text[j].term == second && text[j-1].field == text[j].field {
+					count += weights[text[j].field]
+				}
+			}
+			r.scores[doc] += nearness * rarity * count / (saturation + count)
+		}
+	}
+}
+
+// sort puts the best docs first.
+func (r *ranking) sort(docs []int) {
+	slices.SortFunc(docs, func(a, b int) int { return cmp.Or(cmp.Compare(r.scores[b], r.scores[a]), cmp.Compare(a, b)) })
+}
+
+// rarity is how much a word tells: the more docs have it, the less.
+func (x *Index) rarity(term uint32) float64 {
+	n, has := float64(len(x.lengths)), float64(len(x.docs[term]))
+	return math.Log(1 + (n-has+0.5)/(has+0.5))
 }
 
 // weighted is how often a doc has a word, by the weights of its fields and their lengths.
@@ -125,11 +217,11 @@ func (x *Index) near(word string) (best string) {
 		return ""
 	}
 	most := 0
-	for known, list := range x.terms {
+	for known, id := range x.terms {
 		if d := len(known) - len(word); d < -1 || d > 1 || known[0] != word[0] || !oneOff(known, word) {
 			continue
 		}
-		if n := len(list); n > most || n == most && known < best {
+		if n := len(x.docs[id]); n > most || n == most && known < best {
 			best, most = known, n
 		}
 	}

@@ -41,11 +41,12 @@ func TestSearch(t *testing.T) {
 	x := New(docs)
 	for query, want := range map[string][]int{
 		"read the contents of a file": {1, 2},
-		"Emails":                      {0},
+		"Emails":                      {0, 4},
 		"web pages":                   {3},
+		"store a document":            {2, 1}, // writes a file
 		"serach":                      {3},    // swapped
 		"messaeg":                     {4, 0}, // the text of echo is shorter
-		"mail":                        {0},
+		"mail":                        {0, 4}, // echo has a message
 		"nothing of that":             {},
 		"":                            {},
 	} {
@@ -58,6 +59,26 @@ func TestSearch(t *testing.T) {
 	}
 	if got := New(nil).Search("file", 3); len(got) != 0 {
 		t.Errorf("got %v of no docs", got)
+	}
+}
+
+// TestPairs holds that words which stand together find the doc where they do.
+func TestPairs(t *testing.T) {
+	x := New([]Doc{
+		{Name: "check", Description: "Tests the type of a word, and documents it."},
+		{Name: "check", Description: "Tests a word of the document type."},
+	})
+	if diff := cmp.Diff([]int{1, 0}, x.Search("document type", 2)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRelated holds that each word of the thesaurus counts, and none as its own relative.
+func TestRelated(t *testing.T) {
+	for _, w := range strings.Fields(thesaurus) {
+		if stem := (stems{}).of(w); stem == "" || len(related()[stem]) == 0 || slices.Contains(related()[stem], stem) {
+			t.Errorf("%q: got the relatives %v of %q", w, related()[stem], stem)
+		}
 	}
 }
 

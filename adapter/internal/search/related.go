@@ -1,0 +1,129 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// related has for a stem the stems of words that people use for the same.
+var related = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	for group := range strings.Lines(thesaurus) {
+		var stems []string
+		for _, w := range strings.Fields(group) {
+			stems = append(stems, stem(w))
+		}
+		slices.Sort(stems)
+		stems = slices.Compact(stems)
+		for i, s := range stems {
+			out[s] = append(append(out[s], stems[:i]...), stems[i+1:]...)
+		}
+	}
+	return out
+})
+
+// thesaurus has a group of related words on each line. A word may be in several groups, and is related to no more than
+// the words of these.
+const thesaurus = `
+get fetch retrieve obtain read load
+search find lookup query discover locate seek
+list show display view enumerate
+create make generate add new build produce draft
+write save store
+open load read launch
+delete remove erase drop clear
+update edit modify change set
+run execute start launch invoke
+stop kill terminate end cancel close
+insert add append put embed
+convert transform turn export change
+compare diff difference comparison
+check verify validate test inspect
+extract parse get
+calculate compute evaluate math arithmetic
+analyze analysis analyse examine study assess evaluate
+summarize summarise summary abstract overview
+recommend suggest recommendation suggestion
+describe description explain detail information info
+draw paint sketch drawing canvas
+copy duplicate clone
+move rename
+merge combine join
+split divide separate
+sort order rank
+filter select choose
+send post publish submit
+download save
+upload attach
+navigate visit browse open go
+type input fill enter
+click press tap
+encode decode encoding
+encrypt decrypt hash
+translate translation language
+image picture photo photograph icon
+screenshot capture snapshot
+folder directory dir
+file document
+document doc docx word
+report document article
+markdown md
+spreadsheet excel xlsx sheet workbook table csv
+presentation powerpoint ppt pptx slide deck
+paragraph text content
+heading title header
+text content string
+text characters words
+mail email message
+answer response result reply
+comment reply discussion
+movie film video
+song music audio track sound
+transcript caption subtitle
+chart graph plot diagram visualize visualization figure
+tree structure hierarchy outline
+web internet online website site page
+url link address
+location place address position
+map location
+coordinate latitude longitude geocode geographic
+nearby near around close surrounding
+route direction navigation path way
+distance length travel
+size length count number
+car vehicle
+train railway rail
+ticket booking reservation
+hotel accommodation lodging stay rental
+restaurant food dining cafe
+recipe dish meal cook food menu
+weather forecast temperature climate
+calendar almanac date
+date day today
+time clock hour now
+plan schedule itinerary
+latest recent newest current
+trend trending hot popular top rank ranking
+history historical past
+log history record
+news headline article story
+paper article publication research study preprint
+dictionary definition meaning
+review rating score
+price quote cost value
+stock share ticker equity symbol
+cryptocurrency crypto bitcoin btc ethereum coin token
+gold silver metal commodity asset
+currency exchange forex rate money
+income profit earnings revenue financial
+company corporation business firm
+user person people account member author
+memory note remember knowledge
+task todo job
+code source program script
+repository repo project
+package library module dependency
+version release
+component element widget
+`
