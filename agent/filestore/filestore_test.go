@@ -316,3 +316,10 @@ func TestRoomForTheEnd(t *testing.T) {
 		t.Errorf("got a run that is %s", got)
 	}
 }
+
+func TestClockSetBack(t *testing.T) {
+	storetest.ClockSetBack(t, func(t *testing.T) (run.Store, func(time.Time)) {
+		store := open(t, t.TempDir(), nil)
+		return store, func(at time.Time) { store.SetClock(func() time.Time { return at }) }
+	})
+}

@@ -90,6 +90,16 @@ func TestPostgresTenant(t *testing.T) {
 	storetest.Tenant(t, grown("pgx", server.dsn(t), sqlstore.DialectPostgres))
 }
 
+// TestClockSetBack has the clock of a machine, or that of a server, set back.
+func TestClockSetBack(t *testing.T) {
+	databases(t, func(t *testing.T, j job) {
+		storetest.ClockSetBack(t, func(t *testing.T) (run.Store, func(time.Time)) {
+			store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
+			return store, func(at time.Time) { store.SetClock(fmt.Sprint("SELECT ", at.UnixNano())) }
+		})
+	})
+}
+
 func TestPostgresReopen(t *testing.T) {
 	dsn := server.dsn(t)
 	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {

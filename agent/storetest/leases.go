@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -99,6 +101,69 @@ func leaseRenewAll(t *trial) {
 	if got, err := store.RenewAll(t.Context(), nil, held); len(got) != 0 || err != nil {
 		t.Errorf("no leases: got %v, %v", got, err)
 	}
+}
+
+// leaseStarved has the leases of many runs renewed beside the work on all of them, which never lets up: none is lost, and nobody
+// else gets a run.
+func leaseStarved(t *trial) {
+	const runs, appends, ttl = 48, 30, 30 * time.Second
+	var leases []run.Lease
+	var work sync.WaitGroup
+	for i := range runs {
+		d := begin(run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)})
+		lease := t.create(d, ttl)
+		leases = append(leases, lease)
+		work.Go(func() {
+			for range appends {
+				records := d.next(said("more"))
+				if err := t.store.Append(t.Context(), lease, d.head(), records); err != nil {
+					t.Errorf("append: %v", err)
+					return
+				}
+			}
+		})
+	}
+	defer work.Wait()
+	over := make(chan struct{})
+	go func() {
+		work.Wait()
+		close(over)
+	}()
+	for working := true; working; {
+		select {
+		case <-over:
+			working = false
+		default:
+		}
+		ctx, stop := context.WithTimeout(t.Context(), ttl/3)
+		lost, err := t.renewAll(ctx, leases, ttl)
+		stop()
+		if err != nil || len(lost) > 0 {
+			t.Fatalf("renew: got %v and %d leases lost, want none", err, len(lost))
+		}
+		_, err = t.store.Acquire(t.Context(), leases[0].Key, run.Holder{Name: "another", TTL: ttl})
+		t.wants("acquire what is held", err, run.ErrHeld)
+	}
+	for _, lease := range leases {
+		if got := t.load(lease.Key).Head; got.Epoch != lease.Epoch || got.Seq != lease.Seq+appends {
+			t.Errorf("got %d records of holder %d, want %d of %d", got.Seq, got.Epoch, lease.Seq+appends, lease.Epoch)
+		}
+	}
+}
+
+// renewAll renews leases at once, or one by one if the store does.
+func (t *trial) renewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+	if batch, ok := t.store.(run.BatchRenewer); ok {
+		return batch.RenewAll(ctx, leases, ttl)
+	}
+	for _, lease := range leases {
+		if err := t.store.Renew(ctx, lease, ttl); errors.Is(err, run.ErrConflict) {
+			lost = append(lost, lease)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return lost, nil
 }
 
 func leaseRelease(t *trial) {

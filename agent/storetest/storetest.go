@@ -5,7 +5,7 @@
 //		storetest.Run(t, func(t *testing.T) run.Store { return newStore(t) })
 //	}
 //
-// [Reopen] adds what holds after a restart.
+// [Reopen] adds what holds after a restart, [ClockSetBack] what holds if its clock is set back.
 //
 // The guide docs/durability.md of the repository says what a store promises.
 package storetest
@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 		{"lease/expiry", leaseExpiry},
 		{"lease/renew", leaseRenew},
 		{"lease/renew all", leaseRenewAll},
+		{"lease/starved", leaseStarved},
 		{"lease/release", leaseRelease},
 		{"lease/holder that wakes up", leaseWakesUp},
 		{"wish", wish},
