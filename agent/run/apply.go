@@ -144,7 +144,7 @@ func spends(s *State, c Change) Spent {
 	case *Paused:
 		return Spent{Rounds: int64(len(c.Round))}
 	case *Outcome:
-		if call := s.Call(c.Call); call != nil && call.Child != nil {
+		if call := s.change(c.Call); call != nil && call.Child != nil {
 			return call.Child.lost()
 		}
 	case *Ended:

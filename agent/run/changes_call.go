@@ -157,7 +157,7 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 // call finds the call that a change is about, to write into it. The change takes it from
 // one of the given places.
 func (s *State) call(id string, from ...CallAt) (*Call, error) {
-	c := s.Call(id)
+	c := s.change(id)
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("there is no call %q", id)

@@ -99,6 +99,8 @@ type State struct {
 	Trace map[string]string          `json:"trace,omitempty"` // context of the last span, for a link
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
+
+	last int // place in Calls of the call that a change was about last
 }
 
 // AgentName says which agent a run belongs to.
@@ -142,6 +144,23 @@ func (c LastCall) negative() bool {
 func (s *State) Call(id string) *Call {
 	for _, c := range s.Calls {
 		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// change is Call for changes: the next one is often about the same call, or about the next.
+func (s *State) change(id string) *Call {
+	for i := s.last; i < len(s.Calls) && i <= s.last+1; i++ {
+		if s.Calls[i].ID == id {
+			s.last = i
+			return s.Calls[i]
+		}
+	}
+	for i, c := range s.Calls {
+		if c.ID == id {
+			s.last = i
 			return c
 		}
 	}
