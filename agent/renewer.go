@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -56,17 +57,30 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 		}
 		r.mu.Unlock()
 		end()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.end == nil && r.next != nil { // nobody is left to renew anything
+			close(r.next.done)
+			r.next = nil
+		}
 	}
 }
+
+// errNotRenewed is the error of a run that the renewer does not have: the work on it is over in this process.
+var errNotRenewed = errors.New("its lease is not renewed any more")
 
 // confirm returns the outcome for a lease of the next renewal, which all have together who ask before it begins.
 func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	r.mu.Lock()
-	if r.next == nil {
+	held := r.holds[h] != nil
+	if held && r.next == nil {
 		r.next = &renewal{done: make(chan struct{})}
 	}
 	next := r.next
 	r.mu.Unlock()
+	if !held {
+		return errNotRenewed
+	}
 	select {
 	case r.asked <- struct{}{}:
 	default:
@@ -76,10 +90,20 @@ func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if next.lost[h.lease] {
+	switch {
+	case next.lost[h.lease]:
 		return run.ErrConflict
+	case next.err == nil && !r.has(h):
+		return errNotRenewed
 	}
 	return next.err
+}
+
+// has reports whether the lease of a run is renewed.
+func (r *renewer) has(h *hold) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.holds[h] != nil
 }
 
 // begin starts the goroutine, with the lock.

@@ -10,25 +10,28 @@ import (
 // A pool gives a connection to any of those who wait: among a thousand some would wait for longer than a lease.
 type turns struct {
 	mu      sync.Mutex
+	free    int // connections that may be handed out at a time, as far as was known last
 	busy    int
 	waiting []chan struct{} // each receives once, when its turn has come
 }
 
 // take waits for a connection to be free. A pool of no bound or of one connection has no turns.
 func (t *turns) take(ctx context.Context, s *Store) (give func(), err error) {
-	if !s.reserves() {
+	most := s.connections()
+	if most < 2 {
 		return func() {}, nil
 	}
 	give = func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.busy--
-		t.next(s)
+		t.next()
 	}
 	mine := make(chan struct{}, 1)
 	t.mu.Lock()
+	t.free = most - 1
 	t.waiting = append(t.waiting, mine)
-	t.next(s)
+	t.next()
 	t.mu.Unlock()
 	select {
 	case <-mine:
@@ -48,16 +51,18 @@ func (t *turns) take(ctx context.Context, s *Store) (give func(), err error) {
 }
 
 // next lets those continue whose turn has come. Who calls it holds the lock.
-func (t *turns) next(s *Store) {
-	free := s.db.Stats().MaxOpenConnections - 1 - t.busy
-	for len(t.waiting) > 0 && (free > 0 || t.busy == 0) {
+func (t *turns) next() {
+	for len(t.waiting) > 0 && t.busy < t.free {
 		t.waiting[0] <- struct{}{}
 		t.waiting = t.waiting[1:]
-		t.busy, free = t.busy+1, free-1
+		t.busy++
 	}
 }
 
-// reserves reports whether one connection is kept for renewals.
-func (s *Store) reserves() bool {
-	return s.d.remote && s.db.Stats().MaxOpenConnections > 1
+// connections is the bound of the pool for a server, 0 if there is none. With two or more, one is kept for renewals.
+func (s *Store) connections() int {
+	if !s.d.remote {
+		return 0
+	}
+	return s.db.Stats().MaxOpenConnections
 }
