@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/stats"
 )
 
 // BenchmarkAnswer is the cost of a run around one call of the model.
@@ -165,63 +167,86 @@ func BenchmarkDurableTurn(b *testing.B) {
 }
 
 // BenchmarkOldRun gives an input to a conversation that has had so many, in a process that has not seen it, and moves a run on
-// by a turn after so many.
+// by a turn after so many. The young and the old one take turns: a ratio is of what was measured at the same time.
 func BenchmarkOldRun(b *testing.B) {
-	answer := strings.Repeat("so be it ", 100)
-	m := instant{says(answer)}
-	for name, open := range map[string]func(testing.TB) run.Store{
-		"files": func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) }, "SQLite": inSQLite, "Postgres": inPostgres,
+	for _, s := range []struct {
+		name string
+		open func(testing.TB) run.Store
+	}{
+		{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) }}, {"SQLite", inSQLite}, {"Postgres", inPostgres},
 	} {
-		for _, inputs := range []int{400, 10_000} {
-			b.Run(fmt.Sprintf("%s/input %d", name, inputs), func(b *testing.B) {
-				store := open(b)
-				input := func() {
-					a := newAgent(b, m, &agent.Options{Store: store, Compact: compact.Trim(nil)})
-					if _, err := a.Run(b.Context(), human(strings.Repeat("go on ", 50)), agent.In("r")); err != nil {
-						b.Fatal(err)
-					}
+		for _, work := range []struct {
+			name       string
+			young, old int
+			on         func(testing.TB, run.Store, string) func()
+		}{{"input", 400, 10_000, inputsTo}, {"step", 100, 1000, stepsOf}} {
+			b.Run(s.name+"/"+work.name, func(b *testing.B) {
+				store := s.open(b)
+				young, old := work.on(b, store, "young"), work.on(b, store, "old")
+				for range work.young {
+					young()
 				}
-				for range inputs {
-					input()
+				for range work.old {
+					old()
 				}
 				if pg, ok := store.(analyzed); ok {
 					if err := pg.analyze(); err != nil {
 						b.Fatal(err)
 					}
 				}
-				b.ReportAllocs()
-				for b.Loop() {
-					input()
-				}
+				compare(b, young, old)
 			})
 		}
-		for _, turns := range []int{100, 1000} {
-			b.Run(fmt.Sprintf("%s/step %d", name, turns), func(b *testing.B) {
-				store := open(b)
-				n := 0
-				m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
-					n++
-					return uses(toolCall(fmt.Sprint("c", n), "look", `{}`))(ctx, p)
-				}}
-				look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return strings.Repeat("a tree ", 70), nil }, nil)
-				a := newAgent(b, m, &agent.Options{Store: store, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
-				key, err := a.Begin(b.Context(), human("go"), agent.In("r"))
-				if err != nil {
-					b.Fatal(err)
-				}
-				step := func() {
-					if next, err := a.Advance(b.Context(), key, nil); err != nil || next.Status != run.StatusRunning {
-						b.Fatal(next, err)
-					}
-				}
-				for range turns {
-					step()
-				}
-				b.ReportAllocs()
-				for b.Loop() {
-					step()
-				}
-			})
+	}
+}
+
+// compare reports what two functions take, in turns, as the median of wall time and the mean of CPU time of this process.
+func compare(b *testing.B, young, old func()) {
+	var cpu [2]time.Duration
+	var wall [2][]float64
+	for b.Loop() {
+		for i, do := range []func(){young, old} {
+			began, used := time.Now(), stats.CPUTime()
+			do()
+			wall[i], cpu[i] = append(wall[i], float64(time.Since(began).Microseconds())), cpu[i]+stats.CPUTime()-used
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	for i, name := range []string{"young", "old"} {
+		b.ReportMetric(stats.Median(wall[i]), name+"-µs")
+		b.ReportMetric(float64(cpu[i].Microseconds())/float64(b.N), name+"-cpu-µs")
+	}
+	b.ReportMetric(stats.Median(wall[1])/stats.Median(wall[0]), "old÷young")
+	b.ReportMetric(float64(cpu[1])/float64(cpu[0]), "cpu-old÷young")
+}
+
+// inputsTo gives inputs to a conversation, each by a process of its own.
+func inputsTo(t testing.TB, store run.Store, id string) func() {
+	m := instant{says(strings.Repeat("so be it ", 100))}
+	return func() {
+		a := newAgent(t, m, &agent.Options{Store: store, Compact: compact.Trim(nil)})
+		if _, err := a.Run(t.Context(), human(strings.Repeat("go on ", 50)), agent.In(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stepsOf moves a run on by a turn at a time.
+func stepsOf(t testing.TB, store run.Store, id string) func() {
+	n := 0
+	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+		n++
+		return uses(toolCall(fmt.Sprint("c", n), "look", `{}`))(ctx, p)
+	}}
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return strings.Repeat("a tree ", 70), nil }, nil)
+	a := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
+	key, err := a.Begin(t.Context(), human("go"), agent.In(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.StatusRunning {
+			t.Fatal(next, err)
 		}
 	}
 }
