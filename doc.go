@@ -18,8 +18,7 @@
 //   - [github.com/mcpchain/mcpchain/agent], a model that uses tools until it has an answer;
 //     its runs wait for people and survive their process
 //
-// The programs under examples are to start from: examples/quickstart is the smallest, examples/agent a conversation,
-// examples/chatbot a terminal program, examples/web a page for several people, examples/inspect a look at servers without a
-// model. README.md of the repository leads to the guides: docs/agent.md, docs/adapter.md, docs/sampling.md, docs/mcp-json.md
+// The programs under examples are to start from: examples/quickstart is the smallest, examples/agent a conversation. The
+// program cmd/mcpchain is a terminal program, a page for several people, a service, and a look at servers without a model. README.md of the repository leads to the guides: docs/agent.md, docs/adapter.md, docs/sampling.md, docs/mcp-json.md
 // and others.
 package mcpchain

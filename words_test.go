@@ -27,7 +27,7 @@ var idiom = regexp.MustCompile(`(?i) no (longer|more|less|use|need|reason|such)\
 var idiomaticFolders = []string{"docs", "hosttext", "sampling", "internal", "mcpclient", "adapter"}
 
 // The folders that keep the rule of hardPhrase.
-var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "mcpclient",
+var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "cmd", "evals", "mcpclient",
 	"agent/compact", "adapter", "agent", "agent/run", "agent/filestore", "agent/sqlstore", "agent/storetest"}
 
 // TestPlainWords looks for hard phrases in documents and comments, and in the strings of programs.

@@ -9,15 +9,15 @@ import (
 	"go.temporal.io/server/temporaltest"
 )
 
-// TestExampleService has the tests of examples/service use a Temporal server: users, questions, streams, stops and
+// TestServiceOfTheProgram has the tests of "mcpchain serve -api" use a Temporal server: users, questions, streams, stops and
 // restarts are as in one process.
-func TestExampleService(t *testing.T) {
+func TestServiceOfTheProgram(t *testing.T) {
 	opted(t)
 	server := temporaltest.NewServer()
 	t.Cleanup(server.Stop)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run",
 		"^(TestTwoUsers|TestQuestions|TestStreamResumes|TestStop|TestRestart|TestIdempotencyKey|TestStoredRuns)$", ".")
-	cmd.Dir = filepath.Join("..", "..", "examples", "service")
+	cmd.Dir = filepath.Join("..", "..", "cmd", "mcpchain", "internal", "service")
 	cmd.Env = append(os.Environ(), "SERVICE_TEMPORAL="+server.GetFrontendHostPort(), "SERVICE_NAMESPACE="+server.GetDefaultNamespace())
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain"
-	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
-	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/demoserver"
 )
 
 const serverArg = "serve-as-demo"

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/demoserver"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 

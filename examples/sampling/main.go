@@ -17,8 +17,8 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/mcpchain/mcpchain/examples/internal/models"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )

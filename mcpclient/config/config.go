@@ -32,7 +32,7 @@
 // Comments, trailing commas and a byte order mark are accepted. Files are read,
 // never written.
 //
-// The guide is docs/mcp-json.md of the repository, and examples/inspect tells what becomes of a
+// The guide is docs/mcp-json.md of the repository, and "mcpchain inspect" tells what becomes of a
 // file.
 //
 // # Mistakes

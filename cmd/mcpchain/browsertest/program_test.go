@@ -1,0 +1,148 @@
+package browsertest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what has to come.
+const patience = time.Minute
+
+// built is the program, built once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "web")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "web")
+	cmd := exec.Command("go", "build", "-o", binary, ".")
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	closeBrowser()
+	if binary, err := built(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(binary))
+	}
+	os.Exit(code)
+}
+
+// program is a running program.
+type program struct {
+	url  string
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{}
+	log  chan string // its last lines
+}
+
+var address = regexp.MustCompile(`http://\S+:\d+`)
+
+// start runs the program with a new database until the test ends.
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{log: make(chan string, 1000), args: append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-users", "Ada,Grace", "-views", "127.0.0.1:0"}, args...)}
+	t.Cleanup(func() { p.end(t, syscall.SIGTERM) })
+	p.run(t, "127.0.0.1:0")
+	return p
+}
+
+func (p *program) run(t *testing.T, listen string) {
+	t.Helper()
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd = exec.Command(binary, append([]string{"serve", "-listen", listen}, p.args...)...)
+	p.cmd.Env = append(os.Environ(), "OPENAI_BASE_URL=", "OPENAI_MODEL=", "OPENAI_API_KEY=none")
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan string, 1)
+	done := make(chan struct{})
+	p.done = done
+	go func() {
+		defer close(done)
+		for lines := bufio.NewReader(stderr); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			line = strings.TrimSuffix(line, "\n")
+			if url := address.FindString(line); strings.HasPrefix(line, "The page is at") {
+				found <- url
+				continue
+			}
+			t.Log(line)
+			select {
+			case p.log <- line:
+			default: // nobody waits for a line
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	select {
+	case p.url = <-found:
+	case <-done:
+		t.Fatal("the program has ended")
+	case <-ctx.Done():
+		t.Fatal("the program does not say where it listens")
+	}
+}
+
+// logs waits for a line of the log.
+func (p *program) logs(t *testing.T, text string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case line := <-p.log:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-late:
+			t.Fatalf("the log has no line with %q", text)
+		}
+	}
+}
+
+// again starts the program at the same address.
+func (p *program) again(t *testing.T) {
+	t.Helper()
+	p.run(t, strings.TrimPrefix(p.url, "http://"))
+}
+
+func (p *program) end(t *testing.T, how syscall.Signal) {
+	t.Helper()
+	if p.cmd == nil || p.cmd.Process == nil || p.cmd.Process.Signal(how) != nil {
+		return // it has not begun, or has ended
+	}
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		t.Error("the program does not end")
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+	_ = p.cmd.Wait()
+}

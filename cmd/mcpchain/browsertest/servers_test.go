@@ -1,0 +1,166 @@
+package browsertest_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/peer"
+)
+
+// notes is a server that says whose token a call has. add_note needs more access than whose.
+func notes(t *testing.T) (*peer.Protected, []string) {
+	t.Helper()
+	s := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
+	for _, name := range []string{"whose", "add_note"} {
+		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "A tool."}, func(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " by the account " + req.Extra.TokenInfo.UserID + "."}}}, nil, nil
+		})
+	}
+	protected := peer.StartProtected(t, s, time.Hour)
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"notes": map[string]any{"type": "http", "url": protected.URL}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return protected, []string{"-config", path}
+}
+
+// signInAt goes through the pages of the provider, from the card that is open, and returns the last
+// address, which leads back to the page.
+func (w *person) signInAt(p *peer.Protected, login string) (back string) {
+	w.t.Helper()
+	w.click(".card.sign_in button", "Sign in")
+	issuer, err := url.Parse(p.Provider.Issuer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.see(".card .host.big", issuer.Host)
+	w.see(".card a.button[rel~=noopener]", "Open the page")
+	p.Provider.Login = login
+	err = p.Provider.BrowseUntil(w.t.Context(), eval[string](w, "document.querySelector('.card a.button').href"), func(u *url.URL) { back = u.String() })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return back
+}
+
+// visit opens an address in another window of the person, and closes it.
+func (w *person) visit(p *program, address, want string) {
+	w.t.Helper()
+	other := open(w.t, p, w)
+	if want == "You are not signed in" {
+		other.expectErrors("403")
+	}
+	other.do(chromedp.Navigate(address))
+	other.see("h1", want)
+	other.do(chromedp.Navigate("about:blank"))
+}
+
+func (w *person) call(tool, want string) {
+	w.t.Helper()
+	w.ask("call " + tool + " {}")
+	w.click(".card.approval button", "Allow")
+	w.see(".reply .prose", want)
+}
+
+// TestServersOfUsers has two people sign in to one server, each with an account of their own.
+func TestServersOfUsers(t *testing.T) {
+	server, args := notes(t)
+	p := start(t, args...)
+	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
+	for _, w := range []*person{ada, grace} {
+		w.click("#grants button", "Sign in")
+		w.see(".card h3", "notes wants you to sign in")
+	}
+	ada.accessible("sign-in to a server")
+	back := ada.signInAt(server, "ada-at-notes")
+	ada.shoot("sign-in to a server")
+	ada.accessible("page of the sign-in")
+	ada.prefer("dark")
+	ada.narrow()
+	if !eval[bool](ada, `(n => {
+		n.focus();
+		const { x, y, width, height } = n.getBoundingClientRect();
+		return n.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+	})(document.querySelector(".card a.button"))`) {
+		t.Error("something covers the link to the sign-in")
+	}
+	ada.shoot("sign-in to a server narrow dark")
+	ada.prefer("light")
+	ada.wide()
+
+	grace.visit(p, back, "You are not signed in") // Ada's answer, in Grace's browser
+	grace.see("#grants", "Sign in")
+	ada.visit(p, back, "You are signed in to notes")
+	ada.gone(".card")
+	ada.see("#grants", "signed in")
+	ada.call("whose", "by the account ada-at-notes.")
+
+	grace.visit(p, grace.signInAt(server, "grace-at-notes"), "You are signed in to notes")
+	grace.gone(".card")
+	grace.call("whose", "by the account grace-at-notes.")
+	ada.ask("call whose {}")
+	ada.click(".card.approval button", "Allow")
+	ada.await("[...document.querySelectorAll('.call pre')].filter(n => n.textContent.includes('ada-at-notes')).length === 2")
+	if n := server.Tokens(); n != 2 {
+		t.Errorf("the server got %d tokens, want one of each", n)
+	}
+
+	for _, w := range []*person{ada, grace} {
+		w.see("#send", "Send") // the turns are over
+		w.expectErrors("net::ERR")
+	}
+	p.end(t, syscall.SIGKILL) // tokens outlive the process
+	p.again(t)
+	ada.reload()
+	ada.call("whose", "by the account ada-at-notes.")
+	ada.see("#grants", "signed in")
+	grace.reload()
+	grace.click("#new", "New")
+	grace.call("whose", "by the account grace-at-notes.")
+	grace.click("#grants button", "Sign out")
+	grace.see("#grants", "wants you to sign in")
+	ada.see("#grants", "signed in")
+	if n := server.Tokens(); n != 2 {
+		t.Errorf("the server got %d tokens, want the same two", n)
+	}
+}
+
+// TestMoreAccess has a call wait until the person allows more at the provider, and another one be
+// declined.
+func TestMoreAccess(t *testing.T) {
+	server, args := notes(t)
+	p := start(t, args...)
+	ada := visit(t, p, "Ada")
+	ada.click("#grants button", "Sign in")
+	ada.visit(p, ada.signInAt(server, "ada"), "You are signed in to notes")
+	ada.gone(".card")
+	ada.ask("call add_note {}")
+	ada.click(".card.approval button", "Allow")
+	ada.see(".card.sign_in", "The call of add_note waits until you are signed in.")
+	ada.accessible("more access")
+	ada.click(".card.sign_in button", "Decline")
+	ada.see(".reply .prose", "the user did not sign in")
+	ada.ask("call add_note {}")
+	ada.click(".card.approval button", "Allow")
+	ada.see(".card.sign_in", "The call of add_note waits")
+	back := ada.signInAt(server, "ada")
+	if scope := eval[string](ada, "new URL(document.querySelector('.card a.button').href).searchParams.get('scope')"); !strings.Contains(scope, "notes:write") {
+		t.Errorf("got the scope %q, want notes:write in it", scope)
+	}
+	ada.visit(p, back, "You are signed in to notes")
+	ada.see(".reply .prose", "add_note by the account ada.")
+}

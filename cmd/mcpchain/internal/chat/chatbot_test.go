@@ -1,0 +1,408 @@
+package chat
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+)
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	converse(t, "What is 17 plus 25?\n", "-yes").check(t, "The result: 17 + 25 = 42.\n", 0,
+		"this is a demo model that follows fixed rules", "server demo: 7 tools", `→ demo add {"a":17,"b":25}`, "← demo add: 17 + 25 = 42")
+}
+
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	converse(t, `What is 17 plus 25, and what 6 times 7?
+
+How is the weather in Berlin and Atlantis?
+Summarize: Go is a language. It is small.
+Book a table at Luigi
+Count to 2
+Show me a picture
+What did I ask before?
+`, "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "people=4", "-answer", "seating=On the terrace", "-trace", path).check(t,
+		`The result: 17 + 25 = 42.
+The result: 6 × 7 = 42.
+The tool weather says: Berlin: 18 °C, light rain
+The tool weather says: Error: no weather for "Atlantis"; try one of Berlin, Lima, Lisbon, Nairobi, Oslo, Tokyo
+Summary: Go is a language.
+Booked: a table for 4 on the terrace at Luigi on 2030-05-01 at 19:30.
+The tool count says: counted to 2
+Here is the picture: a sunset over the sea.
+Before that you asked: Show me a picture
+`, 0, "count 1/2 counted to 1", "demo asks the model: system prompt: Summarize the text of the user in one short sentence. user: Go is a language. It is small.", "the model answered demo: Go is a language.", "answer to demo: accept")
+
+	var got []string
+	for _, r := range readTrace(t, path) {
+		if r["time"] == "" {
+			t.Errorf("no time: %v", r)
+		}
+		switch r["event"] {
+		case "tool_start":
+			got = append(got, "tool_start "+r["server"].(string)+" "+r["tool"].(string))
+		case "sampling":
+			got = append(got, "sampling "+r["server"].(string)+" "+r["tool"].(string)+": "+r["text"].(string))
+		case "elicitation":
+			got = append(got, "elicitation "+r["server"].(string)+" "+r["tool"].(string)+": "+r["action"].(string))
+		case "progress":
+			got = append(got, "progress "+r["message"].(string))
+		case "answer":
+			got = append(got, "answer")
+		}
+	}
+	want := []string{
+		"tool_start demo add", "tool_start demo multiply", "answer",
+		"tool_start demo weather", "tool_start demo weather", "answer",
+		"tool_start demo summarize", "sampling demo summarize: Go is a language.", "answer",
+		"tool_start demo book_table", "elicitation demo book_table: accept", "answer",
+		"tool_start demo count", "progress counted to 1", "progress counted to 2", "answer",
+		"tool_start demo picture", "answer", "answer",
+	}
+	if diff := cmp.Diff(want, inOrder(got)); diff != "" {
+		t.Errorf("trace: -want +got\n%s", diff)
+	}
+}
+
+// inOrder sorts the two sums, since they run side by side.
+func inOrder(events []string) []string {
+	if len(events) > 1 && events[0] == "tool_start demo multiply" {
+		events[0], events[1] = events[1], events[0]
+	}
+	return events
+}
+
+func readTrace(t *testing.T, path string) []map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []map[string]any
+	for line := range strings.Lines(string(data)) {
+		var r map[string]any
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func TestTraceIsAppended(t *testing.T) {
+	t.Parallel()
+	path := write(t, "trace.jsonl", `{"event":"old"}`+"\n")
+	converse(t, "", "-trace", path, "-prompt", "hello")
+	records := readTrace(t, path)
+	if len(records) < 3 || records[0]["event"] != "old" || records[len(records)-1]["event"] != "answer" {
+		t.Errorf("got %v, want the old record, new ones, and the answer at the end", records)
+	}
+}
+
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	o := converse(t, "What is 17 plus 25?\n")
+	o.check(t, o.stdout, 1,
+		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
+		"\nmcpchain: no tool ran: 1 call denied, because no person could be asked; start with -yes to allow them\n")
+	if !strings.HasPrefix(o.stdout, "Error: the call of add was denied: ") {
+		t.Errorf("got the answer %q, want one that says that nothing was run", o.stdout)
+	}
+}
+
+func TestDeclinedForm(t *testing.T) {
+	t.Parallel()
+	const declined = "No table was booked: the guest did not fill in the form (decline).\n"
+	const failed = "\nmcpchain: 1 form declined, because no person could be asked and -answer did not complete it; see above\n"
+	converse(t, "Book a table\n", "-yes").check(t, declined, 1, failed,
+		"declined demo: When should the table at Chez Démo be booked?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, time, people, seating, children, note")
+	o := converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "tme=19:30")
+	o.check(t, declined, 1, "\n  -answer: no field \"tme\"; did you mean \"time\"?\n",
+		failed)
+	if strings.Contains(o.stderr, "an answer is required") {
+		t.Errorf("one mistake is reported twice:\n%s", o.stderr)
+	}
+}
+
+// A value in the question is not asked for.
+func TestBookingForSoMany(t *testing.T) {
+	t.Parallel()
+	converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30").check(t,
+		"Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, `→ demo book_table {"people":4}`)
+}
+
+func TestPipedCommands(t *testing.T) {
+	t.Parallel()
+	o := converse(t, "/tools\n/read demo://menu\n/etc/hosts, what is it?\n")
+	o.check(t, o.stdout, 0, "\ndemo://menu of the server demo:\n")
+	for _, want := range []string{"add (demo) Adds two numbers.\n", "Lemon tart", "I am a demo model"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("got\n%swant %q in it", o.stdout, want)
+		}
+	}
+	o = converse(t, "", "-prompt", "/prompts")
+	o.check(t, "evening city=… [people=…] (demo) Looks at the weather and books a table.\n", 0)
+	converse(t, "/resources\n/read demo://dish/soup\n").check(t,
+		"demo://menu (demo) Menu of the restaurant\ndemo://dish/{name} (demo) template: A dish\nsoup is on the menu.\n", 0)
+	converse(t, "/read\n/nonsense\n").check(t, "", 1,
+		"error: usage: /read URI; /resources lists them\n", "error: no command /nonsense; /help lists them\n")
+}
+
+func TestRevision(t *testing.T) {
+	t.Parallel()
+	path := configure(t, map[string]string{"new": "good", "old": "good"})
+	converse(t, "", "-config", path, "-revision", "old=2025-11-25", "-yes", "-prompt", "call old__add {\"a\":1,\"b\":2}").check(t,
+		"The result: 1 + 2 = 3.\n", 0, "server new: 7 tools, protocol revision 2026-07-28\n", "server old: 7 tools, protocol revision 2025-11-25\n")
+	converse(t, "", "-revision", "none=2025-11-25").check(t, "", 2, "mcpchain: -revision: there is no server \"none\" to connect to; -help lists the flags\n")
+	converse(t, "", "-revision", "2025").check(t, "", 2, "want one of 2026-07-28, 2025-11-25")
+}
+
+func TestPrompt(t *testing.T) {
+	t.Parallel()
+	converse(t, "ignored\n", "-yes", "-prompt", "What is 2 times 21?").check(t, "The result: 2 × 21 = 42.\n", 0)
+}
+
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: flag provided but not defined: -nonsense; -help lists the flags\n")
+	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
+		t.Errorf("help: got %+v", o)
+	}
+}
+
+// A whole file that is wrong ends with the status of a wrong command line. A trace that cannot be written does not.
+func TestBadConfig(t *testing.T) {
+	t.Parallel()
+	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
+	o := converse(t, "hello\n", "-config", path)
+	o.check(t, "", 2)
+	if want := "mcpchain: " + path + ":5: the file ends, want a comma or } for what begins on line 1\n"; o.stderr != want {
+		t.Errorf("got %s\nwant %s", o.stderr, want)
+	}
+	converse(t, "", "-config", path+"x").check(t, "", 2, "mcpchain: read server configuration: open "+path+"x: no such file or directory\n")
+	project := command(t, "-base-url", "http://127.0.0.1:1", "-model", "m")
+	project.Dir = filepath.Dir(path)
+	finish(t, project, "").check(t, "", 2, "mcpchain: mcp.json:5: the file ends, ")
+	converse(t, "", "-models", path).check(t, "", 2, "mcpchain: read models: "+path+": ")
+	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "mcpchain: open the trace: open ")
+}
+
+// A server with a mistake in the file is named, with the place, and the others
+// work.
+func TestServersThatAreWrittenWrong(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := json.Marshal(map[string]any{"command": self, "env": map[string]string{asServer: "good"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const wrong = `"files": {"comand": "x"}, "unset": {"command": "${NO_SUCH_VARIABLE_HERE}"},
+	"line": {"command": "npx -y some-server"}, "": {}, "off": {"comand": "x", "disabled": true}`
+	path := write(t, "mcp.json", "{\"mcpServers\": {\n"+wrong+",\n\"good\": "+string(good)+"}}")
+	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
+	o.check(t, "The result: 1 + 2 = 3.\n", 0, "connecting to good …", "server good: 7 tools",
+		`left out: `+path+`:2: server "files": comand: unknown key; did you mean "command"?`,
+		`left out: `+path+`:2: server "unset": command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
+		`left out: `+path+`:3: server "line": command: there is no such program; arguments belong in "args"`,
+		`left out: `+path+`:3: server "": a server needs a name`)
+	if strings.Contains(o.stderr, "off") {
+		t.Errorf("a disabled server is reported:\n%s", o.stderr)
+	}
+
+	path = write(t, "mcp.json", `{"mcpServers": {`+wrong+`}}`)
+	converse(t, "hello\n", "-config", path).check(t, converse(t, "hello\n", "-config", write(t, "none.json", `{"mcpServers": {}}`)).stdout, 1,
+		"there are no tools", "\nmcpchain: no server could be reached, of 4 servers\n")
+}
+
+func TestServersThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
+	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
+		"this is a demo model", "server good: 7 tools", "left out: "+path+`:1: server "broken": the program "`, `" came to its end: exit status 3; it wrote to stderr:`+"\n  reading the settings\n  no database at /var/db\n")
+
+	path = write(t, "mcp.json", `{"mcpServers": {"gone": {"command": "no-such-program-here"}, "off": {"command": "x", "disabled": true}}}`)
+	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
+	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 1,
+		"connecting to gone …", "left out: "+path+`:1: server "gone": start "no-such-program-here": `, "there are no tools",
+		"\nmcpchain: no server could be reached, of 1 server\n")
+
+	path = configure(t, map[string]string{"slow": "mute"})
+	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1,
+		"left out: "+path+`:1: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
+}
+
+func TestNoisyServer(t *testing.T) {
+	t.Parallel()
+	path := configure(t, map[string]string{"loud": "noise"})
+	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0)
+}
+
+func TestHugeResult(t *testing.T) {
+	t.Parallel()
+	path := configure(t, map[string]string{"big": "huge"})
+	converse(t, "call huge\nWhat is 1 plus 2?\n", "-yes", "-config", path).check(t,
+		"The tool huge says: Error: the tool ran, but its result is too large to be received\nThe result: 1 + 2 = 3.\n", 0,
+		"✗ big huge: ", "message too large")
+}
+
+// Each death of a server is told once, and so is each return.
+func TestServerThatVanishes(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-yes", "-config", configure(t, map[string]string{"frail": "vanish"}))
+	defer time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() }).Stop()
+	p.say("call vanish")
+	told := map[string]int{}
+	for line := range p.stderr {
+		for _, about := range []string{"exit status 9", "lost the server frail, and start it again: the program ", "  out of memory", "the server frail is back", "given up"} {
+			if strings.Contains(line, about) && !strings.HasPrefix(line, "✗ ") { // a failed call has its own
+				told[about]++
+			}
+		}
+		switch {
+		case !strings.Contains(line, "the server frail is back"):
+		case told["the server frail is back"] == 1:
+			p.say("call vanish")
+		default:
+			p.say("hello")
+			if err := p.stdin.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := map[string]int{"exit status 9": 2, "lost the server frail, and start it again: the program ": 2, "  out of memory": 2, "the server frail is back": 2}
+	if diff := cmp.Diff(want, told); p.wait() != 0 || diff != "" {
+		t.Errorf("status %d, told -want +got\n%s", p.cmd.ProcessState.ExitCode(), diff)
+	}
+}
+
+// No call hangs without a bound, and the error names the flag.
+func TestWedgedServer(t *testing.T) {
+	path := configure(t, map[string]string{"w": "wedge"})
+	const (
+		idle  = ": neither an answer nor progress within 3s; -idle-timeout gives it longer, or the server's \"timeout\" in the file\n"
+		whole = ": no answer within 3s; -call-timeout gives it longer\n"
+	)
+	for _, tt := range []struct {
+		prompt, flag, want string
+		status             int
+	}{
+		{"call wedge {}", "-idle-timeout", idle, 0},
+		{"call wedge {}", "-call-timeout", whole, 0},
+		{"call busy {}", "-call-timeout", whole, 0},
+		{"/read wedge://x", "-idle-timeout", idle, 1},
+	} {
+		t.Run(tt.prompt+" "+tt.flag, func(t *testing.T) {
+			t.Parallel()
+			o := converse(t, "", "-config", path, "-yes", "-prompt", tt.prompt, tt.flag, "3s")
+			o.check(t, o.stdout, tt.status, tt.want)
+			if tt.status == 0 && o.stdout == "" {
+				t.Error("the model did not learn of it")
+			}
+		})
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	t.Parallel()
+	o := converse(t, `call add {"a": [], "c": 3}`+"\ncall nothing {}\nWhat is 1 plus 2?\n", "-yes")
+	o.check(t, o.stdout, 0, "✗ demo add: ")
+	for _, want := range []string{`"b"`, `there is no tool named "nothing".`, "1 + 2 = 3"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("the answers lack %s:\n%s", want, o.stdout)
+		}
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(demomodel.Handler())
+	defer server.Close()
+	o := converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", server.URL+"/v1/", "-model", "some-model")
+	o.check(t, "The result: 1 + 2 = 3.\n", 0, "model: some-model at "+server.URL+"/v1\n", "server demo: 7 tools")
+	if strings.Contains(o.stderr, "demo model") {
+		t.Errorf("the demo model is used although one was named:\n%s", o.stderr)
+	}
+}
+
+// A pipe continues after a failed turn, and fails at the end.
+func TestEndpointThatRefuses(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	url := server.URL + "/v1"
+	server.Close()
+	o := converse(t, "one\ntwo\n", "-base-url", url, "-model", "m")
+	o.check(t, "", 1, "connection refused")
+	if got := errorLines(o.stderr); len(got) != 2 || !strings.Contains(got[0], strings.TrimPrefix(server.URL, "http://")) {
+		t.Errorf("got %q, want an error for each turn that names the endpoint", got)
+	}
+	converse(t, "", "-base-url", url, "-model", "m", "-prompt", "one").check(t, "", 1, "connection refused")
+}
+
+func TestEndpointWithoutVersion(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(demomodel.Handler())
+	defer server.Close()
+	converse(t, "", "-base-url", server.URL, "-model", "m", "-prompt", "one").check(t, "", 1,
+		"error: chat completion at "+strings.TrimPrefix(server.URL, "http://")+": HTTP status 404", "; the address is "+server.URL+"/chat/completions: does -base-url lack /v1?\n")
+}
+
+func errorLines(stderr string) []string {
+	var out []string
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "error: ") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func TestEndpointThatTalksGarbage(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"html": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>Welcome</html>") },
+		"half a stream": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Hel`)
+		},
+		"wrong key": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error": {"message": "Incorrect API key provided"}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			cmd := command(t, "-prompt", "hello", "-base-url", server.URL+"/v1?token=hunter2", "-model", "m")
+			cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-hunter2")
+			o := finish(t, cmd, "")
+			o.check(t, "", 1)
+			if got := errorLines(o.stderr); len(got) != 1 {
+				t.Errorf("got %q, want one line", got)
+			}
+			if strings.Contains(o.stderr, "hunter2") {
+				t.Errorf("a secret is shown:\n%s", o.stderr)
+			}
+		})
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	converse(t, strings.Repeat("x", 1<<20+1)+"\nWhat is 1 plus 2?\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
+		"error: a line of input has more than 1048576 bytes and was skipped")
+}

@@ -1,0 +1,246 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// holds checks that an output has texts.
+func holds(t *testing.T, got string, want ...string) {
+	t.Helper()
+	for _, text := range want {
+		if !strings.Contains(got, text) {
+			t.Errorf("got\n%s\nwant %q in it", got, text)
+		}
+	}
+}
+
+func TestHelpIsOneScreen(t *testing.T) {
+	t.Parallel()
+	o := converse(t, "/help\n")
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	if len(lines) > 23 {
+		t.Errorf("got %d lines, want one screen", len(lines))
+	}
+	for _, line := range lines {
+		if len([]rune(line)) > 79 {
+			t.Errorf("got %d columns: %s", len([]rune(line)), line)
+		}
+	}
+}
+
+// Tools are found by a pattern, and shown with what they take and what the server claims.
+func TestToolCommands(t *testing.T) {
+	t.Parallel()
+	o := converse(t, "/tools *a*d\n/tool weather\n/tool book_table\n", "-yes")
+	o.check(t, `add (demo) Adds two numbers.
+weather of the server demo
+  Tells the weather in a city. The cities are Berlin, Lima, Lisbon, Nairobi, Oslo, Tokyo.
+Arguments:
+  city (string, required) the name of the city
+Structured result:
+  city (string, required)
+  celsius (integer, required)
+  sky (string, required)
+The server claims: the tool changes nothing.
+book_table of the server demo
+  Books a table at a restaurant. It asks the guest for date, time and number of people itself; what is known of that already goes into its arguments.
+Arguments:
+  restaurant (string) the name of the restaurant; default: the demo's own
+  people (integer) the number of people, from 1 to 12; default: the guest is asked
+`, 0)
+	o = converse(t, "/tools Demo\n", "-yes")
+	holds(t, o.stdout, "add (demo) Adds", "weather (demo) Tells")
+	path := configure(t, map[string]string{"one": "good", "two": "good"})
+	o = converse(t, "/tools TWO\n/tools nothing\n/tool add\n/tool @two add\n/tool\n/tool nothing\n", "-config", path)
+	o.check(t, o.stdout, 1, "error: no tool fits nothing; there are 14\n", "error: several servers have it; say which, as in /tool @one add\n",
+		"error: usage: /tool NAME; /tools lists them\n", "error: no tool nothing; /tools lists them\n")
+	holds(t, o.stdout, "two__add (two) Adds two numbers.\n", "add of the server two, for the model two__add\n")
+	if strings.Contains(o.stdout, "one__") {
+		t.Errorf("got %s\nwant the tools of two alone", o.stdout)
+	}
+}
+
+// The list of servers says how each is reached and why one is not there; one is restarted.
+func TestServersCommand(t *testing.T) {
+	t.Parallel()
+	path := configure(t, map[string]string{"fine": "good", "broken": "crash"})
+	o := converse(t, "/servers\n/servers restart fine\n/servers restart broken\n/servers\n/servers restart other\n/servers stop\nWhat is 1 plus 2?\n", "-config", path, "-yes")
+	o.check(t, o.stdout, 1, "error: "+path+":1: server \"broken\": the program \"", "no database at /var/db",
+		"error: no server other to restart; there are ", "error: usage: /servers, or /servers restart NAME\n", "\nserver fine: 7 tools, protocol revision 2026-07-28\n")
+	for _, line := range []string{": ready, revision 2026-07-28, 7 tools\n", ": left out: "} {
+		if strings.Count(o.stdout, line) != 2 {
+			t.Errorf("got %s\nwant %q twice", o.stdout, line)
+		}
+	}
+	holds(t, o.stdout, "fine (stdio, ", "broken (stdio, ", "The result: 1 + 2 = 3.")
+}
+
+// A server that dies is started again, with a word about both.
+func TestServerComesBack(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-config", configure(t, map[string]string{"frail": "vanish"}), "-yes")
+	p.say("call vanish")
+	p.await(p.stderr, "lost the server frail, and start it again: ")
+	p.await(p.stderr, "the server frail is back")
+	p.say("/servers")
+	p.await(p.stdout, ": ready, revision 2026-07-28, 8 tools")
+	p.say("What is 1 plus 2?")
+	p.await(p.stdout, "The result: 1 + 2 = 3.")
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.wait(); got != 0 {
+		t.Errorf("status: got %d, want 0", got)
+	}
+}
+
+// severalModels is an endpoint with several models, which say who they are. It also returns what it
+// was asked for.
+func severalModels(t *testing.T, list string) (url string, asked func() []string) {
+	var mu sync.Mutex // guards names
+	var names []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/models") {
+			io.WriteString(w, list)
+			return
+		}
+		var request struct{ Model string }
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		names = append(names, request.Model)
+		mu.Unlock()
+		fmt.Fprintf(w, `{"model":%q,"choices":[{"message":{"role":"assistant","content":"I am %s."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1000,"completion_tokens":100}}`, request.Model, request.Model)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return names
+	}
+}
+
+func TestModelCommand(t *testing.T) {
+	t.Parallel()
+	url, asked := severalModels(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
+	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
+	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
+		"model: large, from the next question on\n", "error: the endpoint has no model medium; /model lists its models\n")
+	if got := fmt.Sprint(asked()); got != "[small large large]" {
+		t.Errorf("asked for %s", got)
+	}
+	url, _ = severalModels(t, "no list")
+	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
+}
+
+// A model of the file is asked at its own endpoint, with its own key.
+func TestModelOfAnotherEndpoint(t *testing.T) {
+	t.Parallel()
+	here, _ := severalModels(t, `{"data":[{"id":"small"}]}`)
+	there, asked := severalModels(t, "{}")
+	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","context":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"},"secret":{"baseUrl":"http://me:secret@127.0.0.1:1/v1","model":"y"}}}`)
+	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
+	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n  secret (y at http://127.0.0.1:1/v1)\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
+	if got := fmt.Sprint(asked()); got != "[distant]" {
+		t.Errorf("asked for %s", got)
+	}
+}
+
+func TestUsageCommand(t *testing.T) {
+	t.Parallel()
+	prices := write(t, "prices.json", `{"date":"2026-11-22","models":[{"model":"small*","currency":"USD","input":2000000,"output":10000000}]}`)
+	url, _ := severalModels(t, "{}")
+	converse(t, "hello\nhello\n/usage\n/clear\n/usage\n", "-base-url", url, "-model", "small", "-prices", prices, "-config", configure(t, nil)).check(t,
+		`I am small.
+I am small.
+the last turn:    1 model call, 1000 tokens in, 100 out; 0.003 USD
+the conversation: 2 model calls, 2000 tokens in, 200 out; 0.006 USD
+the last turn:    0 model calls, 0 tokens in, 0 out
+the conversation: 0 model calls, 0 tokens in, 0 out
+`, 0)
+	o := converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices)
+	holds(t, o.stdout, "the price of large is not known; -prices names a file with prices\n")
+	converse(t, "", "-prices", write(t, "bad.json", `{"models":[{"input":-1}]}`)).check(t, "", 2, "-prices")
+}
+
+func TestSaveCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	md, raw := filepath.Join(dir, "a.md"), filepath.Join(dir, "a.json")
+	converse(t, "/save "+md+"\nWhat is 1 plus 2?\n/save "+md+"\n/save "+md+"\n/save "+raw+"\n/save a.txt\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
+		"error: there is nothing to save\n", "\nsaved: "+md+", ", md+" is there already; give another name\n", "error: want a file that ends with .md or .json\n")
+	text, err := os.ReadFile(md)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "## You\n\nWhat is 1 plus 2?\n\n## Model\n\n**Call** add\n\n```json\n{\"a\":1,\"b\":2}\n```\n\n**Result** of add\n\n```\n1 + 2 = 3\n```\n\n## Model\n\nThe result: 1 + 2 = 3.\n\n"
+	if string(text) != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+	text, err = os.ReadFile(raw)
+	var saved struct {
+		Model    string
+		Messages []map[string]any
+	}
+	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 4 || saved.Model != "demo" {
+		t.Errorf("got %s, %v; want the model, and four messages", text, err)
+	}
+	if info, err := os.Stat(md); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v; want a file of the owner alone", info.Mode(), err)
+	}
+}
+
+// The last question goes with all that followed: the model sees neither.
+func TestUndoCommand(t *testing.T) {
+	t.Parallel()
+	url, _ := severalModels(t, "{}")
+	o := converse(t, "/undo\nhello there\nWhat is 1 plus 2?\n/undo\nWhat did I ask before?\n/undo\n/undo\n/undo\n", "-yes")
+	o.check(t, o.stdout, 1, "error: there is no question to forget\n",
+		"forgotten: What is 1 plus 2?\n", "forgotten: What did I ask before?\nforgotten: hello there\nerror: there is no question to forget\n")
+	holds(t, o.stdout, "The result: 1 + 2 = 3.\nBefore that you asked: hello there\n")
+	raw := filepath.Join(t.TempDir(), "a.json")
+	converse(t, "hello\n/undo\nhello again\n/save "+raw+"\n", "-base-url", url, "-model", "small").check(t, "I am small.\nI am small.\n", 0)
+	text, err := os.ReadFile(raw)
+	var saved struct{ Messages []any }
+	if err != nil || json.Unmarshal(text, &saved) != nil || len(saved.Messages) != 2 {
+		t.Errorf("got %s, %v; want the second question and its answer", text, err)
+	}
+}
+
+// A server's skills are listed, and the model is told of them.
+func TestSkills(t *testing.T) {
+	t.Parallel()
+	path := configure(t, map[string]string{"office": "skilled"})
+	system, o := instructed(t, "-config", path)
+	holds(t, system, "- pdf (server office): Fills forms.\n")
+	o.check(t, o.stdout, 0, "servers offer the model 1 skill; /skills lists them\n")
+	converse(t, "/skills\n", "-config", path).check(t,
+		"pdf (office) Fills forms.\nThe model may read their instructions by the tool load_skill; -no-instructions withholds them.\n", 0)
+	converse(t, "/skills\n", "-config", path, "-no-instructions").check(t, "no server offers skills to the model\n", 0)
+}
+
+func TestPromptWithoutArguments(t *testing.T) {
+	t.Parallel()
+	converse(t, "/prompt evening\n").check(t, "", 1, "error: the prompt evening needs city, as in city=…\n")
+}
+
+// The person is told if the model gets less of the conversation.
+func TestCompactionIsAnnounced(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}`)
+	}))
+	defer server.Close()
+	converse(t, strings.Repeat(strings.Repeat("word ", 20_000)+"\n", 6), "-base-url", server.URL+"/v1", "-model", "m").check(t, strings.Repeat("Yes.\n", 6), 0,
+		"the conversation got long: the oldest ")
+}

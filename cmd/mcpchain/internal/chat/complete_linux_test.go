@@ -1,0 +1,172 @@
+package chat
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const tab, arrowDown, ctrlR, esc = "\t", "\x1b[B", "\x12", "\x1b"
+
+// Tab completes commands, prompts with their arguments, and what an @ names; a list takes
+// the arrows.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "-yes")
+	cmd.Dir = t.TempDir()
+	for name, text := range map[string]string{"plan one.md": "alpha", "plan two.md": "The file says 17 plus 25.\x1b[2J", ".hidden": "x"} {
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "/pr"+tab)
+	m.await("› /prompts")
+	m.typed(arrowDown)
+	m.await("› /prompt ")
+	m.golden("completion")
+	m.typed("\r" + tab)
+	m.await("you › /prompt evening")
+	m.typed(tab)
+	m.await("› city=")
+	m.typed("\r" + tab)
+	m.await("› Berlin")
+	m.typed("L" + arrowDown)
+	m.await("› Lisbon")
+	m.typed("\r\r")
+	m.await("Lisbon: 26 °C")
+	m.enter("Enter goes on", ctrlC)
+	m.await("interrupted")
+
+	m.enter("you ›\n", "Look at @pl"+tab)
+	m.await("› \"plan one.md\"")
+	m.typed(tab + "\r")
+	m.await(`you › Look at @"plan two.md"`)
+	m.typed("and @menu" + tab)
+	m.await("@demo:demo://menu")
+	m.typed("\r")
+	m.await("attached: plan two.md, 29 B")
+	m.await("attached: demo:demo://menu, 79 B")
+	m.await("The result: 17 + 25 = 42.") // as the file says
+	m.await("you ›\n")
+
+	m.typed("@plan" + tab)
+	m.await("Tab next")
+	m.typed(esc)
+	m.until("the list is closed", func(s string) bool { return !strings.Contains(s, "Tab next") })
+	m.typed(ctrlC + "/nothing" + tab)
+	m.await("nothing fits")
+	m.typed(ctrlC + ctrlD)
+	m.ended(0)
+}
+
+// With several servers Tab names the server of a prompt or a resource. Tools, models, conversations and files
+// complete the commands that take them.
+func TestCompletionOfCommands(t *testing.T) {
+	t.Parallel()
+	url, _ := severalModels(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
+	file := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+url+`","model":"distant"}}}`)
+	cmd := command(t, "-yes", "-config", configure(t, map[string]string{"one": "good", "two": "good"}), "-base-url", url, "-model", "small", "-models", file)
+	cmd.Dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(cmd.Dir, "kept"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "hello\r")
+	m.await("I am small.")
+	m.await("you ›\n")
+	for typed, want := range map[string]string{
+		"/prompt eve": "› @one evening  Looks", "/read men": "› @one demo://menu  ", "/tool __we": "› one__weather  one: Tells",
+		"/model lar": "you › /model large", "/model fa": "you › /model far", "/resume ": "you › /resume 1", "/save k": "you › /save kept/",
+		"look at @ke": "you › look at @kept/",
+	} {
+		m.typed(typed + tab)
+		m.await(want)
+		m.typed(ctrlC)
+		m.until("the line is empty", func(s string) bool { return strings.Contains(s, "you ›\n") })
+	}
+	m.typed(ctrlD)
+	m.ended(0)
+}
+
+// Ctrl-R looks for what was entered before.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t, "-yes")
+	m.enter("you ›", "What is 1 plus 2?\r")
+	m.await("1 + 2 = 3")
+	m.enter("you ›\n", "What is 3 plus 4?\r")
+	m.await("3 + 4 = 7")
+	m.enter("you ›\n", "a draft"+ctrlR+"what is")
+	m.await("you › What is 3 plus 4?\n      search: what is ")
+	m.typed(ctrlR)
+	m.await("you › What is 1 plus 2?\n      search: what is ")
+	m.typed("\r")
+	m.until("the search is over", func(s string) bool { return !strings.Contains(s, "search:") })
+	m.typed("\x7f!" + ctrlR + "4")
+	m.await("you › What is 3 plus 4?\n      search: 4 ")
+	m.typed(esc)
+	m.await("you › What is 1 plus 2!\n")
+	m.typed("?" + ctrlR + "4" + esc + ctrlC) // Esc and Ctrl-C come at once
+	m.await("you ›\n")
+	m.typed(ctrlD)
+	m.ended(0)
+}
+
+// Ctrl-G opens the person's editor with what is typed, and takes what it wrote. An editor that cannot
+// be started is named, and what was typed stays.
+func TestEditor(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "editor")
+	const text = "#!/bin/sh\nsed -e 's/draft/What is 1 plus 2?/' -e 's/$/\033[2J/' \"$2\" > \"$2.new\" && mv \"$2.new\" \"$2\"\nprintf '\\nand why?\\n' >> \"$2\"\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	cmd := command(t, "-yes", "-trace", path)
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+script+" -w")
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "draft\x07")
+	m.await("and why?")
+	m.typed("\r")
+	m.await("The result: 1 + 2 = 3.")
+	m.leave()
+	for _, r := range readTrace(t, path) {
+		if got := r["text"]; r["event"] == "question" && got != "What is 1 plus 2?[2J\nand why?" {
+			t.Errorf("got the question %q", got)
+		}
+	}
+
+	cmd = command(t)
+	cmd.Env = append(cmd.Env, "EDITOR=no-such-editor")
+	m = openScreenOf(t, cmd)
+	m.enter("you ›", "draft\x07")
+	m.await(`nothing was written: exec: "no-such-editor": executable file not found`)
+	m.await("you › draft")
+	m.typed(ctrlC + ctrlD)
+	m.ended(0)
+}
+
+// The person's editor has the terminal, and ends with the program.
+func TestEditorEndsWithTheProgram(t *testing.T) {
+	t.Parallel()
+	script, drafts := filepath.Join(t.TempDir(), "editor"), t.TempDir()
+	const text = "#!/bin/sh\ntest -t 0 && test -t 1 && test -t 2 && echo 'has the terminal'\nexec sleep 1000\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t)
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+script, "TMPDIR="+drafts)
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "draft\x07")
+	m.await("has the terminal")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	m.ended(128 + int(syscall.SIGTERM))
+	if left, err := os.ReadDir(drafts); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}

@@ -1,0 +1,80 @@
+package diff_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+)
+
+// marked is a diff as text.
+func marked(lines []diff.Line) string {
+	var texts []string
+	for _, l := range lines {
+		texts = append(texts, l.Marked())
+	}
+	return strings.Join(texts, "\n")
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("same\n", 10)
+	for _, tt := range []struct{ name, before, after, want string }{
+		{"a line", "one\ntwo\nthree\n", "one\n2\nthree\n", "  one\n- two\n+ 2\n  three"},
+		{"far lines", long + "a\n" + long, long + "b\n" + long, "…\n  same\n  same\n  same\n- a\n+ b\n  same\n  same\n  same\n…"},
+		{"in between", "a\nb\nc\nd", "b\nx\nd", "- a\n  b\n- c\n+ x\n  d"},
+		{"all is new", "", "a\n\nb", "+ a\n+ \n+ b"},
+		{"all is gone", "a\nb", "", "- a\n- b"},
+		{"blanks only", "x\n\ta b\n", "x\n    a b \n", "  x\n- →\ta·b\n+ ····a·b·"},
+		{"nothing", "a\n", "a\n", "(nothing changes)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, marked(diff.Lines(tt.before, tt.after))); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
+	}
+}
+
+// Large texts are compared without a table of all pairs of lines.
+func TestLargeTexts(t *testing.T) {
+	before := strings.Repeat("a\nb\n", 100_000)
+	after := strings.Repeat("c\na\n", 100_000)
+	if lines := diff.Lines(before, after); len(lines) != 400_000 {
+		t.Errorf("got %d lines, want all of both", len(lines))
+	}
+}
+
+func TestEdits(t *testing.T) {
+	for _, tt := range []struct{ name, arguments, want, others string }{
+		{"one", `{"path":"a.go","old_string":"x := 1","new_string":"x := 2"}`, "- x := 1\n+ x := 2", `{"path":"a.go"}`},
+		{"several", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"","all":true}],"dryRun":false}`,
+			"- a\n+ b\nedit 2: {\"all\":true}\n- c", `{"path":"a.go","dryRun":false}`},
+		{"unified", `{"patch":"--- a\n+++ b\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"}`, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n  one\n- two\n+ 2", `{}`},
+		{"no edit", `{"path":"a.go"}`, "", `{"path":"a.go"}`},
+		{"one of several is no edit", `{"edits":[{"oldText":"a","newText":"b"},{"insert":"c"}]}`, "", `{"edits":[{"oldText":"a","newText":"b"},{"insert":"c"}]}`},
+		{"not texts", `{"old":1,"new":2}`, "", `{"old":1,"new":2}`},
+		{"a name twice", `{"old":"a","new":"b","new":"rm"}`, "", `{"old":"a","new":"b","new":"rm"}`},
+		{"no object", `[1]`, "", `[1]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines, others := diff.Edits([]byte(tt.arguments))
+			if d := cmp.Diff([]string{tt.want, tt.others}, []string{marked(lines), string(others)}); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
+	}
+}
+
+// What stands around a diff stays, and a text with marks is none.
+func TestUnified(t *testing.T) {
+	const text = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-- one\n++ two\n```\n- done\n"
+	const want = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n- - one\n+ + two\n```\n- done"
+	if d := cmp.Diff(want, marked(diff.Unified(text))); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if lines := diff.Unified("- a list\n+ of items\n"); lines != nil {
+		t.Errorf("got %v, want no diff", lines)
+	}
+}

@@ -1,0 +1,221 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// here starts the program in a directory with a configuration, so that no screen has the name of
+// a directory. A server's name is what it is, and servers add others.
+func here(t *testing.T, servers map[string]any, kinds []string, args ...string) *exec.Cmd {
+	t.Helper()
+	all := map[string]any{}
+	for _, kind := range kinds {
+		name := kind
+		for n := 2; all[name] != nil; n++ {
+			name = fmt.Sprintf("%s%d", kind, n)
+		}
+		all[name] = map[string]any{"command": "/proc/self/exe", "env": map[string]string{asServer: kind}}
+	}
+	for name, server := range servers {
+		all[name] = server
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, append([]string{"-config", "servers.json"}, args...)...)
+	cmd.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "servers.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// leave ends the program.
+func (m *emulator) leave() {
+	m.t.Helper()
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+}
+
+// A page is opened by the person, who says when it is done.
+func TestPageOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes"))
+	m.enter("you ›", "call visit\r")
+	m.enter("[y]es", "y")
+	m.await("Enter = done")
+	m.golden("url")
+	m.typed("\r")
+	m.await("the answer: accept")
+	m.leave()
+}
+
+// A page of a server's error is the same to the person, whose word makes the call once more.
+func TestPageOfAnErrorOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes", "-revision", "2025-11-25"))
+	m.enter("you ›", "call contract\r")
+	m.enter("[y]es", "y")
+	m.until("it is signed", func(screen string) bool { // what is typed too early is no answer
+		if strings.HasSuffix(screen, "Enter = done, Ctrl-C = stop)\n") {
+			m.typed("\r")
+		}
+		return strings.Contains(screen, "it is signed")
+	})
+	m.leave()
+}
+
+// What a server asks of the model is shown whole, and so is the reply before the server gets it.
+func TestSamplingOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.enter("you ›", "Summarize: Go is small. It is fun.\r")
+	m.enter("Allow it?  [y]es", "y")
+	m.enter("with its reply?  [y]es", "s")
+	m.await("would get this reply")
+	m.await("Allow it?  [y]es")
+	m.golden("sampling")
+	m.typed("y")
+	m.await("Summary: Go is small.")
+	m.leave()
+}
+
+// Questions fit into 60 columns.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	m := openScreenWide(t, 60, command(t))
+	m.enter("you ›", "Book a table for 4 at The Restaurant At The End Of The Universe\r")
+	m.await("Allow it?  [y]es")
+	m.golden("narrow-approval")
+	m.typed("y")
+	m.await("Enter goes on")
+	m.golden("narrow-form")
+	m.typed(esc)
+	m.enter("[b]ack", "n")
+	m.await("No table was booked")
+	m.leave()
+}
+
+// Tables and tabs keep their shape in 60 columns.
+func TestNarrowMarkdown(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, answering(t, "| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
+	m := openScreenWide(t, 60, cmd)
+	m.enter("you ›", "Show me\r")
+	m.await("Done.")
+	m.await("you ›\n")
+	m.golden("narrow-markdown")
+	m.typed(ctrlD)
+	m.ended(0)
+}
+
+// A server that dies is told of once, and so is its return.
+func TestDeathOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"vanish"}, "-yes"))
+	m.enter("you ›", "call vanish\r")
+	m.await("the server vanish is back")
+	m.enter("you ›\n", "/servers\r")
+	m.await("ready, revision")
+	unbroken := strings.Join(strings.Fields(m.screen()), " ")
+	for want, n := range map[string]int{
+		`lost the server vanish, and start it again: the program "/proc/self/exe" came to its end: exit status 9; it wrote to stderr: out of memory`: 1,
+		"exit status 9": 2, "out of memory": 2, "✗ vanish vanish: ": 1, "is back": 1, "warning": 0,
+	} {
+		if got := strings.Count(unbroken, want); got != n {
+			t.Errorf("the screen has %q %d times, want %d:\n%s", want, got, n, m.screen())
+		}
+	}
+	m.leave()
+}
+
+// A result of 10 MiB is a line or two on the screen, and the conversation goes on.
+func TestBigResult(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"big"}, "-yes"))
+	m.enter("you ›", "call big\r")
+	m.until("the result is there", func(string) bool {
+		return strings.Contains(string(m.whole), "← big big:")
+	})
+	m.enter("you ›\n", "What is 1 plus 2?\r")
+	m.await("The result: 1 + 2 = 3.")
+	m.leave()
+}
+
+// Of eight servers three can be used: the others say why not, and the tools are found.
+func TestManyServers(t *testing.T) {
+	t.Parallel()
+	cmd := here(t, map[string]any{
+		"missing": map[string]any{"command": "no-such-program"},
+		"typo":    map[string]any{"comand": "x"},
+		"token":   map[string]any{"url": "https://example.com/mcp", "headers": map[string]string{"Authorization": "Bearer ${NO_SUCH_TOKEN}"}},
+		"nowhere": map[string]any{"url": "http://127.0.0.1:1/mcp"},
+	}, []string{"thirteen", "thirteen", "thirteen", "crash"}, "-yes")
+	m := openScreenOf(t, cmd)
+	m.await("you ›\n")
+	m.golden("many")
+	m.typed("/tools extra_5\r")
+	m.await("thirteen3__extra_5 (thirteen3)")
+	m.enter("you ›\n", "call thirteen2__extra_0\r")
+	m.await("← thirteen2 extra_0: extra")
+	m.leave()
+}
+
+// Reasoning is folded, and shown on demand.
+func TestReasoningOnScreen(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, delta := range []string{`{"reasoning_content":"First I add.\nThen "}`, `{"reasoning_content":"I stop.\u001b[2J"}`, `{"content":"It is 42."}`} {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta)
+			w.(http.Flusher).Flush()
+		}
+		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	args := []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t, nil)}
+	m := openScreen(t, args...)
+	m.enter("you ›", "How much?\r")
+	m.await("It is 42.")
+	m.enter("you ›\n", "/reasoning\r")
+	m.await(`Then I stop.\x1b[2J`)
+	m.await("you ›\n")
+	m.golden("reasoning")
+	m.leave()
+	converse(t, "/reasoning\nHow much?\n/reasoning\n", args...).check(t, "It is 42.\n  First I add.\n  Then I stop.\\x1b[2J\n", 1,
+		"error: the last answer came without reasoning\n")
+}
+
+// A prompt whose arguments are missing asks for them.
+func TestPromptAsksForArguments(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.enter("you ›", "/prompt evening\r")
+	m.await("┃ city")
+	m.enter("Enter goes on", "Oslo\r")
+	m.enter("┃ people", "\r")
+	m.enter("Send this to demo?  [y]es", "y")
+	m.await("What is the weather in Oslo?")
+	m.enter("Allow it?  [y]es", ctrlC)
+	m.await("interrupted")
+	m.leave()
+	p := openPlain(t)
+	p.enter("you › ", "/prompt evening\n")
+	p.enter("city (where to go out):", "Lima\n")
+	p.enter("[nothing]:", "3\n")
+	p.enter("[c]ancel: ", "y\n")
+	p.await("What is the weather in Lima? Then book a table for 3.")
+	p.enter("[?]: ", ctrlC)
+	p.enter("you › ", ctrlD)
+	p.ended(0)
+}

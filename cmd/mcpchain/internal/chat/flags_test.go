@@ -1,0 +1,204 @@
+package chat
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
+	"github.com/mcpchain/mcpchain/internal/models"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		args []string
+		env  func(string) string
+		want options
+		at   models.Model
+		hint string
+	}{
+		"nothing": {nil, env(), options{}, models.Model{}, ""},
+		"all": {
+			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m", "-idle-timeout", "2m", "-call-timeout", "3m",
+				"-revision", "a=2025-11-25", "-no-instructions"},
+			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
+			options{config: "c", prompt: "p", oneShot: true, yes: true,
+				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute, idleTimeout: 2 * time.Minute, callTimeout: 3 * time.Minute,
+				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
+			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
+		},
+		"environment": {
+			nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"),
+			options{}, models.Model{BaseURL: "https://h/v1", Name: "m"}, "",
+		},
+		"openai": {
+			[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"),
+			options{}, models.Model{BaseURL: "https://api.openai.com/v1", Name: "m", Key: "k"}, "",
+		},
+		"key alone": {
+			nil, env("OPENAI_API_KEY", "k"),
+			options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL",
+		},
+		"demo server": {
+			[]string{"-demo-server"}, env("OPENAI_MODEL", "m"),
+			options{demoServer: true}, models.Model{Name: "m"}, "",
+		},
+		"endpoint alone": {
+			nil, env("OPENAI_BASE_URL", "http://h"),
+			options{}, models.Model{BaseURL: "http://h"}, "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseFlags(tt.args, tt.env, io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.want.connectTimeout = cmp.Or(tt.want.connectTimeout, 30*time.Second)
+			tt.want.idleTimeout = cmp.Or(tt.want.idleTimeout, 5*time.Minute)
+			tt.want.callTimeout = cmp.Or(tt.want.callTimeout, time.Hour)
+			if got.model.Hint != tt.hint {
+				t.Errorf("got the hint %q, want %q", got.model.Hint, tt.hint)
+			}
+			if diff := gocmp.Diff(tt.at, got.model.Model, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("model (-want +got)\n%s", diff)
+			}
+			got.model = nil
+			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args string
+		want string
+	}{
+		{"-nonsense", "flag provided but not defined: -nonsense"},
+		{"hello", `unexpected argument "hello"; a question goes into -prompt`},
+		{"-prompt=", "-prompt is empty"},
+		{"-answer x", `invalid value "x" for flag -answer: want key=value`},
+		{"-answer a=1 -answer a=2", `invalid value "a=2" for flag -answer: key "a" is there twice`},
+		{"-base-url http://h", "-base-url needs the name of a model, in -model or OPENAI_MODEL"},
+		{"-base-url user:hunter2@h:1/v1?key=hunter2 -model m", `the base URL "h:1/v1" is not a complete http or https URL; is http:// or https:// missing before it?`},
+		{"-base-url ftp://h -model m", `the base URL "ftp://h" is not a complete http or https URL`},
+		{"-revision x=1", `invalid value "x=1" for flag -revision: want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, or server=revision`},
+		{"-idle-timeout 0s", "-idle-timeout is not above zero"},
+		{"-call-timeout -1s", "-call-timeout is not above zero"},
+		{"-connect-timeout 0s", "-connect-timeout is not above zero"},
+		{"-demo -config c", "-demo and -config name two sets of servers"},
+		{"-demo-model -demo-server", "-demo-model and -demo-server are two programs"},
+		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
+	} {
+		_, err := parseFlags(strings.Fields(tt.args), env(), io.Discard)
+		if _, ok := errors.AsType[*usageError](err); !ok || err.Error() != tt.want+"; -help lists the flags" {
+			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var help strings.Builder
+	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("got %v, want flag.ErrHelp", err)
+	}
+	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout duration", "-idle-timeout without an answer", "Exit status", "/tools "} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("the help lacks %q:\n%s", want, &help)
+		}
+	}
+}
+
+// The commands of the README and the guide work, and the piped questions are answered.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../../../../docs/chatbot.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`(?m)^(?:printf '(.*)\\n' \| mcpchain chat|go run \./cmd/mcpchain(?: chat)?)( -.*|)$`).FindAllStringSubmatch(string(readme)+string(guide), -1)
+	piped := 0
+	for _, c := range commands {
+		question, args := c[1], strings.Fields(c[2])
+		if _, err := parseFlags(args, env(), io.Discard); err != nil {
+			t.Errorf("%s: %v", c[0], err)
+		}
+		if question == "" {
+			continue
+		}
+		piped++
+		if o := converse(t, question+"\n", args...); o.status != 0 || !strings.HasPrefix(o.stdout, "Booked: ") {
+			t.Errorf("%s: got %+v, want a table that is booked", c[0], o)
+		}
+	}
+	if len(commands) < 3 || piped < 1 {
+		t.Errorf("got %d commands, %d of them with a question: %q", len(commands), piped, commands)
+	}
+}
+
+// A model of the file goes by its name there, with its own endpoint and key.
+func TestModelOfTheFile(t *testing.T) {
+	t.Parallel()
+	path := write(t, "models.json", `{"default": "small", "models": {
+		"small": {"baseUrl": "http://small/v1/", "model": "s", "context": 8192}, "big": {"baseUrl": "https://big/v1", "model": "b", "apiKey": "${BIG}"}}}`)
+	for name, tt := range map[string]struct {
+		args []string
+		env  func(string) string
+		want string
+	}{
+		"default":     {nil, env("OPENAI_API_KEY", "k"), "http://small/v1 s "},
+		"by name":     {[]string{"-model", "big"}, env("BIG", "kb"), "https://big/v1 b kb"},
+		"other":       {[]string{"-model", "gpt"}, env("OPENAI_API_KEY", "k"), "https://api.openai.com/v1 gpt k"},
+		"flag":        {[]string{"-model", "big", "-base-url", "http://h/v1"}, env(), "http://h/v1 big "},
+		"environment": {nil, env("OPENAI_MODEL", "big", "BIG", "kb"), "https://big/v1 b kb"},
+		"gateway":     {nil, env("OPENAI_MODEL", "gpt", "OPENAI_BASE_URL", "http://g/v1"), "http://g/v1 gpt "},
+	} {
+		o, err := parseFlags(append([]string{"-models", path}, tt.args...), tt.env, io.Discard)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if got := o.model.Model.BaseURL + " " + o.model.Model.Name + " " + o.model.Model.Key; got != tt.want {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
+		}
+	}
+	_, err := parseFlags([]string{"-models", path}, env("OPENAI_MODEL", "small", "OPENAI_BASE_URL", "http://g/v1"), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "the model small has an endpoint in "+path+", and OPENAI_BASE_URL names another one") {
+		t.Errorf("got %v, want both endpoints named", err)
+	}
+	for args, want := range map[string]string{
+		"-model big -models " + path: "environment variable BIG is not set",
+		"-models /nonexistent":       "there are no models in /nonexistent",
+	} {
+		if _, err := parseFlags(strings.Fields(args), env(), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package chat
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// What was typed into a form stays there: after Esc at the same place, and after "edit" from the
+// first field. A default is a text in its field, and a key right after Enter is for the next field.
+func TestFormKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.enter("you ›", "Book a table for 4\r")
+	m.enter("[y]es", "y")
+	m.enter("Enter goes on", "2030-05-01\r25:00\r")
+	m.await("✗ want hours:minutes, such as 19:30\n")
+	m.typed("\x15" + "19:00\r")
+	m.await("┃ Number")
+	m.golden("form-default")
+	m.typed("\r")
+	m.enter("┃ Where", "\x1b")
+	m.enter("Leave the form?  [b]ack", "b")
+	m.await("Leave the form? back to it\n")
+	m.await("┃ Where")
+	m.enter("Esc leaves the form", "\r\rquiet\r")
+	m.enter("Send this to demo?  [y]es", "e")
+	m.await("Send this to demo? edit\n")
+	m.enter("Enter goes on", "\x7f2\r")
+	m.await("› 2030-05-02\n")
+	m.await("┃ Time\n")
+	m.await("› 19:00\n")
+	m.typed("\r\r\r\r\r")
+	m.await("Date: 2030-05-02\n")
+	m.await("Note to the kitchen: quiet\n")
+	m.enter("Send this to demo?  [y]es", "y")
+	m.await("Booked: a table")
+	m.leave()
+}
+
+// A default that the person clears is not sent, and does not come back with "edit".
+func TestFormWithoutItsDefaults(t *testing.T) {
+	t.Setenv("TERM", "xterm-256color")
+	file, tty := pseudoTerminal(t)
+	const columns, rows = 80, 60
+	resize(t, tty, columns, rows)
+	m := watchScreen(t, file, columns, rows)
+	form := &screen.Form{Server: "box", Message: "Fill it in.", Values: map[string]any{}, Fields: []*mcp.Field{
+		{Name: "note", Title: "Note", Kind: mcp.FieldString, Default: "quiet"},
+		{Name: "people", Title: "People", Kind: mcp.FieldInteger, Default: 4.0},
+		{Name: "seat", Title: "Seat", Kind: mcp.FieldChoice, Default: "bar", Options: []mcp.FieldOption{{Value: "bar", Title: "At the bar"}}},
+		{Name: "time", Title: "Time", Kind: mcp.FieldString, Default: "19:00"},
+	}}
+	type filled struct {
+		action string
+		err    error
+	}
+	over := make(chan filled, 1)
+	go func() {
+		defer tty.Close()
+		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}})
+		defer s.Close()
+		action, err := s.Fill(t.Context(), form)
+		over <- filled{action, err}
+	}()
+	m.await("Enter goes on")
+	m.enter("┃ › quiet\n", "\x15\r")
+	m.enter("┃ › 4\n", ctrlC)
+	m.await("┃ ›\n")
+	m.typed("\r")
+	m.await("┃ Seat")
+	m.enter("> At the bar\n", "\x1b[B")
+	m.enter("> (nothing)\n", "\r")
+	m.enter("┃ › 19:00\n", "\r")
+	m.enter("Send this to box?  [y]es", "e")
+	m.await("Send this to box? edit\n")
+	m.await("Enter goes on")
+	m.enter("┃ Note (optional)\n┃ ›\n", "\r")
+	m.enter("┃ People (optional)\n┃ ›\n", "\r")
+	m.enter("> (nothing)\n", "\r")
+	m.enter("┃ › 19:00\n", "\r")
+	m.enter("Send this to box?  [y]es", "y")
+	for piece := range m.shown {
+		m.take(piece)
+	}
+	if got := <-over; got.action != mcp.ElicitAccept || got.err != nil {
+		t.Errorf("got %v, want an accepted form", got)
+	}
+	if want := map[string]any{"time": "19:00"}; !reflect.DeepEqual(form.Values, want) {
+		t.Errorf("got %v, want %v", form.Values, want)
+	}
+}

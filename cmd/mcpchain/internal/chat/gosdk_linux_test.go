@@ -1,0 +1,97 @@
+package chat
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/openaitest"
+)
+
+// TestServerOfTheGoSDK calls the tools of the official Go SDK's example server that ask the model and the person, at the
+// program's default settings: the server asks in a way of an older revision than it speaks. When it is killed, it comes back.
+func TestServerOfTheGoSDK(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "everything")
+	build := exec.Command("go", "build", "-o", program, "github.com/modelcontextprotocol/go-sdk/examples/server/everything")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the server: %v\n%s", err, out)
+	}
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers":{"everything":{"command":"`+program+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`"name":"(elicit[^"]*form[^"]*)"`)
+	host := &openaitest.Host{Key: "key-1", Reply: func(r *openaitest.Request) []openaitest.Block {
+		body := string(r.Body)
+		switch {
+		case strings.Contains(body, `"call_3"`):
+			return []openaitest.Block{{Type: "text", Text: "It is back."}}
+		case strings.Contains(body, "Once more"):
+			return []openaitest.Block{{Type: "call", ID: "call_3", Name: "greet", Arguments: `{"name":"again"}`}}
+		case strings.Contains(body, `"call_2"`):
+			return []openaitest.Block{{Type: "text", Text: "Both have worked."}}
+		case strings.Contains(body, `"call_1"`):
+			return []openaitest.Block{{Type: "call", ID: "call_2", Name: form.FindStringSubmatch(body)[1], Arguments: `{}`}}
+		case strings.Contains(body, `"sample"`):
+			return []openaitest.Block{{Type: "call", ID: "call_1", Name: "sample", Arguments: `{}`}}
+		}
+		return []openaitest.Block{{Type: "text", Text: "A text for the server."}}
+	}}
+	server := httptest.NewServer(host)
+	t.Cleanup(server.Close)
+	cmd := command(t, "-config", file, "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", server.URL+"/v1")
+	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=key-1")
+	person, status := onTerminal(t, cmd, "TERM=dumb", 0, 0)
+	m := &plain{t: t, file: person, shown: make(chan string, 100), status: status}
+	go m.watch()
+	m.enter("you ›", "Try sample and elicit (form)\n")
+	m.enter("Allow it?", "y\n")
+	m.await("an older revision of the protocol: it is connected with 2025-11-25")
+	m.enter("Allow it, with its reply?", "y\n")
+	m.await("← everything sample: A text for the server.")
+	m.enter("Allow it?", "y\n")
+	m.enter("random", "words\n")
+	m.enter("Send this to everything?", "y\n")
+	m.await("words")
+	m.await("Both have worked.")
+	killAll(t, program)
+	m.await("everything is back")
+	m.enter("you ›", "Once more\n")
+	m.enter("Allow it?", "y\n")
+	m.await("← everything greet: Hi again")
+	m.await("It is back.")
+	m.enter("you ›", ctrlD)
+	m.ended(0)
+	if bad := host.Invalid(); len(bad) > 0 {
+		t.Errorf("the host refused %q", bad)
+	}
+}
+
+// killAll kills the processes of a program.
+func killAll(t *testing.T, program string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, name := range all {
+		var pid int
+		if exe, err := os.Readlink(name); err != nil || exe != program {
+			continue
+		}
+		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			n++
+		}
+	}
+	if n == 0 {
+		t.Fatalf("%s does not run", program)
+	}
+}

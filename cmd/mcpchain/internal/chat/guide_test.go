@@ -1,0 +1,58 @@
+//go:build unix
+
+package chat
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+)
+
+// TestGuide installs the program as its guide says, and runs each command of the guide, with demo
+// servers in mcp.json and the demo model in the place of the endpoint.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../../docs/chatbot.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := demomodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = model.Close() }()
+	const endpoint = "http://localhost:11434/v1"
+	bin, dir, servers := t.TempDir(), t.TempDir(), t.TempDir()
+	_, models, _ := strings.Cut(string(text), "```jsonc\n")
+	models, _, _ = strings.Cut(models, "```")
+	for name, content := range map[string]string{
+		servers + "/mcp.json": `{"mcpServers": {"demo": {"command": "mcpchain", "args": ["chat", "-demo-server"]}}}`,
+		dir + "/models.json":  strings.ReplaceAll(models, endpoint, model.BaseURL),
+		dir + "/notes.txt":    "A long story.\n",
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := append(os.Environ(), "GOBIN="+bin, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"XDG_CONFIG_HOME="+t.TempDir(), "OPENAI_API_KEY=k", "OPENAI_BASE_URL=", "OPENAI_MODEL=")
+	commands := guide.Commands(string(text))
+	for _, c := range commands {
+		where := dir
+		if strings.HasPrefix(c.Text, "go ") {
+			where = filepath.Join("..", "..", "..", "..")
+		}
+		command := strings.NewReplacer(endpoint, model.BaseURL, " mcp.json", " "+servers+"/mcp.json").Replace(c.Text)
+		got, err := guide.Run(t.Context(), command, where, env)
+		if err != nil || c.Output != "" && got != c.Output {
+			t.Errorf("%s: got %v and %q, want %q", c.Text, err, got, c.Output)
+		}
+	}
+	if len(commands) < 10 {
+		t.Errorf("got %d commands, want the ones of the guide", len(commands))
+	}
+}

@@ -1,0 +1,201 @@
+package lines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// dialog gives f the screen and the keyboard. Lines typed before are dropped, and notes
+// wait for the end.
+func (c *Console) dialog(ctx context.Context, f func() error) error {
+	c.notes.begin()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() {
+		for _, n := range c.notes.end() {
+			c.noteLocked(n.style, "%s", n.text)
+		}
+	}()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.in.forget()
+	c.endLineLocked()
+	return f()
+}
+
+// Choose implements [screen.Screen].
+func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err error) {
+	err = c.dialog(ctx, func() (err error) {
+		if q.Heading != "" {
+			c.noteLocked(screen.Warn, "%s", q.Heading)
+		}
+		if q.Text != "" {
+			c.noteLocked(screen.Tool, "%s", q.Text)
+		}
+		for _, line := range q.Changes {
+			c.noteLocked(line.Style, "%s", line.Text)
+		}
+		if q.Link != "" {
+			c.noteLocked(screen.Warn, "The page:")
+			c.verbatimLocked(screen.Tool, "  "+q.Link)
+		}
+		for _, warning := range q.Warnings {
+			c.noteLocked(screen.Fail, "  Warning: %s.", warning)
+		}
+		key, err = c.chooseLocked(ctx, q.Question, q.Answers)
+		return err
+	})
+	return key, err
+}
+
+// Await implements [screen.Screen]. Any line ends the wait.
+func (c *Console) Await(ctx context.Context, what string) error {
+	return c.dialog(ctx, func() error {
+		_, err := c.askLocked(ctx, screen.Warn, "waiting for "+hosttext.Line(what, 100)+" (Enter = done, Ctrl-C = stop)")
+		return err
+	})
+}
+
+// Write implements [screen.Screen]. An empty line keeps the text.
+func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
+	err = c.dialog(ctx, func() error {
+		if d.Text != "" {
+			c.noteLocked(screen.Faint, "%s", hosttext.Indent(d.Text))
+		}
+		for {
+			written, err = c.askLocked(ctx, screen.Warn, d.Prompt)
+			if err != nil || written == "" || d.Check == nil {
+				return err
+			}
+			wrong := d.Check(written)
+			if wrong == nil {
+				return nil
+			}
+			c.noteLocked(screen.Warn, "  %s; an empty line keeps what there was", hosttext.Line(wrong.Error(), 1000))
+		}
+	})
+	if written == "" {
+		written = d.Text
+	}
+	return written, err
+}
+
+var (
+	errDecline = errors.New("declined")
+	errCancel  = errors.New("cancelled")
+)
+
+// Fill implements [screen.Screen]: it asks for each field, as often as the person wants.
+func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
+	var choice byte
+	err = c.dialog(ctx, func() error {
+		c.noteLocked(screen.Warn, "The server %s asks:", f.Server)
+		c.noteLocked(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
+		c.noteLocked(screen.Faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
+		for _, err := range f.Mistakes {
+			c.noteLocked(screen.Warn, "  %v", err)
+		}
+		for {
+			for _, field := range f.Fields {
+				if err := c.askField(ctx, f, field); err != nil {
+					return err
+				}
+			}
+			c.noteLocked(screen.Tool, "%s", hosttext.Indent(f.Summary()))
+			var err error
+			choice, err = c.chooseLocked(ctx, "Send this to "+f.Server+"?",
+				[]screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}})
+			if err != nil || choice != 'e' {
+				return err
+			}
+		}
+	})
+	switch {
+	case err == errDecline || err == nil && choice == 'n':
+		return mcp.ElicitDecline, nil
+	case err == errCancel || err == nil && choice == 'c':
+		return mcp.ElicitCancel, nil
+	}
+	return mcp.ElicitAccept, err
+}
+
+// askField asks until the answer fits the field. An empty line keeps the value.
+func (c *Console) askField(ctx context.Context, f *screen.Form, field *mcp.Field) error {
+	for {
+		text, err := c.askLocked(ctx, screen.Person, "  "+f.Ask(field))
+		switch {
+		case err != nil:
+			return err
+		case text == "!decline":
+			return errDecline
+		case text == "!cancel":
+			return errCancel
+		case text == "" && f.Values[field.Name] != nil:
+			return nil
+		}
+		value, err := field.Parse(text)
+		if err != nil {
+			c.noteLocked(screen.Warn, "  field %q: %s", hosttext.Line(field.Name, 80), screen.Wrong(field, err))
+			continue
+		}
+		if value != nil {
+			f.Values[field.Name] = value
+		}
+		return nil
+	}
+}
+
+// askLocked shows a question and waits for a line. Only a dialog may call it.
+func (c *Console) askLocked(ctx context.Context, style screen.Style, question string) (string, error) {
+	for {
+		fmt.Fprint(c.err, c.render(style, question)+" ")
+		text, err := c.in.next(ctx)
+		if err == errLongLine {
+			c.noteLocked(screen.Warn, "%v", err)
+			continue
+		}
+		if err != nil {
+			fmt.Fprintln(c.err)
+		}
+		return strings.TrimSpace(text), err
+	}
+}
+
+// chooseLocked asks until a line is the key of an answer, or its first word: a line
+// for another question decides nothing.
+func (c *Console) chooseLocked(ctx context.Context, question string, answers []screen.Answer) (byte, error) {
+	var keys []string
+	for _, a := range answers {
+		keys = append(keys, string(a.Key))
+	}
+	short := question + " " + screen.Paint{}.Answers(answers, ", ", true) + ":"
+	question += " " + screen.Paint{}.Answers(answers, ", ", false) + ":"
+	if width := c.width(); width > 0 && ansi.StringWidth(question) >= width {
+		question = short
+	}
+	for {
+		text, err := c.askLocked(ctx, screen.Warn, question)
+		if err != nil {
+			return 0, err
+		}
+		text = strings.ToLower(text)
+		for _, a := range answers {
+			word, _, _ := strings.Cut(a.Label, " ")
+			if text == string(a.Key) || text == strings.TrimRight(word, ",:") {
+				return a.Key, nil
+			}
+		}
+		c.noteLocked(screen.Faint, "  That is none of the answers: type one of %s.", strings.Join(keys, ", "))
+	}
+}
+
+var _ screen.Screen = (*Console)(nil)

@@ -1,0 +1,117 @@
+package lines
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+)
+
+const (
+	maxLine      = 1 << 20 // bytes of one line of input, with its line break
+	maxTypeAhead = 256     // lines typed before the next question
+)
+
+// errLongLine means that a line was skipped.
+var errLongLine = &screen.LongLineError{Max: maxLine}
+
+// Input reads lines in a goroutine of its own, so that waiting for a line can
+// be cancelled. On a terminal it always reads: a line typed before a question
+// must not answer it.
+type Input struct {
+	lines chan line
+}
+
+type line struct {
+	text string
+	err  error // errLongLine, or the reason for the end
+}
+
+// NewInput starts to read. The goroutine ends with the reader or with the
+// context; a blocked Read is left behind.
+func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
+	in := &Input{lines: make(chan line)}
+	if attended {
+		in.lines = make(chan line, maxTypeAhead)
+	}
+	go in.read(ctx, bufio.NewReader(r), attended)
+	return in
+}
+
+func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
+	defer close(in.lines)
+	for {
+		l := readLine(r)
+		last := l.err != nil && !errors.Is(l.err, errLongLine)
+		if attended && !last {
+			select {
+			case in.lines <- l:
+			default: // dropped: too many lines are typed ahead
+			}
+			continue
+		}
+		select {
+		case in.lines <- l:
+		case <-ctx.Done():
+			return
+		}
+		if last {
+			return
+		}
+	}
+}
+
+// readLine reads up to a line break, and removes it and what is no text.
+func readLine(r *bufio.Reader) line {
+	var text []byte
+	tooLong := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if tooLong = tooLong || len(text)+len(part) > maxLine; !tooLong {
+			text = append(text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (len(text) == 0 || !errors.Is(err, io.EOF)):
+			return line{err: err}
+		case tooLong:
+			return line{err: errLongLine}
+		}
+		return line{text: screen.Typed(strings.TrimRight(string(text), "\r\n"))}
+	}
+}
+
+// next waits for a line. The error is io.EOF at the end, errLongLine for a
+// skipped line, or the context's.
+func (in *Input) next(ctx context.Context) (string, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	select {
+	case l, ok := <-in.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// forget drops lines typed ahead.
+func (in *Input) forget() {
+	for {
+		select {
+		case l, ok := <-in.lines:
+			if !ok || l.err != nil && !errors.Is(l.err, errLongLine) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package lines
+
+import (
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+)
+
+// Show implements [screen.Screen]. With a person it shows text as it arrives; without
+// one only the answer.
+func (c *Console) Show(e agent.Event) {
+	c.mu.Lock()
+	line := c.thinking.Event(e)
+	c.mu.Unlock()
+	if line != "" && c.attended {
+		c.Note(screen.Faint, "%s", line)
+	}
+	switch e := e.(type) {
+	case *agent.TextDelta:
+		if c.attended {
+			c.say(e.Text)
+		}
+	case *agent.ModelEnd:
+		switch {
+		case c.attended && e.Streamed:
+			c.End()
+		case e.Text != "" && c.attended:
+			c.say(e.Text)
+			c.End()
+		case e.Text != "" && len(e.ToolCalls) > 0:
+			c.Note(screen.Faint, "%s", e.Text)
+		}
+	case *agent.ToolProgress:
+		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
+	default:
+		if style, text := screen.Side(e); text != "" {
+			c.Note(style, "%s", text)
+		}
+		for _, line := range screen.Edited(e) {
+			c.Note(line.Style, "%s", line.Text)
+		}
+	}
+	if e, ok := e.(*agent.Answer); ok && !c.attended {
+		c.Deliver(e.Text)
+	}
+}

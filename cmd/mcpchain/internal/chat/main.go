@@ -1,0 +1,141 @@
+// Package chat is the program that talks to a model that uses the tools of MCP servers.
+//
+// Without flags it starts a demo server as a child process and a demo model on
+// the loopback interface. It needs no key and no configuration:
+//
+//	printf 'What is 17 plus 25?\n' | go run ./cmd/mcpchain -yes
+//
+// Its packages, from the top:
+//
+//   - main reads the command line and puts the parts together
+//   - internal/talk runs a conversation: a model and servers, turns and commands
+//   - internal/setup finds the file of servers, and reads it with the person's help
+//   - internal/person decides on what servers and the model want, by asking the person
+//   - internal/screen is what is shown and asked, whatever draws it
+//   - internal/terminal draws it on a terminal, and edits what the person types
+//   - internal/lines draws it line by line, for pipes and plain terminals
+//   - internal/script writes it as JSON, one object for each turn
+//   - internal/diff says line by line what an edit changes
+//   - internal/media keeps pictures and sounds of servers as files
+//   - internal/picture draws pictures on terminals that can show them
+//   - internal/views shows views of tools' results on a page of this machine
+//   - internal/markdown draws a model's Markdown as it arrives
+//   - internal/wrap breaks lines between words
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Main runs the program, and returns its exit status.
+func Main(args []string) int {
+	o, err := parseFlags(args, os.Getenv, os.Stdout)
+	switch {
+	case err != nil:
+	case o.demoModel, o.demoServer:
+		err = serveDemo(o)
+	default:
+		err = chat(o)
+	}
+	return status(err)
+}
+
+// status reports an unreported error, and returns the exit status.
+func status(err error) int {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, talk.ErrReported):
+		return 1
+	}
+	if quit, ok := errors.AsType[*talk.QuitError](err); ok {
+		return 128 + int(quit.Signal)
+	}
+	fmt.Fprintln(os.Stderr, "mcpchain:", hosttext.Line(err.Error(), 4000))
+	_, usage := errors.AsType[*usageError](err)
+	_, file := errors.AsType[*setup.FileError](err)
+	if usage || file {
+		return 2
+	}
+	return 1
+}
+
+// chat has one conversation on a screen.
+func chat(o *options) (err error) {
+	ctx, interrupts := talk.WatchSignals()
+	defer interrupts.Stop()
+	ui := o.open(ctx, interrupts)
+	defer func() {
+		if f, ok := ui.(screen.Failing); ok && err != nil && !errors.Is(err, talk.ErrReported) {
+			f.Failed(err)
+		}
+		err = cmp.Or(err, ui.Close())
+	}()
+	if err := o.join(ctx, os.Stdin, ui); err != nil {
+		return err
+	}
+	return o.converse(ctx, ui, interrupts)
+}
+
+// converse puts the parts of a conversation together, and runs it to its end.
+func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) (err error) {
+	servers, answers, err := o.servers(ctx, ui)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	trace, err := talk.OpenTrace(o.trace)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if failure := trace.Close(); failure != nil {
+			talk.Fail(ui, failure)
+			err = cmp.Or(err, talk.ErrReported)
+		}
+	}()
+	model, err := talk.OpenModel(ctx, o.model.Model, o.model.Hint, ui)
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	lacks := &person.Lacks{}
+	who := person.New(ui, o.yes, answers, lacks)
+	lent, err := model.Sampler(who, o.model.Prices)
+	if err != nil {
+		return err
+	}
+	store, closeStore, err := o.store(ctx, ui, servers)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer func() { err = cmp.Or(err, closeStore()) }()
+	servers.Authorize(who, ui)
+	defer servers.Close()
+	if err := servers.Serve(who, lent, ui, o.idleTimeout, o.callTimeout); err != nil {
+		return err
+	}
+	session, err := talk.Open(ctx, talk.Config{
+		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: catalog{o.model.File, os.Getenv}, Servers: servers,
+		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
+		Folder: folder(), Media: mediaFolder(ui),
+	})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if o.oneShot {
+		return session.Ask(ctx, o.prompt)
+	}
+	return session.Talk(ctx)
+}

@@ -1,0 +1,207 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
+)
+
+// TestMain turns the test binary into the program, or into a server for it, by
+// the environment.
+const (
+	asProgram = "CHATBOT_TEST_PROGRAM"
+	asServer  = "CHATBOT_TEST_SERVER"
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(asServer) != "":
+		serveBadly(os.Getenv(asServer))
+	case os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], "-"+talk.DemoServerFlag):
+		os.Exit(Main(os.Args[1:]))
+	default:
+		waitTogether()
+		os.Exit(m.Run())
+	}
+}
+
+// waitTogether has more tests run at once than there are processors: they wait for programs most of the time.
+func waitTogether() {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set("8")
+	}
+}
+
+// patience bounds every wait for the program.
+const patience = time.Minute
+
+// program runs the chatbot as a child process.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout chan string // lines
+	stderr chan string
+}
+
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm"}
+	return cmd
+}
+
+// start runs the program with pipes, for a dialog with it.
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: command(t, args...), stdout: make(chan string, 1000), stderr: make(chan string, 1000)}
+	var err error
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go scan(stdout, p.stdout)
+	go scan(stderr, p.stderr)
+	return p
+}
+
+func scan(r io.Reader, lines chan<- string) {
+	defer close(lines)
+	for s := bufio.NewScanner(r); s.Scan(); {
+		lines <- s.Text()
+	}
+}
+
+func (p *program) say(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// await returns the first line with the text in it.
+func (p *program) await(lines <-chan string, text string) string {
+	p.t.Helper()
+	deadline := time.After(patience)
+	var seen []string
+	for {
+		select {
+		case line, ok := <-lines:
+			if seen = append(seen, line); strings.Contains(line, text) && ok {
+				return line
+			}
+			if !ok {
+				p.t.Fatalf("the output ended without %q:\n%s", text, strings.Join(seen, "\n"))
+			}
+		case <-deadline:
+			p.t.Fatalf("no line with %q:\n%s", text, strings.Join(seen, "\n"))
+		}
+	}
+}
+
+// wait takes all output and returns the exit status.
+func (p *program) wait() int {
+	p.t.Helper()
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	for range p.stdout {
+	}
+	for range p.stderr {
+	}
+	_ = p.cmd.Wait() // see ProcessState
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// outcome is the output and status of a whole conversation.
+type outcome struct {
+	stdout, stderr string
+	status         int
+}
+
+// converse gives the program all its input at once.
+func converse(t *testing.T, input string, args ...string) outcome {
+	t.Helper()
+	return finish(t, command(t, args...), input)
+}
+
+func finish(t *testing.T, cmd *exec.Cmd, input string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Run() // see ProcessState
+	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// check compares the answers and the status, and looks for texts on stderr.
+func (o outcome) check(t *testing.T, stdout string, status int, stderr ...string) {
+	t.Helper()
+	if o.stdout != stdout || o.status != status {
+		t.Errorf("got status %d and\n%swant status %d and\n%sstandard error:\n%s", o.status, o.stdout, status, stdout, o.stderr)
+	}
+	for _, want := range stderr {
+		if !strings.Contains(o.stderr, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, o.stderr)
+		}
+	}
+}
+
+// write puts a file into a directory of the test.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// configure writes a configuration with servers of this binary. A server's name
+// is its fault.
+func configure(t *testing.T, servers map[string]string, env ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]any{}
+	for name, how := range servers {
+		vars := map[string]string{asServer: how}
+		for i := 0; i < len(env); i += 2 {
+			vars[env[i]] = env[i+1]
+		}
+		all[name] = map[string]any{"command": self, "env": vars}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, "mcp.json", string(text))
+}

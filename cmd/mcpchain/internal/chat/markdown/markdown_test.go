@@ -1,0 +1,149 @@
+package markdown
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+const answer = "# Results\n\nHere is a **bold** word, some `inline code`, a Vec<String>, and\na [link](https://example.com/a).\n\n" +
+	"- one\n- two\n  - deeper\n\n- three\n\n1. first\n2. second\n\n> said\n\n| Name | Size |\n|---|---:|\n| main.go | 4076 |\n| x | 1 |\n\n" +
+	"```go\nfunc main() {\n\tfmt.Println(\"a very long line of code that is wider than the window of the terminal\")\n\n\tif x {\n\t\treturn\n\t}\n}\n```\nAfter *it*.\n"
+
+const drawn = "Results\n\nHere is a bold word, some inline code, a\nVec<String>, and a link https://example.com/a.\n\n" +
+	"• one\n• two\n  • deeper\n• three\n\n1. first\n2. second\n\n│ said\n\n Name    │ Size\n─────────┼──────\n main.go │ 4076\n x       │    1\n\n" +
+	"```go\nfunc main() {\n\tfmt.Println(\"a very long line of code that is wider than the window of the terminal\")\n\n\tif x {\n\t\treturn\n\t}\n}\n```\n\nAfter it."
+
+// An answer is the same in pieces of any size, and what is complete does not change.
+func TestStream(t *testing.T) {
+	for size := 1; size <= len(answer); size += 13 {
+		s := New(50)
+		var lines []string
+		for rest := answer; rest != ""; {
+			n := min(size, len(rest))
+			lines = append(lines, s.Add(rest[:n])...)
+			s.Rest()
+			rest = rest[n:]
+		}
+		got := strings.Join(append(lines, s.End()...), "\n")
+		if diff := cmp.Diff(drawn, ansi.Strip(got)); diff != "" {
+			t.Fatalf("in pieces of %d: -want +got\n%s", size, diff)
+		}
+		for _, colour := range []string{"\x1b[1mbold", "\x1b[3mit", "\x1b[36minline code"} {
+			if !strings.Contains(got, colour) {
+				t.Errorf("got %q, want %q in it", got, colour)
+			}
+		}
+	}
+}
+
+func TestRest(t *testing.T) {
+	s := New(50)
+	if lines := s.Add("# One\ntwo **thr"); ansi.Strip(strings.Join(lines, "|")) != "One" {
+		t.Errorf("got %q complete, want the heading", lines)
+	}
+	if rest := ansi.Strip(strings.Join(s.Rest(), "|")); rest != "|two **thr" {
+		t.Errorf("got the rest %q", rest)
+	}
+	s.Add("ee**\n```\ncode\n")
+	if rest := s.Add("  x\n"); len(rest) != 1 || rest[0] != "  x" {
+		t.Errorf("got %q, want code to be complete line by line", rest)
+	}
+}
+
+func TestNothingIsHidden(t *testing.T) {
+	for source, want := range map[string]string{
+		"a \x1b[2J b\u200b":            `a \x1b[2J b\u200b`,
+		"a &#27;[8m b &zwj; &lt;":      "a &#27;[8m b &zwj; <",
+		"<script>x</script> <b>y</b>":  "<script>x</script> <b>y</b>",
+		"`&#27;[2J`":                   "&#27;[2J",
+		"[a](https://x/&#27;\\)":       "",
+		"![alt](https://x/y.png)":      "image alt https://x/y.png",
+		"[bank](https://evil.example)": "bank https://evil.example",
+	} {
+		s := New(70)
+		got := ansi.Strip(strings.Join(append(s.Add(source), s.End()...), "\n"))
+		if want != "" && got != want {
+			t.Errorf("%q: got %q, want %q", source, got, want)
+		}
+	}
+}
+
+var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+
+func FuzzStream(f *testing.F) {
+	f.Add(answer, 30, 7)
+	f.Add("&#27;[2J <a\x9b31m> [x](\x1b]8;;y\x07) ``` \x90q", 20, 1)
+	if raw, err := os.ReadFile("../../../../../README.md"); err == nil {
+		f.Add(string(raw), 60, 100)
+	}
+	f.Fuzz(func(t *testing.T, text string, width, size int) {
+		s := New(min(width, 200))
+		size = max(1, size)
+		var lines []string
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			lines = append(lines, s.Add(rest[:n])...)
+			rest = rest[n:]
+		}
+		for _, line := range append(append(lines, s.Rest()...), s.End()...) {
+			plain := colours.ReplaceAllString(line, "")
+			if hosttext.Prose(plain) != plain || strings.Contains(plain, "\n") {
+				t.Errorf("%q: got the line %q, want it safe to show", text, line)
+			}
+		}
+	})
+}
+
+// A table is as wide as its cells need, wherever they stand, if the page has room.
+func TestTableWidth(t *testing.T) {
+	for name, source := range map[string]string{
+		"a wide cell below":  "| Name | Size |\n|---|---|\n| internal/markdown/page.go | 1 |\n| x | four thousand bytes |",
+		"without outer bars": "Name|Size\n---|---\ninternal/markdown/page.go|1\nx|four thousand bytes",
+		"a bar in a cell":    "|Name|Size|\n|-|-|\n|internal/markdown/page.go|1|\n|a \\| b|four thousand bytes|",
+	} {
+		t.Run(name, func(t *testing.T) {
+			drawn := ansi.Strip(page{width: 80}.draw(source))
+			for _, want := range []string{"internal/markdown/page.go", "four thousand bytes"} {
+				if !strings.Contains(drawn, want) {
+					t.Errorf("%q is broken:\n%s", want, drawn)
+				}
+			}
+		})
+	}
+}
+
+// A long rest is not drawn anew for each piece, and a line without an end is not held back for ever.
+func TestLongRest(t *testing.T) {
+	const word = "word "
+	s := New(50)
+	s.Add(strings.Repeat(word, promptly/len(word)+1))
+	before := s.Rest()
+	s.Add(word)
+	if diff := cmp.Diff(before, s.Rest()); diff != "" {
+		t.Errorf("drawn again for a word: -before +after\n%s", diff)
+	}
+	s.Add(strings.Repeat(word, promptly/growth/len(word)))
+	if cmp.Equal(before, s.Rest()) {
+		t.Error("a part of it more is not drawn")
+	}
+	s.End()
+
+	const words = 3 * maxBlock / len(word)
+	var lines []string
+	for range words {
+		lines = append(lines, s.Add(word)...)
+	}
+	if len(lines) == 0 {
+		t.Error("all of a line is held back")
+	}
+	if got := strings.Count(ansi.Strip(strings.Join(append(lines, s.End()...), " ")), "word"); got != words {
+		t.Errorf("got %d words, want %d", got, words)
+	}
+}

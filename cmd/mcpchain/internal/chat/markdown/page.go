@@ -1,0 +1,157 @@
+package markdown
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/glamour/v2/ansi"
+	term "github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/commonmark"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// page draws blocks. HTML is text like any other: a model writes <name> and means it.
+type page struct{ width int }
+
+// draw draws a block, without code fences. Blank lines around it are left out.
+func (p page) draw(source string) string {
+	if strings.TrimSpace(source) == "" {
+		return ""
+	}
+	var b strings.Builder
+	md := commonmark.New(extension.Table, extension.Strikethrough, extension.TaskList)
+	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(util.Prioritized(
+		ansi.NewRenderer(ansi.Options{WordWrap: p.widthOf(source), InlineTableLinks: true, Styles: style()}), 1000))))
+	raw := []byte(visible(source))
+	if err := md.Renderer().Render(&b, raw, md.Parser().Parse(text.NewReader(raw))); err != nil {
+		return hosttext.Prose(source)
+	}
+	return trim(clean(b.String()))
+}
+
+var tableLine = regexp.MustCompile(`(?m)^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)+$`)
+
+// widthOf is the width of a page. A table fills it, so that of a table is what its cells
+// need.
+func (p page) widthOf(source string) int {
+	if !tableLine.MatchString(source) {
+		return p.width
+	}
+	widest := 0 // of lines that are no rows
+	var columns []int
+	for line := range strings.SplitSeq(source, "\n") {
+		cells := cellsOf(line)
+		if len(cells) < 2 && !strings.HasPrefix(strings.TrimSpace(line), "|") {
+			widest = max(widest, term.StringWidth(line))
+			continue
+		}
+		for i, cell := range cells {
+			if i == len(columns) {
+				columns = append(columns, 0)
+			}
+			columns[i] = max(columns[i], term.StringWidth(strings.TrimSpace(cell)))
+		}
+	}
+	table := len(columns) - 1 // what stands between columns
+	for _, width := range columns {
+		table += 1 + width + 1
+	}
+	return min(p.width, max(widest, table))
+}
+
+// cellsOf parts a row of a table. A bar behind a backslash belongs to its cell.
+func cellsOf(line string) []string {
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
+	return strings.Split(strings.ReplaceAll(line, `\|`, "/"), "|")
+}
+
+var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
+
+// visible writes out entities that stand for characters that are not seen.
+func visible(source string) string {
+	return entity.ReplaceAllStringFunc(source, func(e string) string {
+		if plain := html.UnescapeString(e); hosttext.Exact(plain) != plain || strings.ContainsAny(plain, "\n\t") {
+			return "&amp;" + e[1:]
+		}
+		return e
+	})
+}
+
+// clean keeps text, line breaks and colours. Other sequences are left out.
+func clean(drawn string) string {
+	var b strings.Builder
+	p := term.GetParser()
+	defer term.PutParser(p)
+	var state byte
+	for len(drawn) > 0 {
+		seq, width, n, next := term.DecodeSequence(drawn, state, p)
+		state = next
+		switch {
+		case width > 0 || seq == "\n":
+			b.WriteString(hosttext.Prose(seq))
+		case strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m") && strings.Trim(seq[2:len(seq)-1], "0123456789;:") == "":
+			b.WriteString(seq)
+		case seq == "\t":
+			b.WriteString("    ")
+		case !strings.ContainsAny(seq, "\x1b\a") && utf8.ValidString(seq):
+			b.WriteString(hosttext.Prose(seq))
+		}
+		drawn = drawn[n:]
+	}
+	return b.String()
+}
+
+// trim leaves out blank lines at both ends, and blanks at the ends of lines.
+func trim(drawn string) string {
+	lines := strings.Split(drawn, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+		if strings.TrimSpace(term.Strip(line)) == "" {
+			lines[i] = ""
+		}
+	}
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// style uses the terminal's own colours, so that it fits light and dark ones.
+func style() ansi.StyleConfig {
+	yes, blue, cyan, grey := true, "4", "6", "8"
+	one, two := uint(1), uint(2)
+	bar, column, row, cross := "│ ", "│", "─", "┼"
+	return ansi.StyleConfig{
+		BlockQuote:     ansi.StyleBlock{Indent: &one, IndentToken: &bar},
+		List:           ansi.StyleList{LevelIndent: two},
+		Heading:        ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: &yes, Color: &blue}},
+		H1:             ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: &yes}},
+		H3:             ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: "### "}},
+		H4:             ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: "#### "}},
+		H5:             ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: "##### "}},
+		H6:             ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: "###### "}},
+		Strikethrough:  ansi.StylePrimitive{CrossedOut: &yes},
+		Emph:           ansi.StylePrimitive{Italic: &yes},
+		Strong:         ansi.StylePrimitive{Bold: &yes},
+		HorizontalRule: ansi.StylePrimitive{Color: &grey, Format: "\n" + strings.Repeat(row, 20) + "\n"},
+		Item:           ansi.StylePrimitive{BlockPrefix: "• "},
+		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
+		Task:           ansi.StyleTask{Ticked: "[x] ", Unticked: "[ ] "},
+		Link:           ansi.StylePrimitive{Color: &grey, Underline: &yes},
+		LinkText:       ansi.StylePrimitive{Color: &cyan},
+		ImageText:      ansi.StylePrimitive{Color: &cyan, Format: "image {{.text}}"},
+		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: &cyan}},
+		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Indent: &two}},
+		Table:          ansi.StyleTable{CenterSeparator: &cross, ColumnSeparator: &column, RowSeparator: &row},
+	}
+}

@@ -1,0 +1,80 @@
+package media_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
+)
+
+// A file is for the person alone, and its name has nothing of a peer but letters and digits.
+func TestSave(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "media")
+	f := media.At(dir)
+	data := []byte("\x89PNG\r\n\x1a\n and so on")
+	path, err := f.Save("../../Böse\x1b[2J server.exe", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := filepath.Base(path); filepath.Dir(path) != dir || !strings.HasSuffix(name, "-b-se-2j-server-exe.png") {
+		t.Errorf("got %q, want a plain name in the folder", path)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v, want mode 0600", info.Mode(), err)
+	}
+	for _, wrong := range [][]byte{nil, make([]byte, media.MaxFile+1)} {
+		if path, err := f.Save("x", wrong); err == nil {
+			t.Errorf("got %q for %d bytes, want an error", path, len(wrong))
+		}
+	}
+}
+
+// The newest files stay, and other files of the folder.
+func TestRoom(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "mine.png")
+	if err := os.WriteFile(other, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 250 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("20200101-%06d-abcdef-x.png", i)), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, err := media.At(dir).Save("x", []byte("y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 201 {
+		t.Errorf("got %d files, %v, want 200 and mine.png", len(entries), err)
+	}
+	for _, want := range []string{other, path, filepath.Join(dir, "20200101-000249-abcdef-x.png")} {
+		if _, err := os.Stat(want); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestExtension(t *testing.T) {
+	for want, data := range map[string]string{
+		".wav": "RIFF\x00\x00\x00\x00WAVEfmt ", ".mp3": "\xff\xfb\x90\x00", ".flac": "fLaC\x00", ".jpg": "\xff\xd8\xff\xe0",
+		".bin": "<html><script>alert(1)</script>", ".pdf": "%PDF-1.7",
+	} {
+		if got := media.Extension([]byte(data)); got != want {
+			t.Errorf("%q: got %s, want %s", data, got, want)
+		}
+	}
+}

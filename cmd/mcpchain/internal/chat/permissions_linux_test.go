@@ -1,0 +1,68 @@
+package chat
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// allowed starts a program on a terminal, has it ask about a call, and allows the tool always.
+func allowed(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "What is 1 plus 2?\r")
+	m.enter("[y]es", "a")
+	m.await("1 + 2 = 3")
+	m.enter("you ›\n", "/permissions\r")
+	m.await(" always add of ")
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+}
+
+// What is always allowed on the demo server is so for another build of the program, in another
+// folder, in a script, until the person takes it back.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	cmd := command(t)
+	allowed(t, cmd)
+	program, err := os.ReadFile(cmd.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := filepath.Join(t.TempDir(), "another-build")
+	if err := os.WriteFile(build, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script := func(input string) outcome {
+		again := exec.CommandContext(t.Context(), build)
+		again.Dir, again.Env = t.TempDir(), cmd.Env
+		return finish(t, again, input)
+	}
+	script("What is 3 plus 4?\n").check(t, "The result: 3 + 4 = 7.\n", 0)
+	o := script("/permissions forget 1\n/permissions\n/permissions forget 2\n/permissions forget 1\n/permissions\nWhat is 3 plus 4?\n")
+	o.check(t, o.stdout, 1, "error: no decision 1; /permissions lists them\n", "error: no decision 2; ",
+		"forgotten: always add of demo (the demo server)", "denied demo: tool call add")
+	holds(t, o.stdout, "  always add of demo (the demo server)\n", "nothing is decided for later calls\n")
+}
+
+// A command that is always allowed in one folder is not allowed in another, where it may start
+// another program.
+func TestPermissionsOfAFolder(t *testing.T) {
+	t.Parallel()
+	config := configure(t, map[string]string{"mine": "good"})
+	cmd := command(t, "-config", config)
+	cmd.Dir = t.TempDir()
+	allowed(t, cmd)
+	finish(t, again(t, cmd), "What is 3 plus 4?\n").check(t, "The result: 3 + 4 = 7.\n", 0)
+	other := again(t, cmd)
+	other.Dir = t.TempDir()
+	o := finish(t, other, "/permissions\nWhat is 3 plus 4?\n")
+	o.check(t, o.stdout, 1, "denied mine: tool call add")
+	if where := " of mine (" + cmd.Path + " in " + cmd.Dir + ")"; !strings.Contains(strings.ReplaceAll(o.stdout, "\n", ""), where) {
+		t.Errorf("got %s, want %q in it", o.stdout, where)
+	}
+	o = finish(t, again(t, cmd), "/permissions forget all\n/permissions forget\nWhat is 3 plus 4?\n")
+	o.check(t, o.stdout, 1, "forgotten: all decisions", "error: usage: /permissions, or", "denied mine: tool call add")
+}

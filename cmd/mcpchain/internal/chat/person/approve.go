@@ -1,0 +1,179 @@
+package person
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// toolOf is a tool of a server.
+type toolOf struct{ server, tool string }
+
+// Approve decides on a tool call. The toolset remembers what holds for later calls, by
+// the definition of the tool: if that changes, Approve is asked again.
+func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	tool := hosttext.Line(a.Definition.Name, 200)
+	switch {
+	case p.yes:
+		return adapter.Allow(), nil
+	case !p.screen.Attended():
+		p.lacks.Denied.Add(1)
+		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
+		return adapter.Deny(noTerminal), nil
+	}
+	heading, again := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server), "The model wants to run it:"
+	if a.View != "" {
+		heading, again = fmt.Sprintf("A view of the server %s wants to run %s there:", a.Server, tool), "A view of it wants to run it:"
+	}
+	changes, others := diff.Edits(a.Arguments)
+	text := ""
+	if changes == nil || string(others) != "{}" {
+		text = arguments(others)
+	}
+	if p.changed(a) {
+		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
+		text += "\n  The server says of it:\n" + hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
+	}
+	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.Changes(changes), Question: "Allow it?", Answers: approvals}
+	draft := newDraft(a)
+	for {
+		key, err := p.screen.Choose(ctx, q)
+		if err != nil {
+			return adapter.Decision{}, err
+		}
+		d, decided, err := p.decide(ctx, a, draft, key)
+		if decided || err != nil {
+			return d, err
+		}
+		q = &screen.Choice{Question: q.Question, Answers: approvals}
+		if key == '?' {
+			q.Heading, q.Text, q.Answers = "About this call:", explanation(a), explained
+		}
+	}
+}
+
+// approvals are the answers about a call. The question mark explains each.
+var approvals = []screen.Answer{
+	{Key: 'y', Label: "yes: this call"}, {Key: 'n', Label: "no: not this call"},
+	{Key: 'w', Label: "words: no, and why", Quiet: true}, {Key: 'e', Label: "edit: change the arguments", Quiet: true},
+	{Key: 'a', Label: "always: this tool"}, {Key: 's', Label: "server: always all its tools", Quiet: true},
+	{Key: 'f', Label: "forbid: never this tool", Quiet: true}, {Key: '?', Label: "?"},
+}
+
+var explained = approvals[:len(approvals)-1]
+
+// decide turns an answer into a decision. The person is asked again if there is none.
+func (p *Person) decide(ctx context.Context, a *adapter.Approval, draft *screen.Draft, key byte) (d adapter.Decision, decided bool, err error) {
+	switch key {
+	case 'y':
+		return adapter.Allow(), true, nil
+	case 'n':
+		return adapter.Deny(""), true, nil
+	case 'w':
+		reason, err := p.screen.Write(ctx, &screen.Draft{Prompt: "No, because:", Back: true})
+		if errors.Is(err, screen.ErrLeft) {
+			return adapter.Decision{}, false, nil
+		}
+		return adapter.Deny(strings.TrimSpace(reason)), true, err
+	case 'e':
+		return p.edit(ctx, a, draft)
+	case 'a':
+		p.always(a)
+		return adapter.Decision{Allow: true, Remember: adapter.ScopeTool}, true, nil
+	case 's':
+		return adapter.Decision{Allow: true, Remember: adapter.ScopeServer}, true, nil
+	case 'f':
+		return adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.ScopeTool}, true, nil
+	}
+	return adapter.Decision{}, false, nil
+}
+
+// arguments shows the arguments of a call on one line, and below it texts of several
+// lines as such.
+func arguments(raw json.RawMessage) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
+		return hosttext.Block(hosttext.JSON(string(raw)), screen.MaxShown)
+	}
+	var b strings.Builder
+	d := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = d.Token() // the brace
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			break
+		}
+		var text string
+		if json.Unmarshal(value, &text) == nil && strings.Contains(text, "\n") {
+			fmt.Fprintf(&b, "  %s:\n%s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.Indent(hosttext.Block(text, screen.MaxShown)))
+			continue
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", hosttext.Quote(fmt.Sprint(name)), hosttext.JSON(string(value)))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// explanation is what a person may want to know of a call, and of the answers.
+func explanation(a *adapter.Approval) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, hosttext.Line(a.Definition.Name, 200),
+		hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown)))
+	for _, claim := range Claims(a.Definition) {
+		fmt.Fprintf(&b, "    It claims: %s.\n", claim)
+	}
+	for _, answer := range explained {
+		fmt.Fprintf(&b, "  %c  %s\n", answer.Key, answer.Label)
+	}
+	b.WriteString("  What always, server and forbid say is kept for later, as long as the tool stays as it is; /permissions takes it back.\n" +
+		"  The model is told of the words, and of an edit.")
+	return b.String()
+}
+
+// Claims are what a server says of the effects of a tool.
+func Claims(t *mcp.Tool) (claims []string) {
+	if adapter.ReadOnly(t) {
+		claims = append(claims, "the tool changes nothing")
+	}
+	if t.Annotations == nil {
+		return claims
+	}
+	if d := t.Annotations.DestructiveHint; d != nil && *d {
+		claims = append(claims, "the tool may destroy something")
+	}
+	if i := t.Annotations.IdempotentHint; i != nil && *i {
+		claims = append(claims, "a second call with the same arguments changes nothing more")
+	}
+	if o := t.Annotations.OpenWorldHint; o != nil && *o {
+		claims = append(claims, "the tool reaches the world outside")
+	}
+	return claims
+}
+
+// always notes the definition that is always allowed, to tell the person of a change.
+func (p *Person) always(a *adapter.Approval) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tools[toolOf{a.Server, a.Definition.Name}] = adapter.Fingerprint(a.Definition)
+}
+
+// changed reports whether the tool was always allowed with another definition.
+func (p *Person) changed(a *adapter.Approval) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, known := p.tools[toolOf{a.Server, a.Definition.Name}]
+	return known && before != adapter.Fingerprint(a.Definition)
+}

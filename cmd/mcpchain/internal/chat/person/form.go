@@ -1,0 +1,184 @@
+package person
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Elicitation is the handler of what servers ask the person. With a person it leaves the
+// questions to runs, which keep them, and put them to Answer.
+func (p *Person) Elicitation() mcp.ElicitationHandler {
+	if p.screen.Attended() {
+		return nil
+	}
+	return p
+}
+
+// Answer answers a question of a run.
+func (p *Person) Answer(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	if q.Elicit == nil || !p.screen.Attended() {
+		return run.Answer{}, nil
+	}
+	result, err := p.elicit(ctx, q.Server, q.Elicit)
+	if err != nil {
+		return run.Answer{}, err
+	}
+	answer := q.Cancel()
+	switch result.Action {
+	case mcp.ElicitAccept:
+		answer, err = q.Accept(result.Content)
+	case mcp.ElicitDecline:
+		answer = q.Decline()
+	}
+	return answer, err
+}
+
+// ElicitationCapability declares URLs only with a terminal.
+func (p *Person) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{Form: true, URL: p.screen.Attended()}
+}
+
+// Elicit asks the person a server's question.
+func (p *Person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	source, _ := adapter.SourceFrom(ctx)
+	return p.elicit(ctx, source.Server, params)
+}
+
+func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if params.Mode == mcp.ElicitURL {
+		return p.visit(ctx, server, params)
+	}
+	fields, err := params.Fields()
+	if err != nil {
+		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
+	}
+	form := newForm(p, server, params.Message, fields)
+	if p.screen.Attended() && duringTurn(ctx) {
+		action, err := p.screen.Fill(ctx, form.Form)
+		return elicited(action, err, form.Values)
+	}
+	return form.unattended(), nil
+}
+
+// visit asks for consent to open a URL. The person opens it: this program must
+// not see the page.
+func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	link, err := hosttext.ReadLink(params.URL)
+	if err != nil || !p.screen.Attended() || !duringTurn(ctx) {
+		p.screen.Note(screen.Warn, "declined %s: it asked to open a web page", server)
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
+	key, err := p.screen.Choose(ctx, &screen.Choice{
+		Heading:  fmt.Sprintf("The server %s asks you to open a page of %s in your browser. It says:", server, link.Host),
+		Text:     hosttext.Block(params.Message, screen.MaxShown),
+		Link:     link.URL,
+		Warnings: link.Warnings,
+		Question: "Will you open it?",
+		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}},
+	})
+	if err == nil && key == 'y' {
+		err = p.awaitPage(ctx, server)
+	}
+	return elicited(map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}[key], err, nil)
+}
+
+// errDone ends a wait because the server says that the page is done.
+var errDone = errors.New("the server says that it is done")
+
+// awaitPage waits until the person has done what the page wants, by the word of the person or
+// of the server: a server that is asked too early asks again.
+func (p *Person) awaitPage(ctx context.Context, server string) error {
+	wait, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if done := mcpclient.ElicitationDone(ctx); done != nil {
+		go func() {
+			select {
+			case <-done:
+				cancel(errDone)
+			case <-wait.Done():
+			}
+		}()
+	}
+	err := p.screen.Await(wait, "the page of "+server)
+	if errors.Is(err, errDone) {
+		return nil
+	}
+	return err
+}
+
+// form is a server's form, and the answers so far.
+type form struct {
+	*screen.Form
+	person *Person
+	given  *answers.Filled // by -answer
+}
+
+// newForm takes the prepared answers into a form.
+func newForm(p *Person, server, message string, fields []*mcp.Field) *form {
+	given := p.answers[server].Fill(fields)
+	p.mu.Lock()
+	for _, field := range fields {
+		p.met[fieldOf{server, field.Name}] = true
+	}
+	p.mu.Unlock()
+	return &form{person: p, given: given, Form: &screen.Form{
+		Server: server, Message: message, Fields: fields, Values: given.Values, Mistakes: given.Mistakes,
+	}}
+}
+
+// unattended answers without a person. It invents nothing: a form is accepted
+// if the prepared answers and the server's defaults complete it.
+func (f *form) unattended() *mcp.ElicitResult {
+	if whole, errs := f.given.Complete(); !whole {
+		f.refuse(errs)
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}
+	}
+	f.person.screen.Note(screen.Faint, "%s asks: %s\n%s", f.Server, hosttext.Line(f.Message, 200), hosttext.Indent(f.Summary()))
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
+}
+
+// refuse tells why a form is declined. That is a failure of the run: a server
+// waited for an answer and got none.
+func (f *form) refuse(errs []error) {
+	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
+	f.person.lacks.Declined.Add(1)
+	if len(f.person.answers[f.Server]) == 0 {
+		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
+	}
+	f.person.mu.Lock()
+	for name := range f.person.answers[f.Server] {
+		f.person.met[fieldOf{f.Server, name}] = true // told here, if no field has it
+	}
+	f.person.mu.Unlock()
+	for _, err := range append(errs, f.given.Unmet()...) {
+		f.person.screen.Note(screen.Warn, "  %v", err)
+	}
+}
+
+// fieldOf is a field in forms of a server.
+type fieldOf struct{ server, name string }
+
+// TellUnmet tells of prepared answers that no form asked for. They are no failure: a form may
+// depend on what the model does.
+func (p *Person) TellUnmet() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, server := range slices.Sorted(maps.Keys(p.answers)) {
+		for _, name := range slices.Sorted(maps.Keys(p.answers[server])) {
+			if !p.met[fieldOf{server, name}] {
+				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it", hosttext.Line(name, 80), server)
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package person
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+const tableForm = `{
+	"type": "object",
+	"properties": {
+		"date":    {"type": "string", "title": "Date", "format": "date", "description": "year-month-day"},
+		"people":  {"type": "integer", "title": "People", "minimum": 1, "maximum": 12},
+		"seating": {"type": "string", "title": "Seating", "default": "in", "oneOf": [{"const": "in", "title": "Inside"}, {"const": "out", "title": "Terrace"}]},
+		"wishes":  {"type": "array", "title": "Wishes", "items": {"type": "string", "enum": ["window", "quiet"]}},
+		"child":   {"type": "boolean", "title": "Child", "default": false},
+		"note":    {"type": "string"}
+	},
+	"required": ["date", "people"]
+}`
+
+func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
+	t.Helper()
+	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
+	fields, err := params.Fields()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Lacks{}), "demo", "When?", fields)
+}
+
+// fill has the person fill in the form.
+func fill(t *testing.T, f *form) (*mcp.ElicitResult, error) {
+	action, err := f.person.screen.Fill(inTurn(t), f.Form)
+	return elicited(action, err, f.Values)
+}
+
+func TestForm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		given answers.Answers
+		typed []string
+		want  *mcp.ElicitResult
+	}{
+		"all fields": {
+			nil, []string{"2030-05-01", "4", "2", "window, quiet", "yes", "hello", "y"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "out", "wishes": []string{"window", "quiet"}, "child": true, "note": "hello"}},
+		},
+		"defaults": {
+			nil, []string{"2030-05-01", "4", "", "", "", "", "y"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
+		},
+		"mistakes": {
+			nil, []string{"tomorrow", "", "2030-05-01", "13", "4", "on the roof", "terrace", "", "", "", "y"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "out", "child": false}},
+		},
+		"edit": {
+			nil, []string{"2030-05-01", "4", "", "", "", "", "e", "", "5", "", "", "", "", "y"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(5), "seating": "in", "child": false}},
+		},
+		"given": {
+			answers.Answers{"date": "2030-05-01", "people": "4"}, []string{"", "", "", "", "", "", "y"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
+		},
+		"declined at once": {nil, []string{"!decline"}, &mcp.ElicitResult{Action: "decline"}},
+		"cancelled late":   {nil, []string{"2030-05-01", "!cancel"}, &mcp.ElicitResult{Action: "cancel"}},
+		"declined at last": {nil, []string{"2030-05-01", "4", "", "", "", "", "n"}, &mcp.ElicitResult{Action: "decline"}},
+		"end of input":     {nil, []string{"2030-05-01"}, &mcp.ElicitResult{Action: "cancel"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := typist.New(t, tt.typed...)
+			got, err := fill(t, tableOf(t, s, tt.given))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s\n%s", diff, s.Text())
+			}
+		})
+	}
+}
+
+func TestFormOnScreen(t *testing.T) {
+	s := typist.New(t, "soon", "2030-05-01", "4", "terrace", "", "y", "", "y")
+	if _, err := fill(t, tableOf(t, s, nil)); err != nil {
+		t.Fatal(err)
+	}
+	s.Check(t, `The server demo asks:
+  When?
+  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.
+  Date (year-month-day):   field "date": want a day of the calendar, as in 2027-05-31
+  Date (year-month-day):   People:   Seating
+    1) Inside
+    2) Terrace
+    [Inside]:   Wishes
+    1) window
+    2) quiet
+    [nothing]:   Child (yes or no) [no]:   note [nothing]:   Date: 2030-05-01
+  People: 4
+  Seating: Terrace
+  Child: yes
+Send this to demo? [y]es, [e]dit, [n]o, [c]ancel: `)
+}
+
+func TestUnattendedForm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		given answers.Answers
+		want  *mcp.ElicitResult
+		shown string
+	}{
+		"complete": {
+			answers.Answers{"date": "2030-05-01", "people": "4", "other": "x"},
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
+			"demo asks: When?\n  Date: 2030-05-01\n  People: 4\n  Seating: Inside\n  Child: no\n",
+		},
+		"nothing": {
+			nil, &mcp.ElicitResult{Action: "decline"},
+			"declined demo: When?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, people, seating, wishes, child, note\n" +
+				"  field \"date\": an answer is required: a day of the calendar, as in 2027-05-31\n" +
+				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
+		},
+		"wrong": {
+			answers.Answers{"date": "2030-05-01", "people": "many"}, &mcp.ElicitResult{Action: "decline"},
+			"declined demo: When?\n  -answer: field \"people\": want a whole number, at least 1, at most 12\n",
+		},
+		"mistyped": {
+			answers.Answers{"date": "2030-05-01", "poeple": "4", "other": "x"}, &mcp.ElicitResult{Action: "decline"},
+			"declined demo: When?\n  -answer: no field \"poeple\"; did you mean \"people\"?\n" +
+				"  -answer: no field \"other\"; the fields are date, people, seating, wishes, child, note\n",
+		},
+		"mistyped though optional": {
+			answers.Answers{"date": "2030-05-01", "people": "4", "seatng": "out"}, &mcp.ElicitResult{Action: "decline"},
+			"declined demo: When?\n  -answer: no field \"seatng\"; did you mean \"seating\"?\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := typist.Absent(t)
+			f := tableOf(t, s, tt.given)
+			got := f.unattended()
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			s.Check(t, tt.shown)
+			if got, want := f.person.lacks.Declined.Load() > 0, tt.want.Action == "decline"; got != want {
+				t.Errorf("got a failure of the run: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// A form with only optional fields is not accepted without any answer.
+func TestUnattendedFormOfDefaults(t *testing.T) {
+	s := typist.Absent(t)
+	got, err := newPerson(s).Elicit(t.Context(), &mcp.ElicitParams{
+		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"share": {"type": "boolean", "default": true}}}`)})
+	if err != nil || got.Action != "decline" {
+		t.Errorf("got %+v, %v; want decline", got, err)
+	}
+}
+
+func TestBadForm(t *testing.T) {
+	_, err := newPerson(typist.New(t)).Elicit(inTurn(t), &mcp.ElicitParams{
+		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"deep": {"type": "object"}}}`)})
+	if rpc, ok := err.(*mcp.RPCError); !ok || rpc.Code != mcp.CodeInvalidParams || !strings.Contains(rpc.Message, `field "deep"`) {
+		t.Errorf("got %v, want invalid params that name the field", err)
+	}
+}
+
+func TestURL(t *testing.T) {
+	params := &mcp.ElicitParams{Mode: "url", Message: "Log in", URL: "https://example.com/login?x=1"}
+	const question = "Will you open it? [y]es, [n]o, [c]ancel: "
+	const wait = "waiting for the page of (Enter = done, Ctrl-C = stop) "
+	for typed, want := range map[string]string{"y": "accept", "n": "decline", "c": "cancel"} {
+		s, question := typist.New(t, typed, ""), question
+		if typed == "y" {
+			question += wait
+		}
+		got, err := newPerson(s).Elicit(inTurn(t), params)
+		if err != nil || got.Action != want || got.Content != nil {
+			t.Errorf("%s: got %+v, %v; want %s", typed, got, err, want)
+		}
+		s.Check(t, "The server  asks you to open a page of example.com in your browser. It says:\n"+
+			"  Log in\nThe page:\n  https://example.com/login?x=1\n"+question)
+	}
+	s := typist.Absent(t)
+	p := newPerson(s)
+	if got, err := p.Elicit(inTurn(t), params); err != nil || got.Action != "decline" {
+		t.Errorf("without a terminal: got %+v, %v; want decline", got, err)
+	}
+	if p.ElicitationCapability().URL {
+		t.Error("URLs are offered without a terminal")
+	}
+}
+
+// Warnings about an address come before the question. The address stays in one
+// piece, to be copied.
+func TestDoubtfulURL(t *testing.T) {
+	s := typist.Wide(t, 60, "n")
+	path := strings.Repeat("x", 60)
+	got, err := newPerson(s).Elicit(inTurn(t), &mcp.ElicitParams{
+		Mode: "url", Message: "It is safe.\nThe page:\n  https://bank.example", URL: "http://xn--bnk-ula.exam\u200bple/" + path + " you ›"})
+	if err != nil || got.Action != "decline" {
+		t.Errorf("got %+v, %v; want decline", got, err)
+	}
+	s.Check(t, `The server  asks you to open a page of
+  xn--bnk-ula.exam\u200bple in your browser. It says:
+  It is safe.
+  The page:
+    https://bank.example
+The page:
+  http://xn--bnk-ula.exam\u200bple/`+path+`%20you%20›
+  Warning: http is not encrypted: others can read and
+  change what the page says.
+  Warning: the host has characters that are not seen,
+  written as escapes here.
+  Warning: a browser may show xn--bnk-ula in other letters,
+  alike to another name (it is in punycode).
+  Warning: exam\u200bple has characters beyond ASCII
+  (Latin): it may look like another name.
+Will you open it? [y]es, [n]o, [c]ancel: `)
+}

@@ -1,0 +1,85 @@
+package person
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// Lender passes servers' requests to the sampler. A person who allows a request
+// also allows its reply, unless the choice was to see the reply first.
+type Lender struct{ *sampling.Sampler }
+
+type replyKey struct{}
+
+// CreateMessage implements [mcp.SamplingHandler].
+func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
+}
+
+// Lend decides on a server's request to the model. An error refuses.
+func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
+	source, _ := adapter.SourceFrom(ctx)
+	if p.lendsTo(source.Server) {
+		p.screen.Note(screen.Faint, "  %s asks the model: %s", source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
+		return nil
+	}
+	if !p.screen.Attended() || !duringTurn(ctx) {
+		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", source.Server, noTerminal)
+		return errRefused
+	}
+	choice, err := p.screen.Choose(ctx, &screen.Choice{
+		Heading:  fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:", source.Server, r.Model, screen.Plural(int(r.Params.MaxTokens), "token")),
+		Text:     hosttext.Indent(hosttext.SamplingRequest(r.Params)),
+		Question: "Allow it, with its reply?",
+		Answers: []screen.Answer{
+			{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}, {Key: 's', Label: "show me the reply first"}, {Key: 'a', Label: "always for this server"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if see, ok := ctx.Value(replyKey{}).(*bool); ok {
+		*see = choice == 's'
+	}
+	switch choice {
+	case 'n':
+		return errRefused
+	case 'a':
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lends[source.Server] = true
+	}
+	return nil
+}
+
+func (p *Person) lendsTo(server string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.yes || p.lends[server]
+}
+
+// Release decides whether a server may see the model's reply.
+func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
+	if see, ok := ctx.Value(replyKey{}).(*bool); ok && !*see {
+		return nil
+	}
+	source, _ := adapter.SourceFrom(ctx)
+	choice, err := p.screen.Choose(ctx, &screen.Choice{
+		Heading: fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
+		Text:    hosttext.Indent(hosttext.SamplingReply(reply)), Question: "Allow it?",
+		Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
+	})
+	if err != nil {
+		return err
+	}
+	if choice == 'n' {
+		return errRefused
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package person
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// Receiver has the person sign in to a server at its page. Port is a port of this machine
+// that the file demands, or 0.
+func (p *Person) Receiver(server string, port int) oauth.Receiver {
+	if !p.screen.Attended() {
+		return signin.NotNow(fmt.Sprintf("start chatbot on a terminal once, and say /login %s", server))
+	}
+	return &signin.Page{
+		Advice: fmt.Sprintf("/login %s", server), Port: port,
+		Visit: func(ctx context.Context, v *signin.Visit) (string, error) { return p.signIn(ctx, server, v) },
+	}
+}
+
+// signIn asks the person to open a page and to sign in there. It waits until the person
+// pastes the address of the last page, or for the end of the context.
+func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pasted string, err error) {
+	if v.Mistake != nil {
+		p.screen.Note(screen.Warn, "  %v", v.Mistake)
+		return p.signingIn(ctx, v)
+	}
+	key, err := p.screen.Choose(ctx, &screen.Choice{
+		Heading: fmt.Sprintf("The server %s wants you to sign in at %s.", server, v.Link.Host),
+		Link:    v.Link.URL, Warnings: v.Link.Warnings,
+		Question: "Open it in your browser?",
+		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'm', Label: "myself, here or on another device"}, {Key: 'n', Label: "no, do not sign in"}},
+	})
+	if err != nil {
+		return "", err
+	}
+	switch key {
+	case 'n':
+		return "", signin.ErrDeclined
+	case 'y':
+		if err := oauth.OpenBrowser(ctx, v.URL); err != nil {
+			p.screen.Note(screen.Warn, "  no browser could be opened: open the page yourself (%v)", err)
+		}
+	}
+	return p.signingIn(ctx, v)
+}
+
+// signingIn waits while the person signs in.
+func (p *Person) signingIn(ctx context.Context, v *signin.Visit) (pasted string, err error) {
+	for pasted == "" && err == nil {
+		var key byte
+		key, err = p.screen.Choose(ctx, &screen.Choice{
+			Question: fmt.Sprintf("Waiting until you have signed in at %s …", v.Link.Host),
+			Answers:  []screen.Answer{{Key: 'p', Label: "paste the address of the last page, if it did not load"}, {Key: 'c', Label: "cancel"}},
+		})
+		switch {
+		case err == nil && key == 'c':
+			return "", signin.ErrDeclined
+		case err == nil:
+			pasted, err = p.screen.Secret(ctx, "The address:")
+		}
+	}
+	return pasted, err
+}

@@ -1,0 +1,43 @@
+package person
+
+import (
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+)
+
+// suggested is a screen whose line takes a text.
+type suggested struct {
+	*typist.Screen
+	line string
+}
+
+func (*suggested) Link(screen.Style, string, string) {}
+
+func (s *suggested) Suggest(text string) bool {
+	s.line = text
+	return true
+}
+
+// What a view writes in the name of the person names no file of the person, whatever stands before the @: a line takes
+// any blank for a space, and leaves out a replacement character.
+func TestMessageNamesNoFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"@a (@b)\n@c":      `\@a (\@b)` + "\n" + `\@c`,
+		"see\u00a0@a":      `see \@a`,
+		"see\u3000@a":      `see \@a`,
+		"see \ufffd@a":     "see \ufffd" + `\@a`,
+		"see @@a":          `see \@@a`,
+		"ask x@example.io": "ask x@example.io",
+	} {
+		s := &suggested{Screen: typist.New(t, "y")}
+		if err := New(s, false, nil, &Lacks{}).TakeMessage(t.Context(), "maps", text); err != nil {
+			t.Fatal(err)
+		}
+		if want = viewframe.From("maps") + want; s.line != want {
+			t.Errorf("%q: got %q, want %q", text, s.line, want)
+		}
+	}
+}

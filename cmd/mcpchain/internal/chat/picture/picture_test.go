@@ -1,0 +1,145 @@
+package picture_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/sixel"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
+)
+
+// halves is a picture that is red on the left and blue on the right.
+func halves(width, height int) image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(img, image.Rect(0, 0, width/2, height), image.NewUniform(color.RGBA{255, 0, 0, 255}), image.Point{}, draw.Src)
+	draw.Draw(img, image.Rect(width/2, 0, width, height), image.NewUniform(color.RGBA{0, 0, 255, 255}), image.Point{}, draw.Src)
+	return img
+}
+
+// drawn reads what a terminal gets.
+var drawn = map[picture.Protocol]func(t *testing.T, sequence string) image.Image{
+	picture.Kitty: func(t *testing.T, sequence string) image.Image {
+		var payload strings.Builder
+		chunks := regexp.MustCompile(`\x1b_G([^;]*);([^\x1b]*)\x1b\\`).FindAllStringSubmatch(sequence, -1)
+		for i, chunk := range chunks {
+			if last := i == len(chunks)-1; last == strings.Contains(chunk[1], "m=1") && len(chunks) > 1 || len(chunk[2]) > 4096 {
+				t.Errorf("chunk %d: got %s with %d bytes", i, chunk[1], len(chunk[2]))
+			}
+			payload.WriteString(chunk[2])
+		}
+		return readPNG(t, payload.String())
+	},
+	picture.ITerm2: func(t *testing.T, sequence string) image.Image {
+		_, payload, _ := strings.Cut(strings.TrimSuffix(sequence, "\a"), ":")
+		return readPNG(t, payload)
+	},
+	picture.Sixel: func(t *testing.T, sequence string) image.Image {
+		_, payload, _ := strings.Cut(strings.TrimSuffix(sequence, "\x1b\\"), "q")
+		img, err := new(sixel.Decoder).Decode(strings.NewReader(payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return img
+	},
+}
+
+func readPNG(t *testing.T, payload string) image.Image {
+	data, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// A picture has the same halves for each terminal, within its cells, and no column as text.
+func TestDraw(t *testing.T) {
+	for protocol, read := range drawn {
+		sequence, rows, err := protocol.Draw(halves(900, 300), picture.Cell{Width: 10, Height: 20}, 60, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows != 8 || ansi.StringWidth(sequence) != 0 || ansi.Strip(sequence) != "" {
+			t.Errorf("%v: got %d rows and %d columns of text, want 8 and 0", protocol, rows, ansi.StringWidth(sequence))
+		}
+		img := read(t, sequence)
+		if size := img.Bounds().Size(); size.X != 480 || size.Y != 160 {
+			t.Errorf("%v: got %v, want 480 by 160 pixels", protocol, size)
+		}
+		left, _, _, _ := img.At(10, 80).RGBA()
+		_, _, right, _ := img.At(470, 80).RGBA()
+		if left < 0xf000 || right < 0xf000 {
+			t.Errorf("%v: got %v and %v, want red and blue", protocol, img.At(10, 80), img.At(470, 80))
+		}
+	}
+	if _, _, err := picture.None.Draw(halves(2, 2), picture.Cell{}, 10, 10); err == nil {
+		t.Error("a terminal without pictures got one")
+	}
+}
+
+// A small picture is not made larger, and one that is thin has a pixel.
+func TestSizes(t *testing.T) {
+	for _, tt := range []struct{ width, height, rows, x, y int }{{40, 30, 2, 40, 30}, {10_000, 1, 1, 600, 1}, {1, 10_000, 8, 1, 160}} {
+		sequence, rows, err := picture.Kitty.Draw(halves(tt.width, tt.height), picture.Cell{Width: 10, Height: 20}, 60, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := drawn[picture.Kitty](t, sequence).Bounds().Size(); rows != tt.rows || size != image.Pt(tt.x, tt.y) {
+			t.Errorf("%d by %d: got %d rows, %v", tt.width, tt.height, rows, size)
+		}
+	}
+}
+
+// A file that says that it is huge is not decoded.
+func TestDecode(t *testing.T) {
+	var b bytes.Buffer
+	if err := png.Encode(&b, halves(4, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if img, err := picture.Decode(b.Bytes()); err != nil || img.Bounds().Dx() != 4 {
+		t.Errorf("got %v, %v", img, err)
+	}
+	huge := b.Bytes()
+	binary.BigEndian.PutUint32(huge[16:], 16_000)
+	binary.BigEndian.PutUint32(huge[20:], 16_000)
+	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
+	if _, err := picture.Decode(huge); err == nil || !strings.Contains(err.Error(), "16000 by 16000") {
+		t.Errorf("got %v, want the size that is refused", err)
+	}
+	if _, err := picture.Decode([]byte("<svg/>")); err == nil {
+		t.Error("got a picture of no picture")
+	}
+}
+
+func TestKnown(t *testing.T) {
+	for _, tt := range []struct {
+		env   map[string]string
+		want  picture.Protocol
+		known bool
+	}{
+		{map[string]string{"TERM": "xterm-kitty"}, picture.Kitty, true},
+		{map[string]string{"TERM_PROGRAM": "ghostty"}, picture.Kitty, true},
+		{map[string]string{"TERM_PROGRAM": "iTerm.app"}, picture.ITerm2, true},
+		{map[string]string{"KITTY_WINDOW_ID": "1", "TMUX": "/tmp/x"}, picture.None, false},
+		{map[string]string{"TERM": "xterm-256color"}, picture.None, false},
+	} {
+		got, known := picture.Known(func(key string) string { return tt.env[key] })
+		if got != tt.want || known != tt.known {
+			t.Errorf("%v: got %v, %v", tt.env, got, known)
+		}
+	}
+}

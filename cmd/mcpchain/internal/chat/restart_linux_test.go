@@ -1,0 +1,238 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/demoserver"
+)
+
+// entries writes a file of servers, each on a line of its own: NAME=KIND, or NAME=!TEXT for another entry.
+func entries(t *testing.T, path string, servers ...string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, server := range servers {
+		name, kind, _ := strings.Cut(server, "=")
+		entry, other := strings.CutPrefix(kind, "!")
+		if !other {
+			raw, err := json.Marshal(map[string]any{"command": self, "env": map[string]string{asServer: kind}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			entry = string(raw)
+		}
+		lines = append(lines, fmt.Sprintf("%q: %s", name, entry))
+	}
+	if err := os.WriteFile(path, []byte("{\"mcpServers\": {\n"+strings.Join(lines, ",\n")+"\n}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A restart goes by what the file says at that time, and tells of servers that came and went.
+func TestRestartReadsTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	entries(t, path, "mine=good", `typo=!{"comand": "x"}`, "gone=good")
+	if o := converse(t, "/servers restart mine\n", "-config", path); o.status != 0 || strings.Contains(o.stderr, "read again") {
+		t.Errorf("got %d and %s, want no word of a file that is as it was", o.status, o.stderr)
+	}
+	p := start(t, "-config", path, "-yes")
+	p.await(p.stderr, "server gone: 7 tools")
+
+	entries(t, path, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`)
+	p.say("/servers restart mine")
+	p.await(p.stderr, "new in "+path+": other; /servers restart NAME connects to one")
+	p.await(p.stderr, "not in "+path+" any more: gone; they go on until the end of the program")
+	p.await(p.stderr, "the server mine is read again from "+path+":2")
+	p.await(p.stderr, "server mine: 13 tools")
+	p.say("/servers restart other")
+	p.await(p.stderr, "the server other is new in "+path+":4")
+	p.await(p.stderr, "server other: 7 tools")
+	p.say("/servers restart typo")
+	p.await(p.stderr, "server typo: 7 tools")
+	p.say("/servers restart gone")
+	p.await(p.stderr, "error: "+path+" does not name the server gone any more: it is left as it was")
+	p.say("/servers restart off")
+	p.await(p.stderr, "error: "+path+`:5: server "off": is disabled: it is left as it was`)
+	p.say("/servers restart nothing")
+	p.await(p.stderr, "error: no server nothing to restart; there are mine, gone, other, typo")
+
+	entries(t, path, `mine=!{"comand": "x"}`, `other=!{"command": "no-such-program-here"}`)
+	p.say("/servers restart mine")
+	p.await(p.stderr, "error: "+path+`:2: server "mine": comand: unknown key`)
+	p.say("call mine__extra_0")
+	p.await(p.stdout, "extra")
+	p.say("/servers restart other")
+	if line := p.await(p.stderr, "error: "); !strings.HasPrefix(line, "error: "+path+`:3: server "other": start "no-such-program-here": `) {
+		t.Errorf("got %q, want the place and the reason alone", line)
+	}
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.wait(); got != 1 { // commands failed
+		t.Errorf("status: got %d, want 1", got)
+	}
+}
+
+// What has changed in the file of a folder is asked about as at the start, and what was shown is
+// what is used.
+func TestRestartAsksAgain(t *testing.T) {
+	t.Parallel()
+	cmd := inProject(t)
+	path := filepath.Join(cmd.Dir, "mcp.json")
+	entries(t, path, "mine=good")
+	m := openScreenOf(t, cmd)
+	m.enter("[y]es", "o")
+	m.await("server mine: 7 tools")
+	entries(t, path, "mine=thirteen", "more=good")
+	m.enter("you ›\n", "/servers restart mine\r")
+	m.await("with CHATBOT_TEST_SERVER=thirteen")
+	m.enter("[y]es", "n")
+	m.await("error: you did not allow what the file says: mine is left as it was")
+	m.enter("you ›\n", "What is 1 plus 2?\r")
+	m.enter("[y]es", "y")
+	m.await("1 + 2 = 3")
+
+	m.enter("you ›\n", "/servers restart mine\r")
+	m.until("the question is there again", func(s string) bool {
+		return strings.Count(s, "with CHATBOT_TEST_SERVER=thirteen") == 2 && strings.Contains(s, "[y]es")
+	})
+	entries(t, path, "mine=workshop")
+	m.typed("y")
+	m.await("server mine: 13 tools") // not the 12 of the workshop
+	m.enter("you ›\n", "/servers restart mine\r")
+	m.await("has changed since you allowed it. It names:")
+	m.enter("[y]es", "y")
+	m.await("server mine: 12 tools")
+	m.leave()
+}
+
+// A file that the demo model does not use is named, with what would use it.
+func TestFileBesideTheDemoModel(t *testing.T) {
+	t.Parallel()
+	cmd := command(t)
+	cmd.Dir = t.TempDir()
+	path := filepath.Join(cmd.Dir, "mcp.json")
+	entries(t, path, "mine=good")
+	const word = "servers: the demo server only, as there is no model of yours. The file mcp.json is not used: -base-url and -model name a model that uses it\n"
+	finish(t, again(t, cmd), "hello\n").check(t, converse(t, "hello\n").stdout, 0, word)
+	script := again(t, cmd)
+	script.Args = append(script.Args, "-json", "-prompt", "hello")
+	o := finish(t, script, "")
+	o.check(t, o.stdout, 0, word)
+	if strings.Contains(o.stdout, "mcp.json") || !strings.Contains(o.stdout, `"problems":[]`) {
+		t.Errorf("got %s, want the word on stderr alone", o.stdout)
+	}
+	demo := again(t, cmd)
+	demo.Args = append(demo.Args, "-demo")
+	if o := finish(t, demo, "hello\n"); strings.Contains(o.stderr, "mcp.json") {
+		t.Errorf("got %s, want no word if the demo server was asked for", o.stderr)
+	}
+	m := openScreenOf(t, again(t, cmd))
+	m.await("you ›\n")
+	m.golden("demo-file")
+	m.leave()
+
+	// The file of the person is named by its path.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(m.home(), ".config", "mcpchain", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(mine), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entries(t, mine, "mine=good")
+	o = finish(t, again(t, cmd), "hello\n")
+	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
+}
+
+// A server that is not there at the start joins by itself, and the person is told.
+func TestServerThatComesLate(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // nobody is there yet
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	entries(t, path, `late=!{"url": "http://`+address+`"}`)
+	p := start(t, "-config", path, "-yes")
+	p.await(p.stderr, "connection refused")
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	late := demoserver.New()
+	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
+	defer web.Close()
+	go func() { _ = web.Serve(listener) }()
+	p.await(p.stderr, "the server late is there now; the next question can use its tools")
+	p.say("What is 17 plus 25?")
+	p.await(p.stdout, "17 + 25 = 42")
+}
+
+// A server that starts lazily is connected to at once by the first program, which keeps its list, and by the first call of the next.
+func TestLazyServer(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text := fmt.Sprintf(`{"mcpServers": {"mine": {"command": %q, "env": {%q: "good"}, "start": "lazy"}}}`, self, asServer)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	run := func(args ...string) outcome {
+		cmd := command(t, append([]string{"-config", path, "-yes"}, args...)...)
+		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+home)
+		return finish(t, cmd, "/servers\nWhat is 17 plus 25?\n/servers\n")
+	}
+	if o := run(); o.status != 0 || strings.Contains(o.stderr, "by its first call") || !strings.Contains(o.stdout+o.stderr, "17 + 25 = 42") {
+		t.Errorf("the first program: got %+v", o)
+	}
+	o := run()
+	if o.status != 0 || !strings.Contains(o.stderr, "server mine: 7 tools, connected to by its first call") || !strings.Contains(o.stdout+o.stderr, "17 + 25 = 42") {
+		t.Errorf("the next program: got %+v", o)
+	}
+	if before, after, _ := strings.Cut(o.stdout+o.stderr, "17 + 25"); !strings.Contains(before, "ready, connected to by its first call") && !strings.Contains(after, "ready, revision") {
+		t.Errorf("got %+v, want the state before and after the call", o)
+	}
+}
+
+// A slow server keeps nobody at a terminal waiting: it joins when it is ready.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	slow, goOn := demoserver.New(), make(chan struct{})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return slow }, &sdk.StreamableHTTPOptions{Stateless: true})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-goOn:
+			handler.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	defer web.Close()
+	m := openScreenOf(t, here(t, map[string]any{"slow": map[string]any{"url": web.URL}}, []string{"good"}, "-yes"))
+	m.await("server slow: is still being connected to")
+	m.enter("you ›\n", "What is 1 plus 2?\r")
+	m.await("The result: 1 + 2 = 3.")
+	close(goOn)
+	m.await("the server slow is there now")
+	m.leave()
+}

@@ -1,0 +1,262 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi/sixel"
+)
+
+// home is the folder of the program's person.
+func (m *emulator) home() string {
+	for _, v := range m.cmd.Env {
+		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
+			return dir
+		}
+	}
+	return ""
+}
+
+// An edit is shown as a diff before it is allowed, and its result, too.
+func TestEditOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"workshop"}))
+	m.enter("you ›", `call edit_file {"path":"a.go","old_string":"func main() {\n\tprintln(1)\n}","new_string":"func main() {\n\tprintln(2)\n\tprintln(\"\u001b[2J\")\n}"}`+"\r")
+	m.await("Allow it?  [y]es")
+	m.golden("diff")
+	m.typed("y")
+	m.await("you ›\n")
+	m.golden("edited")
+	m.leave()
+}
+
+// A long result is folded; all of it comes on demand, a page at a time.
+func TestShow(t *testing.T) {
+	t.Parallel()
+	cmd := here(t, nil, []string{"workshop"}, "-yes")
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "/show\r")
+	m.await("no tool was called yet")
+	m.enter("you ›\n", "call lines\r")
+	m.await("(/show has all)")
+	m.enter("you ›\n", "What is 1 plus 2?\r")
+	m.await("1 + 2 = 3")
+	m.enter("you ›\n", "/show 2\r")
+	m.await("44 % of it.  [m]ore  [q]uit")
+	m.goldenEnd("show", 34)
+	m.atTheBottom()
+	m.typed("m")
+	m.await(`line 108\x1b[2J`)
+	m.enter("89 % of it.  [m]ore", "m")
+	m.await(`line 120\x1b[2J`)
+	m.enter("you ›\n", "/show 3\r")
+	m.await("no result 3; there are 2, and 1 is the newest")
+	m.leave()
+	o := converse(t, "call lines\n/show\n", "-config", filepath.Join(cmd.Dir, "servers.json"), "-yes")
+	if o.status != 0 || !strings.Contains(o.stdout, `line 119\x1b[2J`+"\n"+`line 120\x1b[2J`+"\n") {
+		t.Errorf("got status %d and %q, want the whole result", o.status, o.stdout)
+	}
+}
+
+// atTheBottom waits until what the person types stands in the last rows of the screen.
+func (m *emulator) atTheBottom() {
+	m.t.Helper()
+	m.until("the last rows are in use", func(screen string) bool {
+		_, rows := m.vt.Size()
+		return strings.Count(screen, "\n") >= rows-2
+	})
+}
+
+// A paragraph that is nearly as long as the screen stands there whole when it is over, with the prompt
+// at the end of the screen.
+func TestLongParagraph(t *testing.T) {
+	t.Parallel()
+	m := openScreenSized(t, 80, 40, here(t, nil, []string{"workshop"}, "-yes"))
+	m.enter("you ›", "call lines\r")
+	m.await("bot ›")
+	m.await("you ›\n")
+	m.goldenEnd("paragraph", 33)
+	m.atTheBottom()
+	m.enter("you ›\n", "/show\r")
+	m.await("27 % of it.  [m]ore  [q]uit")
+	m.atTheBottom()
+	m.typed("q")
+	m.leave()
+}
+
+// A picture is saved, and drawn on a terminal that says that it can. Nothing of the server's file
+// goes there.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		env, answer string
+		begin, end  string
+		read        func(t *testing.T, sequence string) image.Image
+	}{
+		"kitty":  {"TERM_PROGRAM=ghostty", "\x1b[6;20;10t\x1b[?62;c", "\x1b_Gf=100", "\x1b\\", readKitty},
+		"iterm2": {"TERM_PROGRAM=iTerm.app", "\x1b[6;20;10t\x1b[?62;c", "\x1b]1337;File=", "\a", readITerm2},
+		"sixel":  {"TERM_PROGRAM=", "\x1b[6;20;10t\x1b[?62;4c", "\x1bP0;1q", "\x1b\\", readSixel},
+		"none":   {"TERM_PROGRAM=", "\x1b[?62;c", "", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := here(t, nil, []string{"workshop"}, "-yes")
+			cmd.Env = append(cmd.Env, tt.env)
+			m := openScreenOf(t, cmd)
+			m.enter("you ›", "call paint\r")
+			m.until("the terminal is asked", func(string) bool { return bytes.Contains(m.whole, []byte("\x1b[16t\x1b[c")) })
+			m.typed(tt.answer)
+			m.await("bot ›")
+			m.await("you ›\n")
+			if tt.read != nil {
+				_, sequence, _ := strings.Cut(string(m.whole), tt.begin)
+				sequence, _, found := strings.Cut(sequence, tt.end)
+				if !found {
+					t.Fatalf("there is no picture in %q", m.whole)
+				}
+				if size := tt.read(t, sequence).Bounds().Size(); size.X != 96 || size.Y != 64 {
+					t.Errorf("got %v, want the whole picture", size)
+				}
+			}
+			m.golden("picture-" + name)
+			m.leave()
+			files, err := filepath.Glob(filepath.Join(m.home(), ".config/mcpchain/chatbot/media/*-workshop-paint.png"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("got %v, %v, want a file", files, err)
+			}
+			data, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tail := data[len(data)-22:]; bytes.Contains(m.whole, tail) || bytes.Contains(m.whole, []byte(base64.StdEncoding.EncodeToString(data))) {
+				t.Error("the server's file went to the terminal")
+			}
+		})
+	}
+}
+
+// Several calls have a bar each. After the window is narrower all fits into it.
+func TestProgressOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"workshop", "workshop"}, together(t)...))
+	m.enter("you ›", "Go both ways\r")
+	m.await("5/10 two")
+	m.await("5/10 one")
+	m.golden("progress")
+	m.vt.Resize(60, 60)
+	resize(t, m.file, 60, 60)
+	m.typed("a text that is longer than sixty columns and so takes two rows")
+	m.await("takes\n      two rows")
+	m.golden("resized")
+	m.typed(ctrlC + ctrlC)
+	m.await("interrupted")
+	m.leave()
+}
+
+// A program that is killed in the middle of a call goes on with the turn. The call may have acted: it
+// is not made again, and the model is told.
+func TestContinueInACall(t *testing.T) {
+	t.Parallel()
+	cmd := here(t, nil, []string{"workshop"}, "-yes")
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", `call hold {"of":"the way"}`+"\r")
+	m.await("5/10 the way")
+	m.kill()
+	next := again(t, cmd)
+	next.Args = append(next.Args, "-continue")
+	m = openScreenOf(t, next)
+	m.await("bot ›")
+	m.await("you ›\n")
+	m.golden("continued-call")
+	m.leave()
+}
+
+// What the commands show of servers and tools.
+func TestServersAndToolsOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"workshop", "crash"}))
+	m.enter("you ›\n", "/servers\r")
+	m.await("workshop (stdio")
+	m.enter("you ›\n", "/tool hold\r")
+	m.await("The server claims")
+	m.await("you ›\n")
+	m.golden("servers")
+	m.leave()
+}
+
+// A tool takes a line of the list, whatever its description.
+func TestToolsOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.enter("you ›\n", "/tools\r")
+	m.await("weather (demo)")
+	m.await("you ›\n")
+	m.golden("tools")
+	m.leave()
+	p := openPlain(t)
+	resize(t, p.file, 60, 24)
+	p.enter("you › ", "/tools *b*k*\n")
+	p.await("book_table (demo) Books a table at a restaurant. It asks t…\r\n")
+	p.enter("you › ", ctrlD)
+	p.ended(0)
+}
+
+// A paste of several lines stands as one question, with its tabs and without its sequences.
+func TestPasteOnScreen(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t)
+	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"))
+	m.await("line two")
+	m.golden("paste")
+	m.typed(ctrlC)
+	m.leave()
+}
+
+func readKitty(t *testing.T, sequence string) image.Image {
+	_, payload, _ := strings.Cut(sequence, ";")
+	return readPNG(t, payload)
+}
+
+func readITerm2(t *testing.T, sequence string) image.Image {
+	_, payload, _ := strings.Cut(sequence, ":")
+	return readPNG(t, payload)
+}
+
+func readSixel(t *testing.T, sequence string) image.Image {
+	img, err := new(sixel.Decoder).Decode(strings.NewReader(sequence))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func readPNG(t *testing.T, payload string) image.Image {
+	data, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// Sounds, and what is no picture, are saved by their content; a terminal is not asked for them.
+func TestSounds(t *testing.T) {
+	t.Parallel()
+	m := openScreenOf(t, here(t, nil, []string{"workshop"}, "-yes"))
+	m.enter("you ›", "call sounds\r")
+	m.await("saved, 12 B:")
+	m.await("workshop-sounds.wav")
+	m.leave()
+	if regexp.MustCompile("\x1b\\[16t|<script>").Match(m.whole) {
+		t.Errorf("got %q, want no question and no file", m.whole)
+	}
+}

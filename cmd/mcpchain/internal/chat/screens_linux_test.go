@@ -1,0 +1,237 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// everything has a screen show and ask everything that it can, each time with a text of a peer.
+// The person's answers are returned.
+func everything(ctx context.Context, s screen.Screen, peer string) (typed []string, err error) {
+	const brief = "\u202e\x1b[7777m" // for places where the end of a text is cut
+	call := agent.Call{ID: "1", Name: peer, Server: "box", Tool: "do " + peer, Arguments: `{"a":` + quotedJSON(peer) + `}`}
+	answers := []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}}
+	result := func(text string, err error, isError bool) *adapter.Result {
+		return &adapter.Result{Text: text, Err: err, IsError: isError}
+	}
+	content := []mcp.Content{&mcp.TextContent{Text: peer}}
+
+	s.Note(screen.Tool, "a note: %s", peer)
+	s.List(screen.Tool, "a list: %s", peer)
+	s.Deliver("an answer: " + peer)
+	s.Begin()
+	for _, e := range []agent.Event{
+		&agent.ModelStart{}, &agent.ReasoningDelta{Text: peer}, &agent.TextDelta{Text: "streamed: " + peer}, &agent.ModelEnd{Text: peer, Streamed: true, Reasoning: peer},
+		&agent.ModelEnd{Text: "whole: " + peer}, &agent.ModelEnd{Text: "with calls: " + peer},
+		&agent.ToolStart{Call: call},
+		&agent.ToolProgress{Call: call, Progress: mcp.Progress{Progress: 1, Message: "half " + peer}},
+		&agent.ToolEnd{Call: agent.Call{ID: "2", Name: peer}, Result: result("", errors.New("no tool "+peer), true)},
+		&agent.ToolEnd{Call: agent.Call{ID: "3", Name: "x"}, Result: result("broken "+peer, nil, true)},
+		&agent.ToolEnd{Call: agent.Call{ID: "4", Name: "x"}, Result: result("--- a\n+++ b\n@@ -1 +1 @@\n-"+strings.ReplaceAll(peer, "\n", "")+"\n+b\n", nil, false)},
+		&agent.SamplingEnd{Server: "box", Err: errors.New(peer)}, &agent.SamplingEnd{Server: "box", Result: &mcp.CreateMessageResult{Content: content}},
+		&agent.ElicitationEnd{Question: &agent.Question{Server: "box"}, Err: errors.New(peer)}, &agent.AnswerEnd{Ask: &run.Ask{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Err: errors.New(peer)},
+		&agent.ServerLost{Server: "box", Err: errors.New(peer)},
+	} {
+		s.Show(e)
+	}
+	keep := func(text string, failed error) {
+		typed = append(typed, text)
+		err = errors.Join(err, failed)
+	}
+	_, failed := s.Choose(ctx, &screen.Choice{
+		Heading: "heading " + peer, Text: "  text " + peer, Warnings: []string{"warned of " + peer}, Question: "Sure of " + peer + "?", Answers: answers,
+		Changes: screen.Changes([]diff.Line{{Kind: diff.Added, Text: peer}}),
+	})
+	keep("", failed)
+	s.Progress("soon: %s", peer)
+	keep("", s.Await(ctx, "await "+peer))
+	keep(s.Write(ctx, &screen.Draft{Prompt: "write " + peer}))
+	keep(s.Secret(ctx, "secret "+peer))
+	field := func(name string, kind mcp.FieldKind) *mcp.Field {
+		return &mcp.Field{Name: name, Title: name + " " + peer, Description: "of " + peer, Kind: kind}
+	}
+	choice, several, text := field("One", mcp.FieldChoice), field("Two", mcp.FieldChoices), field("Three", mcp.FieldString)
+	choice.Options = []mcp.FieldOption{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: brief + " last"}}
+	choice.Description, several.Options, text.Default = "", choice.Options, brief+" default" // a description takes rows of the options
+	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*mcp.Field{choice, several, text, field("Four", mcp.FieldString)}, Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
+	_, failed = s.Fill(ctx, form)
+	keep(fmt.Sprint(form.Values["Four"]), failed)
+	s.End()
+	return typed, err
+}
+
+// sequences are what a peer may send to a terminal: bare, and within Markdown.
+var sequences = []string{
+	"\x1b[2J", "\x1b]0;title\a\u009b31m", "\x1b]52;c;eA==\x1b\\ \x1bP1$q\x1b\\ \r\x1b[K\x00\x7f\b",
+	"# a **b**\n\n| c |\n|---|\n| \x1b[8m |\n\n```\n\x1b[8m\n```\n[a](http://b\x1b[m) &#27;[8m &#x202e; `\x1b[8m`",
+}
+
+// FuzzScreens has a screen show and ask what peers say. Nothing of it controls the terminal, and what the person
+// types has no escape sequence.
+func FuzzScreens(f *testing.F) {
+	for _, sequence := range sequences {
+		f.Add(sequence, "I say "+sequence)
+	}
+	f.Fuzz(func(t *testing.T, peer, typed string) {
+		if len(peer)+len(typed) > 1000 || strings.Count(peer, "\n")+strings.Count(typed, "\n") > 30 || strings.ContainsAny(peer+typed, "›┃[]") && !strings.Contains(peer, "\x1b") {
+			t.Skip() // the test would take it for the program's
+		}
+		typed = personal(typed)
+		if strings.TrimSpace(screen.Typed(typed)) == "" {
+			t.Skip()
+		}
+		t.Run("terminal", func(t *testing.T) { onStrangeTerminal(t, peer+marks, typed) })
+		t.Run("lines", func(t *testing.T) {
+			line := strings.NewReplacer("\n", " ", "\r", " ").Replace(typed) + "\x1b[7777m"
+			s := typist.New(t, "y", "", line, line, "1", "1", "", line, "y")
+			got, err := everything(t.Context(), s, peer+marks)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, s.Text())
+			}
+			checkTyped(t, got)
+			shown := strings.ReplaceAll(s.Text(), "\r\x1b[K", "")
+			if at := hidden.FindStringIndex(shown); at != nil {
+				t.Errorf("the screen got %q", shown[max(0, at[0]-60):min(len(shown), at[1]+40)])
+			}
+		})
+	})
+}
+
+// hidden are characters that are not seen and that no plain screen needs, but for line breaks and tabs.
+var hidden = regexp.MustCompile(`[\x{202a}-\x{202e}\x{200b}\x00-\x08\x0b-\x1f\x7f-\x{9f}]`)
+
+// personal is what a person may type: the person's own text may have characters that are not seen.
+func personal(typed string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(typed, "\x1b[201~", ""))
+}
+
+func checkTyped(t *testing.T, got []string) {
+	t.Helper()
+	said := 0
+	for _, text := range got {
+		if text != "" {
+			said++
+		}
+		if control(text) >= 0 {
+			t.Errorf("the person said %q", text)
+		}
+	}
+	if said < 3 {
+		t.Errorf("the person said %q, want three texts", got)
+	}
+}
+
+// onStrangeTerminal has all of it on a terminal with an editor.
+func onStrangeTerminal(t *testing.T, peer, typed string) {
+	t.Setenv("TERM", "xterm-256color")
+	t.Setenv("NO_COLOR", "")
+	file, tty := pseudoTerminal(t)
+	const columns, rows = 80, 400
+	resize(t, tty, columns, rows)
+	past := write(t, "history", quotedJSON("before "+typed+"\x1b[7777m")+"\n")
+	m, over := watchScreen(t, file, columns, rows), make(chan []string, 1)
+	go func() {
+		defer tty.Close()
+		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}, History: past})
+		defer s.Close()
+		s.CompleteBy(func(context.Context, string) screen.Completion {
+			return screen.Completion{Items: []screen.Item{{Text: "x1", About: peer}, {Text: "x2", About: peer}}}
+		})
+		got, err := everything(t.Context(), s, peer)
+		if err != nil {
+			t.Error(err)
+		}
+		s.Link(screen.Faint, "linked "+peer, "http://127.0.0.1:1/")
+		question, err := s.Question(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		over <- append(got, question)
+	}()
+	said := pasted(typed + "\x1b[7777m")
+	m.enter("[y]es", "y")
+	m.await("soon:")
+	m.await("half ")
+	m.await("waiting for await")
+	for end := time.Now().Add(patience); !strings.Contains(m.screen(), "write") && time.Now().Before(end); {
+		m.typed("\r") // taken after a moment of quiet
+		m.pass(2*moment, "write")
+	}
+	for _, what := range []string{"write", "secret"} {
+		m.until(what+" takes keys", func(screen string) bool { return strings.Contains(screen, what) && !strings.Contains(screen, "···") })
+		m.typed(said + "\r")
+	}
+	m.await("Enter goes on")
+	m.enter("┃ One", "\r")
+	m.enter("┃ Two", "\r")
+	m.enter("┃ Three", "\r")
+	m.enter("┃ Four", said+"\r")
+	m.enter("[y]es", "y")
+	m.await("linked")
+	m.await("you ›\n")
+	m.offered("x")
+	m.typed(arrowUp)
+	m.await("you › before")
+	m.typed(ctrlC + "\x12") // the search
+	m.await("search:")
+	m.typed("bef")
+	m.await("search: bef")
+	m.typed("\x1b")
+	m.await("you ›\n")
+	m.typed(said)
+	m.until("the text is there", func(s string) bool { return !strings.HasSuffix(s, "you ›\n") })
+	m.typed("\r")
+	var got []string
+	for deadline := time.After(patience); m.shown != nil; {
+		select {
+		case piece, open := <-m.shown:
+			if m.take(piece); !open {
+				m.shown = nil
+			}
+		case <-deadline:
+			t.Fatalf("it does not end:\n%s", m.screen())
+		}
+	}
+	got = <-over
+	checkTyped(t, got)
+	if at := strange.FindIndex(m.whole); at != nil {
+		t.Errorf("the terminal got %q", m.whole[max(0, at[0]-60):min(len(m.whole), at[1]+40)])
+	}
+}
+
+// moment is longer than what a question waits for before it takes keys.
+const moment = 400 * time.Millisecond
+
+// pass takes what comes for so long, or until the screen has a text.
+func (m *emulator) pass(d time.Duration, text string) {
+	for end := time.After(d); !strings.Contains(m.screen(), text); {
+		select {
+		case piece, open := <-m.shown:
+			if m.take(piece); !open {
+				return
+			}
+		case <-end:
+			return
+		}
+	}
+}

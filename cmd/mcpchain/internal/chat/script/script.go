@@ -1,0 +1,222 @@
+// Package script writes what a conversation shows as JSON, one object for each turn.
+package script
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Turn is the object of a turn. Its names stay as they are; a later version may add some.
+type Turn struct {
+	Answer     string   `json:"answer"`      // of the model, or the result of a command
+	StopReason string   `json:"stop_reason"` // answer, a limit such as max_turns, error, or command
+	Error      *string  `json:"error"`       // null: none
+	Model      string   `json:"model"`       // that answered
+	Usage      Usage    `json:"usage"`
+	Calls      []*Call  `json:"calls"`    // of tools, in the order of their ends
+	Problems   []string `json:"problems"` // servers that are left out, refused questions, …
+	Duration   float64  `json:"duration_ms"`
+}
+
+// Usage is what the calls of the model took, in tokens.
+type Usage struct {
+	Calls     int              `json:"model_calls"`
+	Input     int64            `json:"input_tokens"`
+	Output    int64            `json:"output_tokens"`
+	Cached    int64            `json:"cached_tokens"`    // of the input
+	Reasoning int64            `json:"reasoning_tokens"` // of the output
+	Cost      map[string]int64 `json:"cost_micros"`      // millionths of a unit by currency; null: no prices are known
+}
+
+// Call is a call of a tool.
+type Call struct {
+	Server    string  `json:"server"`
+	Tool      string  `json:"tool"` // the server's name for it
+	ID        string  `json:"id"`
+	Arguments any     `json:"arguments"` // JSON, or the text of the model if it is none
+	Denied    bool    `json:"denied"`
+	IsError   bool    `json:"is_error"`
+	Text      string  `json:"text"` // as the model read it
+	Duration  float64 `json:"duration_ms"`
+}
+
+// Screen is another screen, and writes the turns that it shows.
+type Screen struct {
+	screen.Screen
+	out io.Writer
+
+	mu     sync.Mutex // guards the fields below
+	begun  time.Time
+	used   bool // there is something to write
+	turn   Turn
+	text   strings.Builder // of commands
+	denied map[string]bool // calls, by their ids
+	err    error           // the first failure to write
+}
+
+// New writes the turns that s shows.
+func New(out io.Writer, s screen.Screen) *Screen {
+	w := &Screen{Screen: s, out: out}
+	w.clearLocked()
+	return w
+}
+
+func (w *Screen) clearLocked() {
+	w.turn = Turn{Calls: []*Call{}, Problems: []string{}}
+	w.text.Reset()
+	w.begun, w.used, w.denied = time.Now(), false, map[string]bool{}
+}
+
+// Question implements [screen.Screen]. The turn before is over.
+func (w *Screen) Question(ctx context.Context) (string, error) {
+	w.flush()
+	text, err := w.Screen.Question(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil && text != "" {
+		w.begun, w.used = time.Now(), true
+	}
+	return text, err
+}
+
+// Close writes the last turn, if there is one, and closes the other screen.
+func (w *Screen) Close() error {
+	w.flush()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c, ok := w.Screen.(io.Closer); ok {
+		return cmp.Or(w.err, c.Close())
+	}
+	return w.err
+}
+
+func (w *Screen) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.used {
+		return // problems are of the next turn
+	}
+	t := &w.turn
+	t.Duration = ms(time.Since(w.begun))
+	switch {
+	case t.Error != nil:
+		t.StopReason = "error"
+	case t.StopReason == "":
+		t.StopReason, t.Answer = "command", strings.TrimSuffix(w.text.String(), "\n")
+	}
+	line, err := json.Marshal(t)
+	if err == nil {
+		_, err = fmt.Fprintln(w.out, hosttext.EscapeJSON(string(line)))
+	}
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("write the turn: %w", err)
+	}
+	w.clearLocked()
+}
+
+// Failed implements [screen.Failing].
+func (w *Screen) Failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := err.Error()
+	w.turn.Error, w.used = &text, true
+}
+
+// Note implements [screen.Screen].
+func (w *Screen) Note(style screen.Style, format string, args ...any) {
+	if style == screen.Warn || style == screen.Fail {
+		w.mu.Lock()
+		w.turn.Problems = append(w.turn.Problems, fmt.Sprintf(format, args...))
+		w.mu.Unlock()
+	}
+	w.Screen.Note(style, format, args...)
+}
+
+// List implements [screen.Screen].
+func (w *Screen) List(style screen.Style, format string, args ...any) {
+	w.say(fmt.Sprintf(format, args...))
+	w.Screen.List(style, format, args...)
+}
+
+// Deliver implements [screen.Screen].
+func (w *Screen) Deliver(text string) {
+	w.say(text)
+	w.Screen.Deliver(text)
+}
+
+func (w *Screen) say(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.WriteString(text + "\n")
+	w.used = true
+}
+
+// Begin implements [screen.Screen].
+func (w *Screen) Begin() {
+	w.mu.Lock()
+	w.used = true
+	w.mu.Unlock()
+	w.Screen.Begin()
+}
+
+// Show implements [screen.Screen].
+func (w *Screen) Show(e agent.Event) {
+	w.mu.Lock()
+	w.take(e)
+	w.mu.Unlock()
+	w.Screen.Show(e)
+}
+
+func (w *Screen) take(e agent.Event) {
+	switch e := e.(type) {
+	case *agent.ModelEnd:
+		w.turn.Model = cmp.Or(e.Model, w.turn.Model)
+		w.turn.Usage.add(&e.Usage)
+	case *agent.ApprovalDecided:
+		w.denied[e.ID] = !e.Decision.Allow
+	case *agent.ToolEnd:
+		w.turn.Calls = append(w.turn.Calls, w.call(e))
+	case *agent.Answer:
+		w.turn.Answer, w.turn.StopReason = e.Text, string(e.StopReason)
+	}
+}
+
+func (w *Screen) call(e *agent.ToolEnd) *Call {
+	c := &Call{
+		Server: e.Server, Tool: cmp.Or(e.Tool, e.Name), ID: e.ID, Arguments: e.Arguments, Denied: w.denied[e.ID], Duration: ms(e.Duration),
+	}
+	if json.Valid([]byte(e.Arguments)) {
+		c.Arguments = json.RawMessage(e.Arguments)
+	}
+	if e.Result != nil {
+		c.IsError, c.Text = e.Result.IsError, e.Result.Text
+	}
+	return c
+}
+
+func (u *Usage) add(s *run.Spent) {
+	u.Calls++
+	u.Input += s.Input
+	u.Output += s.Output
+	u.Cached += s.Cached
+	u.Reasoning += s.Reasoning
+	for currency, micros := range s.Cost {
+		if u.Cost == nil {
+			u.Cost = map[string]int64{}
+		}
+		u.Cost[currency] += micros
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,57 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
+)
+
+// A turn has the sum of its model calls, and each tool call with what became of it.
+func TestTurn(t *testing.T) {
+	var out bytes.Buffer
+	w := New(&out, lines.New(io.Discard, io.Discard, lines.NewInput(t.Context(), strings.NewReader(""), false), lines.Options{}))
+	w.Begin()
+	for range 2 {
+		w.Show(&agent.ModelEnd{Model: "m", Usage: run.Spent{Input: 10, Output: 3, Cached: 4, Reasoning: 2, Cost: map[string]int64{"EUR": 7}}})
+	}
+	good := agent.Call{ID: "1", Name: "s__add", Server: "s", Tool: "add", Arguments: `{"a":1}`}
+	w.Show(&agent.ToolEnd{Call: good, Result: &adapter.Result{Text: "2"}, Duration: 1500 * time.Microsecond})
+	bad := agent.Call{ID: "2", Name: "none", Arguments: "{"}
+	w.Show(&agent.ToolEnd{Call: bad, Result: &adapter.Result{IsError: true, Text: "no such tool"}})
+	w.Show(&agent.Answer{Text: "two\u202e", StopReason: agent.StopAnswer})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsRune(out.String(), '\u202e') || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("got %q, want one line without invisible characters", out.String())
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "duration_ms")
+	want := map[string]any{
+		"answer": "two\u202e", "stop_reason": "answer", "error": nil, "model": "m", "problems": []any{},
+		"usage": map[string]any{
+			"model_calls": 2.0, "input_tokens": 20.0, "output_tokens": 6.0, "cached_tokens": 8.0, "reasoning_tokens": 4.0,
+			"cost_micros": map[string]any{"EUR": 14.0},
+		},
+		"calls": []any{
+			map[string]any{"server": "s", "tool": "add", "id": "1", "arguments": map[string]any{"a": 1.0}, "denied": false, "is_error": false, "text": "2", "duration_ms": 1.5},
+			map[string]any{"server": "", "tool": "none", "id": "2", "arguments": "{", "denied": false, "is_error": true, "text": "no such tool", "duration_ms": 0.0},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

@@ -1,0 +1,154 @@
+package chat
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/script"
+)
+
+// turns reads the objects of -json. The names of all members are as the help lists them.
+func turns(t *testing.T, stdout string) (all []script.Turn) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		var turn script.Turn
+		if err := d.Decode(&turn); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if turn.Duration <= 0 {
+			t.Errorf("got no duration: %s", line)
+		}
+		turn.Duration = 0
+		for _, c := range turn.Calls {
+			c.Duration, c.ID = 0, ""
+		}
+		all = append(all, turn)
+	}
+	return all
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	o := converse(t, "What is 17 plus 25?\n/tools\n/nonsense\nhello\n", "-json", "-yes")
+	got := turns(t, o.stdout)
+	if len(got) != 4 || o.status != 1 {
+		t.Fatalf("got status %d and %s, want four turns", o.status, o.stdout)
+	}
+	want := script.Turn{
+		Answer: "The result: 17 + 25 = 42.", StopReason: "answer", Model: "demo", Usage: got[0].Usage, Problems: []string{},
+		Calls: []*script.Call{{Server: "demo", Tool: "add", Arguments: map[string]any{"a": 17.0, "b": 25.0}, Text: "17 + 25 = 42"}},
+	}
+	if diff := cmp.Diff(want, got[0]); diff != "" || want.Usage.Calls != 2 || want.Usage.Input == 0 || want.Usage.Output == 0 {
+		t.Errorf("got %+v, -want +got\n%s", want.Usage, diff)
+	}
+	if got[1].StopReason != "command" || !strings.HasPrefix(got[1].Answer, "add (demo) ") {
+		t.Errorf("got %+v, want the list of tools", got[1])
+	}
+	if got[2].StopReason != "error" || got[2].Error == nil || *got[2].Error != "no command /nonsense; /help lists them" {
+		t.Errorf("got %+v, want an error", got[2])
+	}
+	if got[3].StopReason != "answer" || got[3].Error != nil || len(got[3].Calls) != 0 {
+		t.Errorf("got %+v, want an answer alone", got[3])
+	}
+	for _, member := range []string{`"answer"`, `"stop_reason"`, `"error":null`, `"model"`, `"usage"`, `"calls":[`, `"problems":[`, `"duration_ms"`,
+		`"model_calls"`, `"input_tokens"`, `"output_tokens"`, `"cached_tokens"`, `"reasoning_tokens"`, `"cost_micros":null`,
+		`"server"`, `"tool"`, `"id"`, `"arguments"`, `"denied"`, `"is_error"`, `"text"`} {
+		if first, _, _ := strings.Cut(o.stdout, "\n"); !strings.Contains(first, member) {
+			t.Errorf("the object lacks %s: %s", member, first)
+		}
+	}
+}
+
+// What was refused, and what is wrong before the first turn, is in the object.
+func TestJSONOfProblems(t *testing.T) {
+	t.Parallel()
+	got := turns(t, converse(t, "", "-json", "-prompt", "What is 17 plus 25?").stdout)
+	if len(got) != 1 || len(got[0].Calls) != 1 || !got[0].Calls[0].Denied || len(got[0].Problems) != 2 ||
+		!strings.HasPrefix(got[0].Problems[0], "denied demo: tool call add") || !strings.HasPrefix(got[0].Problems[1], "mcpchain: no tool ran") {
+		t.Errorf("got %+v, want a call that was denied", got)
+	}
+	o := converse(t, "", "-json", "-prompt", "hello", "-config", "/nonexistent/\u202emcp.json")
+	got = turns(t, o.stdout)
+	if len(got) != 1 || got[0].StopReason != "error" || got[0].Error == nil || !strings.Contains(*got[0].Error, "no such file") || o.status != 2 {
+		t.Errorf("got %s, want the missing file", o.stdout)
+	}
+	if strings.Contains(o.stdout, "\u202e") {
+		t.Errorf("got %q, want nothing that a terminal obeys", o.stdout)
+	}
+	config := configure(t, map[string]string{"crash": "crash", "good": "good"})
+	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", config).stdout)
+	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:1: server "crash": the program "`) {
+		t.Errorf("got %+v, want the server that is left out", got)
+	}
+}
+
+// A prepared answer that no form asks for is told, and is no failure.
+func TestAnswerWithoutAForm(t *testing.T) {
+	t.Parallel()
+	const none = "-answer loyalty: no form of the server demo asked for it"
+	book := []string{"-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "demo/loyalty=7"}
+	o := converse(t, "Book a table for 4\n", book...)
+	o.check(t, o.stdout, 0, none+"\n")
+	if n := strings.Count(o.stderr, "asked for it"); n != 1 {
+		t.Errorf("got %d such notes, want one:\n%s", n, o.stderr)
+	}
+	got := turns(t, converse(t, "", append(book, "-json", "-prompt", "Book a table for 4")...).stdout)
+	if len(got) != 1 || !slices.Equal(got[0].Problems, []string{none}) || got[0].Error != nil {
+		t.Errorf("got %+v, want the answer among the problems", got)
+	}
+	// A form that is declined tells which answers it lacks, and which it does not have.
+	o = converse(t, "Book a table for 4\n", "-yes", "-answer", "loyalty=7")
+	if o.status != 1 || !strings.Contains(o.stderr, `-answer: no field "loyalty"; the fields are `) || strings.Contains(o.stderr, "asked for it") {
+		t.Errorf("got status %d and\n%s\nwant the field told once", o.status, o.stderr)
+	}
+}
+
+// The standard input is a part of the question, and no command is given by it.
+func TestInputOfPrompt(t *testing.T) {
+	t.Parallel()
+	converse(t, "Go is a language. It is small.\n\n", "-yes", "-prompt", "Summarize:").check(t, "Summary: Go is a language.\n", 0)
+	converse(t, "/quit\n", "-yes", "-prompt", "What is 1 plus 2?").check(t, "The result: 1 + 2 = 3.\n", 0)
+	converse(t, "x", "-prompt", "/read demo://menu").check(t, converse(t, "", "-prompt", "/read demo://menu").stdout, 0)
+	converse(t, strings.Repeat("x", 1<<20+1), "-prompt", "hello").check(t, "", 1, "standard input has more than 1048576 bytes")
+}
+
+// An input that says nothing does not keep the program waiting.
+func TestSilentInput(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-yes", "-prompt", "What is 1 plus 2?")
+	p.await(p.stderr, "standard input says nothing for 3s, and is left out")
+	p.await(p.stdout, "The result: 1 + 2 = 3.")
+	if got := p.wait(); got != 0 {
+		t.Errorf("status: got %d, want 0", got)
+	}
+}
+
+// A slow input is waited for, once it has begun.
+func TestSlowInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(w, "a")
+			time.Sleep(time.Hour)
+			_, _ = io.WriteString(w, "b")
+			_ = w.Close()
+		}()
+		if got, err := readInput(t.Context(), r, time.Second); err != nil || string(got) != "ab" {
+			t.Errorf("got %q, %v, want all of it", got, err)
+		}
+		r, w = io.Pipe()
+		defer w.Close()
+		if got, err := readInput(t.Context(), r, time.Second); err != errSilent {
+			t.Errorf("got %q, %v, want %v", got, err, errSilent)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// Read reads a file, and asks the person for the inputs that its servers need.
+func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error) {
+	f.used = map[string]string{}
+	if f.content == nil {
+		data, err := read(f.Path)
+		if err != nil { // it is missing, or a pipe, which is read once
+			cfg, err := loader(s).Load(ctx, f.Path)
+			if err != nil {
+				err = &FileError{err}
+			}
+			return cfg, err
+		}
+		if f.content, err = contentOf(ctx, f.Path, data); err != nil {
+			return nil, err
+		}
+	}
+	return f.load(ctx, s)
+}
+
+func loader(s screen.Screen) *config.Loader {
+	return &config.Loader{Filters: true, SignIn: true, Input: func(ctx context.Context, in *config.Input) (string, error) {
+		return ask(ctx, s, in)
+	}}
+}
+
+// load reads some servers of the content, by default all.
+func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*config.Config, error) {
+	l := loader(s)
+	l.EnvFile, l.Only = f.environment, only
+	cfg, err := l.LoadData(ctx, f.Path, f.content.file)
+	if err != nil {
+		return nil, err
+	}
+	for _, server := range cfg.Servers {
+		f.used[server.Name] = f.content.fingerprint()
+	}
+	return cfg, nil
+}
+
+// environment is the content of an environment file. That of a project's file was read with it, when
+// the person was asked.
+func (f *File) environment(path string) ([]byte, error) {
+	data, err := f.content.environment(path)
+	if errors.Is(err, errNotRead) && f.places == nil { // its name depends on an input
+		return read(path)
+	}
+	return data, err
+}
+
+// Again is what a file says when it is read once more.
+type Again struct {
+	Server *config.Server  // the server that was asked for; nil: the file does not name it
+	All    []config.Server // by [config.Preview]: their names and places
+}
+
+// ErrNotAllowed means that the person does not want what a file says.
+var ErrNotAllowed = errors.New("you did not allow what the file says")
+
+// Again reads a file once more, for one server. It is nil if the server was read from the same
+// content. The person is asked as at the start: about another content of a project's file, and for
+// the inputs of the server.
+func (f *File) Again(ctx context.Context, s screen.Screen, server string) (*Again, error) {
+	if f.content == nil {
+		return nil, nil
+	}
+	data, err := read(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := contentOf(ctx, f.Path, data)
+	if err != nil {
+		return nil, err
+	}
+	if f.used[server] == c.fingerprint() {
+		return nil, nil
+	}
+	preview, err := config.Preview(f.Path, data)
+	if err != nil {
+		return nil, err
+	}
+	again := &Again{All: preview.Servers}
+	if !slices.ContainsFunc(again.All, func(known config.Server) bool { return known.Name == server }) {
+		return again, nil
+	}
+	if f.places != nil && f.content.fingerprint() != c.fingerprint() {
+		if c, err = f.places.trusted(ctx, s, data); err != nil {
+			return nil, err
+		}
+		if c == nil {
+			return nil, ErrNotAllowed
+		}
+	}
+	f.content = c
+	cfg, err := f.load(ctx, s, server)
+	if err != nil {
+		return nil, err
+	}
+	again.Server = &cfg.Servers[0]
+	return again, nil
+}
+
+var errUnattended = errors.New("there is no terminal to ask on; use an environment variable instead")
+
+// ask asks for an input. The texts are the file's.
+func ask(ctx context.Context, s screen.Screen, in *config.Input) (answer string, err error) {
+	switch {
+	case !s.Attended():
+		return "", errUnattended
+	case in.Password:
+		answer, err = s.Secret(ctx, signin.Question(in))
+	default:
+		for i, c := range in.Choices {
+			s.Note(screen.Tool, "  %d) %s", i+1, hosttext.Line(c.Label, 200))
+		}
+		answer, err = s.Write(ctx, &screen.Draft{Prompt: signin.Question(in)})
+	}
+	return signin.Value(in, strings.TrimSpace(answer)), err
+}

@@ -1,0 +1,219 @@
+package setup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const project = `{"mcpServers": {
+	"files": {"command": "files-server", "args": ["${HOME}", "two words\u001b[2J", "--api-key=sk-1", "--token", "sk-2"],
+		"cwd": "/srv", "env": {"LD_PRELOAD": "x", "API_KEY": "sk-3${KEY}"}},
+	"remote": {"url": "https://u:sk-4@example.com/mcp?key=${KEY}&api_key=sk-5", "headers": {"X-Key": "Bearer ${KEY}"}},
+	"off": {"command": "x", "disabled": true}}}`
+
+func places(t *testing.T) *setup.Places {
+	dir := t.TempDir()
+	return &setup.Places{
+		Project: filepath.Join(dir, "mcp.json"), User: filepath.Join(dir, "user", "mcp.json"), Trust: filepath.Join(dir, "trusted"),
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file of the folder is used if the person says so, as long as it stays as it is.
+func TestTrust(t *testing.T) {
+	p := places(t)
+	write(t, p.Project, project)
+	find := func(s *typist.Screen, want string) {
+		t.Helper()
+		if got, err := p.Find(t.Context(), s); err != nil || (got == nil) != (want == "") || got != nil && got.Path != want {
+			t.Errorf("got %v, %v, want %q; the screen:\n%s", got, err, want, s.Text())
+		}
+	}
+	s := typist.New(t, "no")
+	find(s, "")
+	s.Check(t, "The file "+p.Project+` belongs to this folder. It names:
+  files: starts files-server ${HOME} "two words\x1b[2J" --api-key=… --token …
+    in the folder /srv
+    with LD_PRELOAD=x
+    with API_KEY=…${KEY}
+  remote: calls https://…@example.com/mcp?key=${KEY}&api_key=…
+    with the header X-Key: …${KEY}
+Use these servers? A program that is started can do whatever you can. [y]es, as long as the file stays as it is, [o]nce, [n]o: `+
+		"servers: none; name a file by -config, or write "+p.Project+" or "+p.User+"\n")
+	find(typist.New(t, "o"), p.Project)
+	find(typist.New(t, "y"), p.Project)
+	for range 2 {
+		s := typist.New(t)
+		find(s, p.Project)
+		s.Check(t, "servers: by "+p.Project+"\n")
+	}
+	write(t, p.Project, strings.Replace(project, "files-server", "other-server", 1))
+	s = typist.New(t, "n")
+	find(s, "")
+	if !strings.Contains(s.Text(), "has changed since you allowed it") || !strings.Contains(s.Text(), "starts other-server") {
+		t.Errorf("got %s, want the change", s.Text())
+	}
+	write(t, p.User, "{}")
+	find(typist.New(t, "n"), p.User)
+}
+
+// The content of an environment file belongs to what is allowed.
+func TestTrustEnvironmentFile(t *testing.T) {
+	p := places(t)
+	env := filepath.Join(filepath.Dir(p.Project), ".env.mcp")
+	write(t, p.Project, `{"mcpServers": {"files": {"command": "node", "args": ["server.js"], "envFile": "${workspaceFolder}/.env.mcp"}}}`)
+	write(t, env, "# for node\nexport NODE_OPTIONS=--require ./a.js\nTOKEN=hunter2\n")
+	s := typist.New(t, "y")
+	file, err := p.Find(t.Context(), s)
+	if err != nil || file == nil {
+		t.Fatal(file, err)
+	}
+	if want := "  files: starts node server.js\n    with the variables of the file ${workspaceFolder}/.env.mcp\n  The environment file " + env +
+		":\n    NODE_OPTIONS=--require ./a.js\n    TOKEN=…\n"; !strings.Contains(s.Text(), want) {
+		t.Errorf("got %s, want %s", s.Text(), want)
+	}
+	write(t, env, "NODE_OPTIONS=--require ./evil.js\n")
+	cfg, err := file.Read(t.Context(), s)
+	if err != nil || cfg.Err() != nil {
+		t.Fatal(err, cfg.Err())
+	}
+	if got := cfg.Servers[0].Transport.(*mcpclient.Command).Env; len(got) != 2 || got[0] != "NODE_OPTIONS=--require ./a.js" {
+		t.Errorf("got %q, want what was allowed", got)
+	}
+	s = typist.New(t, "n")
+	if file, err = p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "./evil.js") {
+		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, s.Text())
+	}
+}
+
+// changing is a person who answers after the file has changed.
+type changing struct {
+	*typist.Screen
+	change func()
+}
+
+func (c changing) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
+	c.change()
+	return c.Screen.Choose(ctx, q)
+}
+
+// What the person has allowed is used, whatever the file has in the end.
+func TestFileThatChangesMeanwhile(t *testing.T) {
+	p := places(t)
+	write(t, p.Project, project)
+	s := changing{typist.New(t, "y"), func() { write(t, p.Project, strings.ReplaceAll(project, "files-server", "evil")) }}
+	t.Setenv("KEY", "k")
+	file, err := p.Find(t.Context(), s)
+	if err != nil || file == nil {
+		t.Fatal(file, err)
+	}
+	cfg, err := file.Read(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.Servers[0].Transport.(*mcpclient.Command).Path; got != "files-server" {
+		t.Errorf("got %q, want what was allowed", got)
+	}
+	again := typist.New(t, "n")
+	if file, err := p.Find(t.Context(), again); err != nil || file != nil || !strings.Contains(again.Text(), "starts evil") {
+		t.Errorf("got %v, %v, want a question about the change:\n%s", file, err, again.Text())
+	}
+}
+
+// A list that is too long to be shown cannot be allowed by a key.
+func TestTrustOfALongList(t *testing.T) {
+	for name, argument := range map[string]string{"characters": strings.Repeat("x", 5000), "a line": "x"} {
+		p := places(t)
+		var servers []string
+		for i := range 60 {
+			servers = append(servers, fmt.Sprintf(`"s%d": {"command": "sh", "cwd": "/", "args": [%q]}`, i, argument))
+			if name == "characters" {
+				break
+			}
+		}
+		write(t, p.Project, `{"mcpServers": {`+strings.Join(servers, ",")+`}}`)
+		s := typist.New(t, "y")
+		if file, err := p.Find(t.Context(), s); err != nil || file != nil || !strings.Contains(s.Text(), "names more than can be shown here") {
+			t.Errorf("%s: got %v, %v, want no question:\n%s", name, file, err, s.Text())
+		}
+	}
+}
+
+// Without a person, a file of the folder is an error.
+func TestTrustWithoutAPerson(t *testing.T) {
+	p := places(t)
+	write(t, p.Project, project)
+	_, err := p.Find(t.Context(), typist.Absent(t))
+	if _, ok := errors.AsType[*setup.UntrustedError](err); !ok {
+		t.Errorf("got %v, want an UntrustedError", err)
+	}
+	write(t, p.Project, `{"mcpServers": {}}`)
+	if got, err := p.Find(t.Context(), typist.Absent(t)); err != nil || got == nil || got.Path != p.Project {
+		t.Errorf("got %v, %v, want the file without servers", got, err)
+	}
+}
+
+// What cannot be a file of servers is an error, and nothing is asked.
+func TestWrongProjectFile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"no JSON":   {func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) }, "mcp.json:1: "},
+		"folder":    {func(path string) error { return os.Mkdir(path, 0o700) }, "is no file"},
+		"too large": {func(path string) error { return os.WriteFile(path, make([]byte, 1<<20+1), 0o600) }, "has more than 1048576 bytes"},
+	} {
+		p := places(t)
+		if err := tt.make(p.Project); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.Find(t.Context(), typist.New(t))
+		if wrong, ok := errors.AsType[*setup.FileError](err); !ok || !strings.Contains(wrong.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+const withInputs = `{
+	"inputs": [
+		{"type": "promptString", "id": "key", "description": "The \u001b[2Jkey", "password": true},
+		{"type": "pickString", "id": "place", "default": "b", "options": ["a", {"label": "Bee", "value": "b"}]}],
+	"servers": {"one": {"url": "https://${input:place}.example/", "headers": {"Authorization": "Bearer ${input:key}"}, "timeout": "9s", "excludeTools": ["x"]}}}`
+
+func TestInputs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	write(t, path, withInputs)
+	s := typist.New(t, "1", "hunter2")
+	cfg, err := (&setup.File{Path: path}).Read(t.Context(), s)
+	if err != nil || cfg.Err() != nil {
+		t.Fatal(err, cfg.Err())
+	}
+	h := cfg.Servers[0].Transport.(*mcpclient.HTTP)
+	if got := h.URL + " " + h.Header.Get("Authorization"); got != "https://a.example/ Bearer hunter2" {
+		t.Errorf("got %q, want both answers", got)
+	}
+	s.Check(t, "  1) a\n  2) Bee\nplace [b]: The \\x1b[2Jkey: \n")
+	cfg, err = (&setup.File{Path: path}).Read(t.Context(), typist.Absent(t))
+	if err != nil || cfg.Err() == nil || !strings.Contains(cfg.Err().Error(), "there is no terminal to ask on; use an environment variable instead") {
+		t.Errorf("got %v, %v, want the server left out", err, cfg.Err())
+	}
+}

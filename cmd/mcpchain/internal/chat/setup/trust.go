@@ -1,0 +1,117 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/private"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// trusted returns the content of the project's file if the person wants its servers, nil if
+// not. A file that was trusted before is trusted as long as it does not change, nor the
+// environment files that it names.
+func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
+	c, err := contentOf(ctx, p.Project, data)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Preview(p.Project, data)
+	if err != nil {
+		return nil, err
+	}
+	shown := preview(cfg, c)
+	if shown == "" {
+		return c, nil
+	}
+	path, err := filepath.Abs(p.Project)
+	if err != nil {
+		return nil, err
+	}
+	kept, same := p.remembered(path, c)
+	if same {
+		return c, nil
+	}
+	if !s.Attended() {
+		return nil, &UntrustedError{p.Project}
+	}
+	if utf8.RuneCountInString(shown) > screen.MaxShown || strings.Count(shown, "\n") >= maxLines {
+		s.Note(screen.Warn, "The file %s names more than can be shown here. Read it, and start with -config %s to use it.", hosttext.Line(path, 400), p.Project)
+		return nil, nil
+	}
+	heading := fmt.Sprintf("The file %s belongs to this folder. It names:", hosttext.Line(path, 400))
+	if kept {
+		heading = fmt.Sprintf("The file %s, or a file that it names, has changed since you allowed it. It names:", hosttext.Line(path, 400))
+	}
+	key, err := s.Choose(ctx, &screen.Choice{
+		Heading: heading, Text: hosttext.Indent(shown),
+		Question: "Use these servers? A program that is started can do whatever you can.",
+		Answers: []screen.Answer{
+			{Key: 'y', Label: "yes, as long as the file stays as it is"}, {Key: 'o', Label: "once"}, {Key: 'n', Label: "no"},
+		},
+	})
+	if err != nil || key == 'n' {
+		return nil, err
+	}
+	if key == 'y' {
+		err = p.remember(path, c)
+	}
+	return c, err
+}
+
+// maxLines bounds the lines of a question. A person who sees a part only cannot allow the whole.
+const maxLines = 100
+
+// trust is the content of a kept file.
+type trust struct {
+	File        string `json:"file"`
+	Fingerprint string `json:"sha256"`
+}
+
+// maxKept bounds a kept file in bytes.
+const maxKept = 64 << 10
+
+// remembered reports whether a file was trusted before, and whether it is the same.
+func (p *Places) remembered(path string, c *content) (kept, same bool) {
+	if p.Trust == "" {
+		return false, false
+	}
+	raw, err := private.ReadFile(p.keeper(path), maxKept, 0o022)
+	var t trust
+	if err != nil || json.Unmarshal(raw, &t) != nil || t.File != path {
+		return false, false
+	}
+	return true, t.Fingerprint == c.fingerprint()
+}
+
+func (p *Places) remember(path string, c *content) error {
+	if p.Trust == "" {
+		return nil
+	}
+	if err := os.MkdirAll(p.Trust, 0o700); err != nil {
+		return fmt.Errorf("keep the trust in %s: %w", path, err)
+	}
+	raw, err := json.Marshal(trust{path, c.fingerprint()})
+	if err == nil {
+		err = private.CheckDir(p.Trust)
+	}
+	if err == nil {
+		err = private.WriteFile(p.keeper(path), raw)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the trust in %s: %w", path, err)
+	}
+	return nil
+}
+
+// keeper is the kept file about a path.
+func (p *Places) keeper(path string) string {
+	return filepath.Join(p.Trust, fingerprint([]byte(path))[:32]+".json")
+}

@@ -1,0 +1,112 @@
+package chat
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+)
+
+// inProject is the program in a folder whose mcp.json has a server that needs a password.
+func inProject(t *testing.T) *exec.Cmd {
+	t.Helper()
+	model := httptest.NewServer(demomodel.Handler())
+	t.Cleanup(model.Close)
+	cmd := command(t, "-base-url", model.URL+"/v1", "-model", "m")
+	text, err := json.Marshal(map[string]any{
+		"inputs": []any{map[string]any{"type": "promptString", "id": "key", "description": "The key of the server", "password": true}},
+		"servers": map[string]any{"mine": map[string]any{
+			"command": cmd.Path, "env": map[string]string{asServer: "good", "KEY": "${input:key}"}, "excludeTools": []string{"count"},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "mcp.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+func again(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+	next := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...)
+	next.Dir, next.Env = cmd.Dir, cmd.Env
+	return next
+}
+
+// The file of a folder is used after a question, and a password is asked for without showing
+// or keeping it.
+func TestProjectFile(t *testing.T) {
+	t.Parallel()
+	cmd := inProject(t)
+	m := openScreenOf(t, cmd)
+	m.await("mine: starts ")
+	m.enter("[y]es", "y")
+	m.enter("The key of the server:  it is not shown", "hunter2")
+	m.enter("*******", "\r")
+	m.await("server mine: 6 tools") // one of the demo server's is excluded
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+	second := again(t, cmd)
+	n := openScreenOf(t, second)
+	n.enter("The key of the server:  it is not shown", "hunter2\r")
+	n.enter("you ›\n", ctrlD)
+	n.ended(0)
+	if strings.Contains(n.screen(), "starts ") {
+		t.Errorf("got another question about a trusted file:\n%s", n.screen())
+	}
+	if shown := string(m.whole) + string(n.whole); strings.Contains(shown, "hunter2") {
+		t.Error("the password was shown")
+	}
+	home := ""
+	for _, v := range cmd.Env {
+		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
+			home = dir
+		}
+	}
+	err := filepath.Walk(home, func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), "hunter2") {
+			t.Errorf("%s has the password", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A terminal that cannot move its cursor does not show a password either.
+func TestProjectFileOnAPlainTerminal(t *testing.T) {
+	t.Parallel()
+	cmd := inProject(t)
+	file, status := onTerminal(t, cmd, "TERM=dumb", 0, 0)
+	p := &plain{t: t, file: file, shown: make(chan string, 100), status: status}
+	go p.watch()
+	p.enter("[n]o: ", "yes\n")
+	p.enter("The key of the server: ", "hunter2\n")
+	p.await("server mine: 6 tools")
+	p.enter("you ›", "call add {\"a\":1,\"b\":2}\n")
+	p.enter("[n]o", "y\n")
+	p.await("The result: 1 + 2 = 3.")
+	p.enter("you ›", ctrlD)
+	p.ended(0)
+	if strings.Contains(p.whole, "hunter2") {
+		t.Error("the password was shown")
+	}
+}
+
+// A script is told that the file of its folder is not used.
+func TestProjectFileWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	finish(t, inProject(t), "hello\n").check(t, "", 1, "mcp.json names servers that you have not allowed yet", "give -config mcp.json to use them, or -config none")
+}

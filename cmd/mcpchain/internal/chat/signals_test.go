@@ -1,0 +1,163 @@
+//go:build unix
+
+package chat
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func (p *program) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// startCounting runs the program until a tool call is under way, and returns
+// the process id of the server.
+func startCounting(t *testing.T, server string) (p *program, pid int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pid")
+	p = start(t, "-yes", "-config", configure(t, map[string]string{"one": server}, pidFile, file))
+	p.say("Count to 1000")
+	p.await(p.stderr, "count 1/1000")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err = strconv.Atoi(string(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Fatalf("the server does not run: %v", err)
+	}
+	return p, pid
+}
+
+// ended checks the exit status, and that the server ended before the program.
+func (p *program) ended(want, pid int) {
+	p.t.Helper()
+	if got := p.wait(); got != want {
+		p.t.Errorf("status: got %d, want %d", got, want)
+	}
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		p.t.Errorf("the server survived: %v", err)
+	}
+}
+
+// again is a second Ctrl-C. On a slow machine it may come too late: the program says so, and wants one more.
+func (p *program) again() {
+	p.t.Helper()
+	p.signal(os.Interrupt)
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	for line := range p.stderr {
+		if strings.Contains(line, "press Ctrl-C again") {
+			p.signal(os.Interrupt)
+		}
+	}
+}
+
+func TestInterruptEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	p, pid := startCounting(t, "good")
+	p.signal(os.Interrupt)
+	for {
+		line := p.await(p.stderr, "")
+		if strings.Contains(line, "cancel") {
+			t.Errorf("got %q, want the words of a person", line)
+		}
+		if line == "interrupted; Ctrl-C again leaves" {
+			break
+		}
+	}
+	p.say("What is 1 plus 2?")
+	p.await(p.stdout, "The result: 1 + 2 = 3.")
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.ended(0, pid)
+}
+
+func TestInterruptTwiceEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	p, pid := startCounting(t, "good")
+	p.signal(os.Interrupt)
+	p.await(p.stderr, "interrupted")
+	p.again()
+	p.ended(130, pid)
+}
+
+func TestStubbornServerIsKilled(t *testing.T) {
+	t.Parallel()
+	p, pid := startCounting(t, "stubborn")
+	p.signal(os.Interrupt)
+	p.await(p.stderr, "interrupted")
+	p.again()
+	p.ended(130, pid)
+}
+
+func TestTermEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	p, pid := startCounting(t, "good")
+	p.signal(syscall.SIGTERM)
+	p.ended(143, pid)
+}
+
+func TestInterruptOfPrompt(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-yes", "-prompt", "Count to 1000")
+	p.await(p.stderr, "count 1/1000")
+	p.signal(os.Interrupt)
+	for line := range p.stderr {
+		if strings.Contains(line, "again") {
+			t.Errorf("got %q, although one Ctrl-C was enough", line)
+		}
+	}
+	if got := p.wait(); got != 130 {
+		t.Errorf("status: got %d, want 130", got)
+	}
+}
+
+// The demo model serves other programs until it is interrupted.
+func TestDemoModel(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-demo-model")
+	exported := p.await(p.stdout, "export OPENAI_BASE_URL=")
+	fields := strings.Fields(exported)
+	if len(fields) != 4 || fields[2] != "OPENAI_MODEL=demo" {
+		t.Fatalf("got %q, want three variables", exported)
+	}
+	url := strings.TrimPrefix(fields[1], "OPENAI_BASE_URL=")
+	converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", url, "-model", "demo").check(t, "The result: 1 + 2 = 3.\n", 0)
+	p.signal(os.Interrupt)
+	if got := p.wait(); got != 0 {
+		t.Errorf("status: got %d, want 0", got)
+	}
+}
+
+// A silent server must not keep the program from ending.
+func TestInterruptWhileStarting(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pid")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "-config", configure(t, map[string]string{"mute": "mute"}, pidFile, file))
+	text, err := os.ReadFile(file) // waits for the server
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGTERM)
+	p.ended(143, pid)
+}

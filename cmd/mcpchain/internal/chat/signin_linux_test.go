@@ -1,0 +1,188 @@
+package chat
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/peer"
+)
+
+// signing is the program with a server that wants a sign-in, for a person whose browser writes
+// addresses into a file.
+type signing struct {
+	t      *testing.T
+	notes  *peer.Protected
+	cmd    *exec.Cmd
+	opened string
+
+	mu      sync.Mutex // guards request
+	request string     // the last one for the model
+}
+
+// asked is what the model was asked last.
+func (s *signing) asked() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.request
+}
+
+func newSigning(t *testing.T, flags ...string) *signing {
+	t.Helper()
+	s := &signing{t: t, notes: peer.StartProtected(t, peer.Notes(), time.Hour)}
+	demo := demomodel.Handler()
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		s.request = string(body)
+		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		demo.ServeHTTP(w, r)
+	}))
+	t.Cleanup(model.Close)
+	config := write(t, "mcp.json", `{"mcpServers": {"notes": {"url": "`+s.notes.URL+`"}}}`)
+	s.cmd = command(t, append([]string{"-config", config, "-base-url", model.URL + "/v1", "-model", "m"}, flags...)...)
+	bin := t.TempDir()
+	s.opened = filepath.Join(bin, "opened")
+	script := "#!/bin/sh\nprintf '%s\\n' \"$1\" > " + s.opened + ".part && mv " + s.opened + ".part " + s.opened + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range s.cmd.Env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			s.cmd.Env[i] = "PATH=" + bin + ":" + path
+		}
+	}
+	return s
+}
+
+// start starts the program, each time for the same person.
+func (s *signing) start() *emulator { return openScreenOf(s.t, again(s.t, s.cmd)) }
+
+// browse signs in at the page that the program opens.
+func (s *signing) browse() {
+	s.t.Helper()
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
+		address, err := os.ReadFile(s.opened)
+		if err != nil {
+			continue
+		}
+		if err := os.Remove(s.opened); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := s.notes.Browse(s.t.Context(), strings.TrimSpace(string(address))); err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+	s.t.Fatal("no page was opened")
+}
+
+var page = regexp.MustCompile(`http://127\.0\.0\.1:\d+/auth\?[^\s\x1b]+`)
+
+// The program signs in at its start, keeps the token for the next start, and asks again for
+// what needs more access.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	s := newSigning(t, "-yes")
+	m := s.start()
+	m.await("The server notes wants you to sign in at 127.0.0.1:N.")
+	m.enter("[y]es", "y")
+	s.browse()
+	m.await("server notes: 2 tools")
+	m.enter("you ›\n", "call list_notes\r")
+	m.await("list_notes done")
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+
+	m = s.start()
+	m.await("server notes: 2 tools")
+	m.enter("you ›\n", "call add_note {\"text\":\"buy milk\"}\r")
+	m.await("The server notes wants you to sign in")
+	m.enter("[m]yself", "m")
+	m.enter("[p]aste", "p")
+	m.enter("The address:  it is not shown", "nonsense\r")
+	m.await("that is not the address of the last page")
+	addresses := page.FindAllString(string(m.whole), -1)
+	if len(addresses) == 0 {
+		t.Fatalf("no address on the screen:\n%s", m.screen())
+	}
+	if got := addresses[0]; !strings.Contains(got, "notes%3Awrite") {
+		t.Errorf("got %s, want more access", got)
+	}
+	var back *url.URL
+	if err := s.notes.Provider.BrowseUntil(t.Context(), addresses[0], func(u *url.URL) { back = u }); err != nil {
+		t.Fatal(err)
+	}
+	m.enter("[p]aste", "p")
+	m.enter("The address:  it is not shown", back.String()+"\r")
+	m.await("add_note done buy milk")
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+	if got := len(s.notes.SignIns()); got != 1 {
+		t.Errorf("got %d sign-ins in the browser, want one; the other was pasted", got)
+	}
+}
+
+// Commands sign out and in, and a person may say no.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	s := newSigning(t, "-yes")
+	m := s.start()
+	m.enter("[n]o", "n")
+	m.await("wants a sign-in: /login notes")
+	m.enter("you ›\n", "/login other\r")
+	m.await("no server is called other")
+	m.enter("you ›\n", "/login notes\r")
+	m.until("the question is there again", func(screen string) bool {
+		return strings.Count(screen, "wants you to sign in") > 1 && strings.Contains(screen, "[y]es")
+	})
+	m.typed("y")
+	s.browse()
+	m.await("you are signed in to notes: 2 tools")
+	m.enter("you ›\n", "hello\r")
+	m.await("I am a demo model")
+	for _, want := range []string{"Keep notes short.", `"name":"list_notes"`, `"name":"add_note"`} {
+		if got := s.asked(); !strings.Contains(got, want) {
+			t.Errorf("the model was asked %s\nwant %q in it", got, want)
+		}
+	}
+	m.enter("you ›\n", "/logout notes\r")
+	m.await("you are signed out of notes")
+	m.enter("you ›\n", "What is your name?\r")
+	m.until("there is another answer", func(string) bool { return strings.Contains(s.asked(), "your name") })
+	if got := s.asked(); strings.Contains(got, "Keep notes short.") || strings.Contains(got, `"name":"list_notes"`) {
+		t.Errorf("the model was asked %s\nwant nothing of a server that was left", got)
+	}
+	m.enter("you ›\n", "/login notes\r")
+	m.enter("[y]es", "y")
+	m.enter("[c]ancel", "c")
+	m.await("sign in to notes: you did not sign in")
+	m.enter("you ›\n", "/login notes\r")
+	m.enter("[y]es  [m]yself", ctrlC)
+	m.await("interrupted")
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+}
+
+// Without a terminal, the person learns where to sign in.
+func TestSignInWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSigning(t)
+	finish(t, again(t, s.cmd), "").check(t, "", 1,
+		`mcp.json:1: server "notes": the server wants a sign-in: start chatbot on a terminal once, and say /login notes`)
+}

@@ -1,0 +1,84 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
+)
+
+const (
+	// maxInput bounds the standard input of a question in bytes.
+	maxInput = 1 << 20
+
+	// firstInput bounds the wait for its first byte: some programs start others with an
+	// input that never says anything.
+	firstInput = 3 * time.Second
+)
+
+// join adds the standard input to the text of -prompt, unless it is a terminal or the text is
+// a command.
+func (o *options) join(ctx context.Context, in *os.File, ui screen.Screen) error {
+	if info, err := in.Stat(); !o.oneShot || talk.IsCommand(o.prompt) || err != nil || info.Mode()&os.ModeCharDevice != 0 {
+		return nil
+	}
+	text, err := readInput(ctx, in, firstInput)
+	switch {
+	case errors.Is(err, errSilent):
+		ui.Note(screen.Warn, "standard input says nothing for %v, and is left out; </dev/null closes it", firstInput)
+		return nil
+	case err != nil:
+		return err
+	}
+	if text = bytes.TrimRight(text, "\r\n"); len(text) > 0 {
+		o.prompt += "\n\n" + string(text)
+	}
+	return nil
+}
+
+var errSilent = errors.New("no input")
+
+// readInput reads everything, if the first byte comes in time.
+func readInput(ctx context.Context, r io.Reader, first time.Duration) ([]byte, error) {
+	begun, whole := make(chan struct{}), make(chan error, 1)
+	var data []byte
+	go func() { // may outlive the program's wait: a read cannot be interrupted
+		one := make([]byte, 1)
+		n, err := io.ReadFull(r, one)
+		if n > 0 {
+			close(begun)
+			var rest []byte
+			rest, err = io.ReadAll(io.LimitReader(r, maxInput))
+			data = append(one, rest...)
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		whole <- err
+	}()
+	late := time.After(first)
+	for {
+		select {
+		case <-begun:
+			begun, late = nil, nil
+		case err := <-whole:
+			if err == nil && len(data) > maxInput {
+				err = fmt.Errorf("standard input has more than %d bytes", maxInput)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read standard input: %w", err)
+			}
+			return data, nil
+		case <-late:
+			return nil, errSilent
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package talk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Bounds of what goes into a question with an @.
+const (
+	maxAttachments  = 20
+	maxAttachedText = 100 << 10 // bytes of one text; a longer one is cut
+	maxPicture      = 5 << 20   // bytes
+)
+
+// mention is an @ with a name.
+var mention = regexp.MustCompile(`(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"]+))`)
+
+// mentioned are the names after an @, each once.
+func mentioned(text string) (names []string) {
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		if name := m[1] + m[2]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// attached is the message of a question, with the resources and files that it names after an @.
+// A name of neither is a part of the text. Only a person at a screen may name files: the text
+// of a script may come from somewhere else.
+func (s *Session) attached(ctx context.Context, question string) (run.Message, error) {
+	message := run.Text(run.RoleUser, question)
+	if !s.Screen.Attended() {
+		return message, nil
+	}
+	for _, name := range mentioned(question) {
+		parts, err := s.attachment(ctx, name)
+		if short := strings.TrimRight(name, ".,;:!?)"); parts == nil && err == nil && short != name {
+			parts, err = s.attachment(ctx, short)
+		}
+		if err != nil {
+			return message, fmt.Errorf("@%s: %w", hosttext.Line(name, 200), err)
+		}
+		if message.Parts = append(message.Parts, parts...); len(message.Parts) > 1+maxAttachments {
+			return message, fmt.Errorf("a question takes at most %d files and resources", maxAttachments)
+		}
+	}
+	return message, nil
+}
+
+// attachment is what a name means, nil if it means nothing.
+func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, error) {
+	var owner *adapter.ServerStatus
+	servers := s.offering(withResources)
+	for i, server := range servers {
+		uri, ok := strings.CutPrefix(name, server.Name+":")
+		if ok && strings.Contains(uri, ":") && (owner == nil || len(server.Name) > len(owner.Name)) {
+			owner = &servers[i]
+		}
+	}
+	if owner != nil {
+		return s.attachResource(ctx, owner, name[len(owner.Name)+1:])
+	}
+	path := home(name)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	if ok, err := s.mayAttach(ctx, name, path); !ok {
+		return nil, err
+	}
+	return s.attachFile(name, path)
+}
+
+// mayAttach asks about a file that is hidden or outside of the working folder: a text that the
+// person pastes may name it.
+func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error) {
+	if near(path) {
+		return true, nil
+	}
+	key, err := s.Screen.Choose(ctx, &screen.Choice{
+		Heading:  "The question names a file that is hidden or outside of this folder:",
+		Text:     hosttext.Line(name, 1000),
+		Question: "Give it to the model?",
+		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
+	})
+	return key == 'y', err
+}
+
+// near reports whether a file is in the working folder, and no part of its path is hidden.
+func near(path string) bool {
+	folder, err := filepath.EvalSymlinks(".")
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	if err != nil {
+		return false
+	}
+	if path, err = filepath.EvalSymlinks(path); err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(inside) && !strings.HasPrefix(inside, ".") && !strings.Contains(inside, string(filepath.Separator)+".")
+}
+
+func (s *Session) attachFile(name, path string) ([]run.Part, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPicture+1))
+	if err != nil {
+		return nil, err
+	}
+	part, err := partOf(fmt.Sprintf("The file %s, which the user attached", hosttext.Quote(name)), http.DetectContentType(data), data)
+	if err != nil {
+		return nil, err
+	}
+	s.attachedNote(name, part, len(data))
+	return []run.Part{part}, nil
+}
+
+func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStatus, uri string) ([]run.Part, error) {
+	result, err := server.Client.ReadResource(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	title := fmt.Sprintf("The resource %s of the server %s, which the user attached", hosttext.Quote(uri), hosttext.Quote(server.Name))
+	var parts []run.Part
+	for _, c := range result.Contents {
+		data, kind := c.Blob, c.MIMEType
+		if c.Blob == nil {
+			data, kind = []byte(c.Text), "text/plain"
+		}
+		part, err := partOf(title, kind, data)
+		if err != nil {
+			return nil, err
+		}
+		s.attachedNote(server.Name+":"+uri, part, len(data))
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("the resource is empty")
+	}
+	return parts, nil
+}
+
+func (s *Session) attachedNote(name string, part run.Part, n int) {
+	note := size(int64(n))
+	if part.Type == run.PartText && n > maxAttachedText {
+		note = "the first " + size(maxAttachedText)
+	}
+	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
+}
+
+// partOf is a file or a resource as a part of a message: a picture, or a text with a title, within
+// a fence that the text cannot end.
+func partOf(title, kind string, data []byte) (run.Part, error) {
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		if len(data) > maxPicture {
+			return run.Part{}, fmt.Errorf("the picture has more than %s", size(maxPicture))
+		}
+		return run.Part{Type: run.PartImage, MIMEType: kind, Data: data}, nil
+	}
+	cut := ""
+	if len(data) > maxAttachedText {
+		data, cut = data[:maxAttachedText], ", cut after "+size(maxAttachedText)
+		for range utf8.UTFMax - 1 {
+			if r, n := utf8.DecodeLastRune(data); r == utf8.RuneError && n == 1 {
+				data = data[:len(data)-1]
+			}
+		}
+	}
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")
+	}
+	text := screen.Typed(string(data))
+	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s%s:\n%s", title, cut, fenced("", text))}, nil
+}
+
+// asked is the question of a message, without what is attached.
+func asked(m run.Message) string {
+	if len(m.Parts) > 0 && m.Parts[0].Type == run.PartText {
+		return m.Parts[0].Text
+	}
+	return m.Text()
+}

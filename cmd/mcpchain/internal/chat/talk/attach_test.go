@@ -1,0 +1,131 @@
+package talk
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+)
+
+func TestMentioned(t *testing.T) {
+	for text, want := range map[string][]string{
+		"look at @a.go and (@b/c.md), @a.go": {"a.go", "b/c.md),"},
+		`@"my file.txt" x@example.com @`:     {"my file.txt"},
+		"@demo:demo://menu?":                 {"demo:demo://menu?"},
+		"no mention":                         nil,
+	} {
+		if diff := cmp.Diff(want, mentioned(text)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", text, diff)
+		}
+	}
+}
+
+// emptySession is a session without servers.
+func emptySession(t *testing.T, s *typist.Screen) *Session {
+	t.Helper()
+	tools, err := adapter.Open(t.Context(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tools.Close() })
+	return &Session{Config: Config{Screen: s}, tools: tools}
+}
+
+// Files that a person names go into the question, within bounds.
+func TestAttached(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	file := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 50)...)
+	for name, tt := range map[string]struct {
+		path string
+		want string // at the end of the second part, or of the error
+		kind run.PartType
+	}{
+		"text":        {file("a.txt", []byte("one\ntwo\x1b[2J\n")), "a.txt\", which the user attached:\n```\none\ntwo\n```", run.PartText},
+		"fence":       {file("b.md", []byte("```\ncode\n```\n")), "attached:\n````\n```\ncode\n```\n````", run.PartText},
+		"long":        {file("c.txt", bytes.Repeat([]byte("ä"), maxAttachedText)), ", cut after 100.0 KiB:\n```\n" + strings.Repeat("ä", maxAttachedText/2) + "\n```", run.PartText},
+		"picture":     {file("d.png", png), "", run.PartImage},
+		"big picture": {file("e.png", append(png, make([]byte, maxPicture)...)), "the picture has more than 5.0 MiB", ""},
+		"binary":      {file("f.bin", []byte("MZ\x00\x01")), "neither a text nor a picture (PNG, JPEG, GIF, WebP)", ""},
+		"punctuation": {filepath.Join(dir, "a.txt") + ".", "one\ntwo\n```", run.PartText},
+		"no file":     {filepath.Join(dir, "none"), "", "none"},
+		"directory":   {dir, "", "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := emptySession(t, typist.New(t)).attached(t.Context(), "See @"+tt.path)
+			switch {
+			case tt.kind == "":
+				if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+					t.Errorf("got %v, want %s", err, tt.want)
+				}
+			case err != nil:
+				t.Error(err)
+			case tt.kind == "none":
+				if len(m.Parts) != 1 {
+					t.Errorf("got %d parts, want the question alone", len(m.Parts))
+				}
+			case len(m.Parts) != 2 || m.Parts[1].Type != tt.kind || !strings.HasSuffix(m.Parts[1].Text, tt.want):
+				t.Errorf("got %+v, want a part with %.200q at its end", m.Parts[1:], tt.want)
+			}
+		})
+	}
+	many := ""
+	for i := range maxAttachments + 1 {
+		many += " @" + file(strings.Repeat("x", i+1), []byte("x"))
+	}
+	if _, err := emptySession(t, typist.New(t)).attached(t.Context(), many); err == nil || !strings.Contains(err.Error(), "at most 20") {
+		t.Errorf("got %v, want a bound", err)
+	}
+}
+
+// A file that is hidden or elsewhere goes to the model after a question only.
+func TestAttachedFromElsewhere(t *testing.T) {
+	elsewhere, here := t.TempDir(), t.TempDir()
+	t.Chdir(here)
+	for _, path := range []string{filepath.Join(elsewhere, "a.txt"), filepath.Join(here, ".env"), filepath.Join(here, "b.txt")} {
+		if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(elsewhere, "a.txt"), filepath.Join(here, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, answer string
+		parts        int
+	}{
+		{filepath.Join(elsewhere, "a.txt"), "n", 1}, {filepath.Join(elsewhere, "a.txt"), "y", 2},
+		{".env", "n", 1}, {".env", "y", 2}, {"link", "n", 1}, {"b.txt", "", 2},
+	} {
+		m, err := emptySession(t, typist.New(t, tt.answer)).attached(t.Context(), "See @"+tt.name)
+		if err != nil || len(m.Parts) != tt.parts {
+			t.Errorf("%s, %q: got %d parts, %v, want %d", tt.name, tt.answer, len(m.Parts), err, tt.parts)
+		}
+	}
+}
+
+// A script's text may come from somewhere else: it attaches nothing.
+func TestScriptsAttachNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := emptySession(t, typist.Absent(t)).attached(t.Context(), "See @"+path)
+	if err != nil || len(m.Parts) != 1 {
+		t.Errorf("got %v, %v; want the question alone", m.Parts, err)
+	}
+}

@@ -1,0 +1,130 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// command is what a person may tell the program.
+type command struct {
+	name  string
+	usage string // of its argument
+	about string
+	run   func(s *Session, ctx context.Context, argument string) error
+
+	// complete says how the argument may go on; nil: there is none.
+	complete func(s *Session, ctx context.Context, argument string) screen.Completion
+}
+
+// commands are the commands of the program, in the order of the help.
+func commands() []command {
+	return []command{
+		{"/help", "", "list the commands", (*Session).help, nil},
+		{"/tools", "[PATTERN]", "list the tools", (*Session).listTools, (*Session).toolNames},
+		{"/tool", "NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).toolNames},
+		{"/servers", "[restart NAME]", "list the servers, or connect to one anew", (*Session).manageServers, (*Session).serverWords},
+		{"/resources", "", "list the resources, and templates of their URIs", (*Session).listResources, nil},
+		{"/read", "URI", "show a resource", (*Session).readResource, (*Session).resourceNames},
+		{"/prompts", "", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},
+		{"/prompt", "NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).promptWords},
+		{"/permissions", "[forget N]", "list what you decided for later calls; forget N or all", (*Session).permissions, nil},
+		{"/login", "SERVER", "sign in to a server", (*Session).login, (*Session).signInNames},
+		{"/logout", "SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).signInNames},
+		{"/skills", "", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
+		{"/model", "[NAME]", "show the model, or use another one of the endpoint", (*Session).chooseModel, (*Session).modelNames},
+		{"/usage", "", "show tokens and cost of the turn and the conversation", (*Session).usage, nil},
+		{"/context", "", "show what fills the window of the model", (*Session).context, nil},
+		{"/show", "[N]", "show all of the last result, or of the Nth last", (*Session).show, (*Session).resultNumbers},
+		{"/reasoning", "", "show what the model thought before its last answer", (*Session).reasoning, nil},
+		{"/clear", "", "begin another conversation", (*Session).clear, nil},
+		{"/undo", "", "forget the last question and its answer", (*Session).undo, nil},
+		{"/conversations", "", "list the conversations that are kept", (*Session).conversations, nil},
+		{"/resume", "[N]", "go on with one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
+		{"/save", "[FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).savePaths},
+		{"/quit", "", "end the program", (*Session).quit, nil},
+	}
+}
+
+// Commands lists the commands of the program.
+func Commands() string {
+	var b strings.Builder
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "%-24s %s\n", strings.TrimSpace(c.name+" "+c.usage), c.about)
+	}
+	return b.String() + "If several servers have the name, say whose it is, as in /read @SERVER URI."
+}
+
+// errQuit means that the person wants to quit.
+var errQuit = errors.New("quit")
+
+// IsCommand reports whether the program obeys a text itself.
+func IsCommand(text string) bool { return isCommand(text) }
+
+// isCommand tells a command from a question that begins with a path.
+func isCommand(text string) bool {
+	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	return strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/")
+}
+
+// command runs a command of the person. Ctrl-C ends it like a turn. It reports
+// its own failures.
+func (s *Session) command(ctx context.Context, text string) error {
+	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
+	defer done()
+	err := s.obey(ctx, strings.TrimSpace(text))
+	switch {
+	case err == nil, err == errQuit, err == ErrReported, err == errInterrupted, isQuit(err):
+		return err
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return s.report(err)
+}
+
+func (s *Session) obey(ctx context.Context, text string) error {
+	word := strings.Fields(text)[0]
+	argument := strings.TrimSpace(strings.TrimPrefix(text, word))
+	for _, c := range commands() {
+		if c.name == word {
+			return c.run(s, ctx, argument)
+		}
+	}
+	return fmt.Errorf("no command %s; /help lists them", hosttext.Line(word, 40))
+}
+
+func (s *Session) help(context.Context, string) error {
+	_, others, _ := strings.Cut(Commands(), "\n") // without /help
+	for line := range strings.SplitSeq(others, "\n") {
+		s.Screen.List(screen.Faint, "%s", line)
+	}
+	return nil
+}
+
+func (s *Session) clear(context.Context, string) error {
+	s.branch(nil)
+	s.Screen.Note(screen.Faint, "the conversation is forgotten")
+	return nil
+}
+
+func (s *Session) quit(context.Context, string) error { return errQuit }
+
+// item shows one prompt, resource or tool of a server. What is said of it is cut at the end of the line.
+func (s *Session) item(name, server, about string) {
+	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, 200), server)
+	room := 200
+	if sized, ok := s.Screen.(screen.Sized); ok {
+		if columns, _ := sized.Size(); columns > 0 {
+			room = min(room, columns-ansi.StringWidth(head)-2)
+		}
+	}
+	about = ansi.Truncate(hosttext.Line(about, 200), max(0, room), "…")
+	s.Screen.List(screen.Tool, "%s", strings.TrimRight(head+" "+about, " "))
+}

@@ -1,0 +1,299 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+const (
+	completionWait = 3 * time.Second // for servers
+	maxCompleted   = 200             // items of one server, and files of a directory
+	maxItemText    = 300             // characters; a longer item is left out
+)
+
+// complete says how a line may go on: a command, its argument, or what is meant by an @.
+func (s *Session) complete(ctx context.Context, before string) screen.Completion {
+	ctx, cancel := context.WithTimeout(ctx, completionWait)
+	defer cancel()
+	if at := openMention.FindStringSubmatchIndex(before); at != nil {
+		c := s.mentionable(ctx, strings.TrimPrefix(before[at[2]:], `"`))
+		c.From += at[2]
+		return c
+	}
+	if !strings.HasPrefix(before, "/") || !isCommand(before) || strings.Contains(before, "\n") {
+		return screen.Completion{}
+	}
+	name, argument, found := strings.Cut(before, " ")
+	if !found {
+		return screen.Completion{Items: commandNames()}
+	}
+	for _, command := range commands() {
+		if command.name == name && command.complete != nil {
+			argument = strings.TrimLeft(argument, " ")
+			c := command.complete(s, ctx, argument)
+			c.From += len(before) - len(argument)
+			return c
+		}
+	}
+	return screen.Completion{}
+}
+
+// openMention is an @ at the end of a text, with what follows it.
+var openMention = regexp.MustCompile(`(?:^|[\s(])@("[^"\n]*|[^\s"]*)$`)
+
+func commandNames() (items []screen.Item) {
+	for _, c := range commands() {
+		items = append(items, screen.Item{Text: c.name, About: strings.TrimPrefix(c.usage+": "+c.about, ": ")})
+	}
+	return items
+}
+
+// add adds an item, unless its text cannot be typed as it is.
+func add(items []screen.Item, text, about string, open bool) []screen.Item {
+	if text == "" || hosttext.Line(text, maxItemText) != text || screen.Typed(text) != text {
+		return items
+	}
+	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
+}
+
+// gather asks servers side by side, and takes what has come when the context ends.
+func gather(ctx context.Context, servers []adapter.ServerStatus, ask func(context.Context, adapter.ServerStatus) []screen.Item) (all []screen.Item) {
+	var mu sync.Mutex // guards all
+	var wg sync.WaitGroup
+	for _, server := range servers {
+		wg.Go(func() {
+			items := ask(ctx, server)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, items...)
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(all, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
+	return all
+}
+
+// resourceNames complete the argument of /read.
+func (s *Session) resourceNames(ctx context.Context, argument string) screen.Completion {
+	servers := s.offering(withResources)
+	items := gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
+		before := ""
+		if len(servers) > 1 {
+			before = "@" + server.Name + " "
+		}
+		return resourceItems(ctx, server, before)
+	})
+	return screen.Completion{Items: items}
+}
+
+// resourceItems are the resources of a server. A server that fails has none.
+func resourceItems(ctx context.Context, server adapter.ServerStatus, before string) (items []screen.Item) {
+	for r, err := range server.Client.Resources(ctx) {
+		if err != nil || len(items) >= maxCompleted {
+			return items
+		}
+		items = add(items, before+r.URI, cmp.Or(r.Title, r.Description), false)
+	}
+	return items
+}
+
+// promptWords complete the argument of /prompt: a name, the names of arguments, and their
+// values by the server.
+func (s *Session) promptWords(ctx context.Context, argument string) screen.Completion {
+	servers := s.offering(withPrompts)
+	server, text, err := addressee(servers, "prompts", argument)
+	if err != nil || !strings.Contains(text, " ") {
+		return screen.Completion{Items: gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
+			before := ""
+			if len(servers) > 1 {
+				before = "@" + server.Name + " "
+			}
+			return promptItems(ctx, server, before)
+		})}
+	}
+	name, rest, _ := strings.Cut(text, " ")
+	if server == nil {
+		if server, err = ownerOf(ctx, servers, "/prompt", name, hasPrompt); err != nil {
+			return screen.Completion{}
+		}
+	}
+	prompt, err := findPrompt(ctx, server.Client, name)
+	if err != nil || prompt == nil {
+		return screen.Completion{}
+	}
+	c := promptRest(ctx, server, prompt, rest)
+	c.From += len(argument) - len(rest)
+	return c
+}
+
+func promptItems(ctx context.Context, server adapter.ServerStatus, before string) (items []screen.Item) {
+	for p, err := range server.Client.Prompts(ctx) {
+		if err != nil || len(items) >= maxCompleted {
+			return items
+		}
+		items = add(items, before+p.Name, cmp.Or(p.Description, p.Title), false)
+	}
+	return items
+}
+
+// promptRest completes what follows the name of a prompt.
+func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.Prompt, rest string) (c screen.Completion) {
+	given, err := promptArguments(strings.Fields(rest))
+	if err != nil {
+		given = map[string]string{}
+	}
+	if key, from := openValue(rest); key != "" {
+		c.From = from
+		c.Items = promptValues(ctx, server, prompt.Name, key, rest[from:], given)
+		return c
+	}
+	c.From = strings.LastIndexByte(rest, ' ') + 1
+	for _, a := range prompt.Arguments {
+		if _, done := given[a.Name]; !done {
+			about := a.Description
+			if a.Required {
+				about = strings.TrimSpace("(required) " + about)
+			}
+			c.Items = add(c.Items, a.Name+"=", about, true)
+		}
+	}
+	return c
+}
+
+// openValue is the argument whose value is being written, and where the value begins. A value
+// may have blanks; a blank at its end begins something else.
+func openValue(rest string) (key string, from int) {
+	equals := strings.LastIndexByte(rest, '=')
+	if equals < 0 || strings.HasSuffix(rest, " ") {
+		return "", 0
+	}
+	key = rest[strings.LastIndexByte(rest[:equals], ' ')+1 : equals]
+	return key, equals + 1
+}
+
+// promptValues asks the server for values of an argument.
+func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key, typed string, given map[string]string) (items []screen.Item) {
+	if server.Client.Server().Capabilities.Completions == nil {
+		return nil
+	}
+	delete(given, key)
+	result, err := server.Client.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef(prompt), Argument: key, Value: typed, Filled: given})
+	if err != nil {
+		return nil
+	}
+	for _, value := range result.Values {
+		items = add(items, value, "", false)
+	}
+	return items
+}
+
+// conversationNumbers complete the argument of /resume.
+func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.Completion) {
+	heads, err := s.heads(ctx, maxListed)
+	if err != nil {
+		return c
+	}
+	for i, head := range heads {
+		about := head.Updated.Local().Format("2006-01-02 15:04")
+		if state, err := s.load(ctx, head.Key); err == nil {
+			about += "  " + firstQuestion(state.History)
+		}
+		c.Items = add(c.Items, fmt.Sprint(i+1), about, false)
+	}
+	return c
+}
+
+// mentionable are what may follow an @: resources of servers, and files.
+func (s *Session) mentionable(ctx context.Context, typed string) (c screen.Completion) {
+	for _, item := range gather(ctx, s.offering(withResources), func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
+		return resourceItems(ctx, server, server.Name+":")
+	}) {
+		item.Text = quoted(item.Text)
+		c.Items = append(c.Items, item)
+	}
+	for _, item := range files(typed) {
+		if item.Text = quoted(item.Text); item.Open {
+			item.Text = strings.TrimSuffix(item.Text, `"`)
+		}
+		c.Items = append(c.Items, item)
+	}
+	return c
+}
+
+// quoted puts a name with blanks into quotes, so that it ends where it ends.
+func quoted(name string) string {
+	if strings.ContainsAny(name, " \t") && !strings.Contains(name, `"`) {
+		return `"` + name + `"`
+	}
+	return name
+}
+
+// files are the files and directories that a path may mean.
+func files(typed string) (items []screen.Item) {
+	dir, base := filepath.Split(typed)
+	entries, err := os.ReadDir(cmp.Or(home(dir), "."))
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") != strings.HasPrefix(base, ".") || !strings.Contains(strings.ToLower(name), strings.ToLower(base)) {
+			continue
+		}
+		if len(items) >= maxCompleted {
+			break
+		}
+		if info, err := os.Stat(filepath.Join(cmp.Or(home(dir), "."), name)); err == nil && info.IsDir() {
+			items = add(items, dir+name+"/", "", true)
+		} else if err == nil && info.Mode().IsRegular() {
+			items = add(items, dir+name, size(info.Size()), false)
+		}
+	}
+	return items
+}
+
+// home puts the person's directory in the place of a tilde.
+func home(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, rest)
+		}
+	}
+	return path
+}
+
+// inHome puts a tilde in the place of the person's directory.
+func inHome(path string) string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return path
+	}
+	if rest, ok := strings.CutPrefix(path, dir+string(filepath.Separator)); ok {
+		return filepath.Join("~", rest)
+	}
+	return path
+}
+
+// size is a number of bytes in few characters.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}

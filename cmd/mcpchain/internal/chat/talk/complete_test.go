@@ -1,0 +1,69 @@
+package talk
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// What completes runs beside a turn, which has results, and beside a command that changes the servers.
+func TestCompletionBesideATurn(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	con := typist.Absent(t)
+	you := person.New(con, false, nil, &person.Lacks{})
+	servers := &Servers{}
+	servers.Authorize(you, con)
+	if err := servers.Serve(you, nil, con, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{Config: Config{Screen: con, Servers: servers}}
+	var turn sync.WaitGroup
+	turn.Go(func() {
+		for i := range 2 * maxResults {
+			s.results.add(result{tool: fmt.Sprint("tool", i)})
+			if err := servers.take(con, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	commands := map[string]int{"/show ": maxResults, "/login ": 3, "/servers restart ": 3}
+	for range 2 * maxResults {
+		for command := range commands {
+			s.complete(t.Context(), command)
+		}
+	}
+	turn.Wait()
+	for command, want := range commands {
+		c := s.complete(t.Context(), command)
+		if len(c.Items) != want || c.From != len(command) {
+			t.Errorf("%s: got %d items from %d on, want %d", command, len(c.Items), c.From, want)
+		}
+	}
+	if newest := s.complete(t.Context(), "/show ").Items[0]; newest != (screen.Item{Text: "1", About: "tool99:"}) {
+		t.Errorf("got %+v, want the newest result first", newest)
+	}
+	if at := s.complete(t.Context(), "/servers restart ").Items[0].About; !strings.Contains(at, "https://a.test/") {
+		t.Errorf("got %s, want how the server is reached", at)
+	}
+}
+
+// A name of a server that controls the terminal, hides a part of itself or cannot be typed is not offered.
+func TestOffered(t *testing.T) {
+	for name, want := range map[string]int{
+		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x", maxItemText+1): 0,
+	} {
+		if got := len(add(nil, name, "about", false)); got != want {
+			t.Errorf("%q: got %d items, want %d", name, got, want)
+		}
+	}
+	if got := add(nil, "a", "b\x1b[2J\nc", true)[0]; got.About != `b\x1b[2J c` || !got.Open {
+		t.Errorf("got %+v", got)
+	}
+}

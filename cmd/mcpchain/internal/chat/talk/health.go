@@ -1,0 +1,205 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// health is what is known of servers that are not there.
+type health struct {
+	mu   sync.Mutex       // guards the map
+	down map[string]error // why, by the names of servers
+	with map[string]bool  // servers that the person has connected to at the moment
+}
+
+// person notes that the person has a server connected to, until the function that it returns is called.
+func (h *health) person(server string) (done func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.with == nil {
+		h.with = map[string]bool{}
+	}
+	h.with[server] = true
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.with, server)
+	}
+}
+
+func (h *health) byPerson(server string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.with[server]
+}
+
+func (h *health) set(server string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.down == nil {
+		h.down = map[string]error{}
+	}
+	if h.down[server] = err; err == nil {
+		delete(h.down, server)
+	}
+}
+
+func (h *health) of(server string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.down[server]
+}
+
+// restart has a server that dies started again, and tells the person.
+func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
+	return &mcpclient.Restart{Notify: func(e mcpclient.RestartEvent) {
+		known, why := l.health.of(server) != nil, e.Err
+		if _, died := errors.AsType[*transport.ProcessError](why); died { // what helps with a URL is for the start
+			why = reason.Server{}.Explain(why)
+		}
+		l.health.set(server, why)
+		switch {
+		case e.Up:
+			s.Note(screen.Faint, "the server %s is back", server)
+		case !known:
+			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
+		}
+	}}
+}
+
+// changed tells the person what becomes of the servers. What a client mends by itself is told by restart.
+func (s *Session) changed(e adapter.Event) {
+	switch e.Kind {
+	case adapter.RevisionChanged:
+		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: it is connected with %s from now on", e.Server, mcp.Revision20251125)
+	case adapter.ServerLost:
+		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
+	case adapter.ServerAdded:
+		if !s.Servers.health.byPerson(e.Server) { // whoever does that says so
+			s.Screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
+		}
+	case adapter.ServerReturned:
+		s.Servers.health.set(e.Server, nil)
+		s.Screen.Note(screen.Faint, "the server %s is back", e.Server)
+	}
+}
+
+// status are the servers in the order of the configuration, also if a restart did not
+// reach them.
+func (s *Session) status() (all []adapter.ServerStatus) {
+	all = append(all, s.Servers.Wrong...)
+	open := s.tools.Servers()
+	for _, server := range s.Servers.Good {
+		i := slices.IndexFunc(open, func(o adapter.ServerStatus) bool { return o.Name == server.Name })
+		if i >= 0 {
+			all = append(all, open[i])
+			continue
+		}
+		why := cmp.Or(s.Servers.health.of(server.Name), errors.New("not connected"))
+		all = append(all, adapter.ServerStatus{Name: server.Name, Err: why})
+	}
+	return all
+}
+
+// manageServers is /servers.
+func (s *Session) manageServers(ctx context.Context, argument string) error {
+	word, name, _ := strings.Cut(argument, " ")
+	switch name = strings.TrimSpace(name); {
+	case argument == "":
+		s.listServers()
+		return nil
+	case word != "restart":
+		return errors.New("usage: /servers, or /servers restart NAME")
+	case name == "" && len(s.Servers.Good) == 1:
+		name = s.Servers.Good[0].Name
+	}
+	return s.restartServer(ctx, name)
+}
+
+func (s *Session) listServers() {
+	for _, server := range s.status() {
+		state, style := "", screen.Tool
+		reach := s.reach(server.Name)
+		switch down := s.Servers.health.of(server.Name); {
+		case errors.Is(server.Err, adapter.ErrConnecting):
+			style, state = screen.Faint, "is being connected to"
+		case server.Err != nil:
+			style, state = screen.Fail, "left out: "+s.Servers.explain(&server).Error()
+		case server.Ended != nil:
+			style, state = screen.Fail, "gone: "+server.Ended.Error()
+		case down != nil:
+			style, state = screen.Warn, "lost, and being started again: "+down.Error()
+		default:
+			state = fmt.Sprintf("ready, %s, %s", strings.TrimPrefix(spoken(server), "protocol "), screen.Plural(len(server.Tools), "tool"))
+			if n := len(server.Skipped); n > 0 {
+				state += fmt.Sprintf(", %d left out", n)
+			}
+		}
+		s.Screen.List(style, "%s (%s): %s", server.Name, reach, hosttext.Line(state, 500))
+	}
+	if len(s.Servers.Names()) == 0 {
+		s.Screen.List(screen.Faint, "there are no servers")
+	}
+}
+
+// reach says how a server is reached, without what may be secret.
+func (s *Session) reach(server string) string {
+	switch t := s.Servers.transport(server).(type) {
+	case *mcpclient.Command:
+		return "stdio, " + hosttext.Line(t.Path, 100)
+	case *mcpclient.HTTP:
+		return "HTTP, " + models.PublicURL(t.URL)
+	case *mcpclient.SSE:
+		return "HTTP with SSE, " + models.PublicURL(t.URL)
+	}
+	return "not tried"
+}
+
+// joined takes a server that was connected in the middle of a conversation: the model gets its instructions and skills. The note begins with a word or two.
+func (s *Session) joined(ctx context.Context, name, note string) error {
+	for _, open := range s.tools.Servers() {
+		if open.Name == name && open.Err == nil {
+			s.Screen.Note(screen.Faint, "%s %s: %s, %s", note, name, screen.Plural(len(open.Tools), "tool"), spoken(open))
+		}
+	}
+	return s.build(ctx)
+}
+
+// serverWords complete the argument of /servers.
+func (s *Session) serverWords(_ context.Context, argument string) (c screen.Completion) {
+	word, _, found := strings.Cut(argument, " ")
+	if !found || word != "restart" {
+		c.Items = add(nil, "restart", "connect to a server anew", false)
+		return c
+	}
+	c.From = len("restart ")
+	for _, server := range s.Servers.known() {
+		c.Items = add(c.Items, server.Name, s.reach(server.Name), false)
+	}
+	return c
+}
+
+// clients are the clients of the servers that are there.
+func (s *Session) clients() map[string]*mcpclient.Client {
+	clients := map[string]*mcpclient.Client{}
+	for _, server := range s.tools.Servers() {
+		if server.Err == nil && server.Ended == nil && server.Client != nil {
+			clients[server.Name] = server.Client
+		}
+	}
+	return clients
+}

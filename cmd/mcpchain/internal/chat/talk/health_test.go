@@ -1,0 +1,74 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// mortal is a server that is there for each dial, until the connection is closed.
+type mortal chan mcpclient.Conn
+
+func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		for {
+			raw, err := conn.Recv()
+			var r struct{ ID json.RawMessage }
+			switch {
+			case err != nil:
+				return
+			case json.Unmarshal(raw, &r) != nil || r.ID == nil:
+				m <- conn // the client is ready
+			default:
+				_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"m","version":"1"}}}`, r.ID))
+			}
+		}
+	}()
+	return transport.Dial(ctx)
+}
+
+// Each death of a server is told once, and so is each return, up to the death that is too much. What the program
+// closes is no death.
+func TestDeathsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		screen := typist.New(t)
+		servers := &Servers{}
+		s := &Session{Config: Config{Screen: screen, Servers: servers}}
+		left, frail := make(mortal, 1), make(mortal, 1)
+		server := func(name string, transport mcpclient.Transport) adapter.Server {
+			return adapter.Server{Name: name, Transport: transport, Options: &mcpclient.Options{
+				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warnings(screen, name), Restart: servers.restart(name, screen),
+			}}
+		}
+		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.changed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tools.Remove("left"); err != nil {
+			t.Error(err)
+		}
+		for range 6 {
+			_ = (<-frail).Close()
+			synctest.Wait()
+		}
+		<-frail // it is connected again
+		time.Sleep(time.Second)
+		synctest.Wait()
+		const reason = "transport: connection closed: the server closed the connection"
+		screen.Check(t, strings.Repeat("lost the server frail, and start it again: "+reason+"\nthe server frail is back\n", 5)+
+			"the server frail is given up for now: "+reason+"; it did not last after 5 restarts in a row (Restart.Attempts); it is tried again from time to time, and by /servers restart frail\n"+
+			"the server frail is back\n")
+		if err := tools.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package talk
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Bounds of servers' instructions for the model, in characters.
+const (
+	maxInstructions    = 2000 // of one server
+	maxAllInstructions = 10_000
+	maxToldOf          = 300 // of a line that is shown to the person
+	maxToldLines       = 8   // of one server
+)
+
+// systemPrompt tells the model its task and the servers' instructions, unless
+// the person forbids that. The instructions are quoted and shown to the person,
+// because they reach the model without an approval.
+func (s *Session) systemPrompt(withInstructions bool) string {
+	var b strings.Builder
+	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
+	left := maxAllInstructions
+	for _, server := range s.tools.Servers() {
+		if server.Client == nil || server.Ended != nil || !withInstructions {
+			continue
+		}
+		text := shortened(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)
+		length := utf8.RuneCountInString(text)
+		switch {
+		case length == 0:
+		case length > left:
+			s.Screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long", server.Name)
+		default:
+			left -= length
+			if s.told[server.Name] != text {
+				s.told[server.Name] = text
+				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, toldLines(text))
+			}
+			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, hosttext.Quote(text))
+		}
+	}
+	return b.String()
+}
+
+// shortened is a text of at most so many characters.
+func shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// toldLines shows a text to the person: on the same line if it is one, or as indented lines.
+func toldLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if len(lines) == 1 {
+		return " " + hosttext.Line(text, maxToldOf)
+	}
+	var b strings.Builder
+	for _, line := range lines[:min(len(lines), maxToldLines)] {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+hosttext.Line(line, maxToldOf), " "))
+	}
+	if more := len(lines) - maxToldLines; more > 0 {
+		b.WriteString("\n  … " + screen.Plural(more, "more line"))
+	}
+	return b.String()
+}

@@ -1,0 +1,99 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+)
+
+func newInterrupts(t *testing.T) (context.Context, *Interrupts) {
+	t.Helper()
+	ctx, quit := context.WithCancelCause(t.Context())
+	return ctx, &Interrupts{screen: typist.New(t, "", "", ""), quit: quit}
+}
+
+func TestFirstInterruptEndsTheTurn(t *testing.T) {
+	program, i := newInterrupts(t)
+	start := time.Now()
+
+	first, done := i.turn(program)
+	i.take(os.Interrupt, start)
+	if err := context.Cause(first); !errors.Is(err, errInterrupted) {
+		t.Errorf("turn: got %v, want %v", err, errInterrupted)
+	}
+	done()
+
+	second, done := i.turn(program)
+	defer done()
+	i.take(os.Interrupt, start.Add(twice))
+	if err := context.Cause(second); !errors.Is(err, errInterrupted) {
+		t.Errorf("next turn: got %v, want %v", err, errInterrupted)
+	}
+	if program.Err() != nil {
+		t.Errorf("program: got %v, want no end", context.Cause(program))
+	}
+}
+
+func TestSecondInterruptEndsTheProgram(t *testing.T) {
+	for name, then := range map[string]func(program context.Context, i *Interrupts, start time.Time){
+		"at once, between turns": func(_ context.Context, i *Interrupts, start time.Time) {
+			i.take(os.Interrupt, start.Add(twice-1))
+		},
+		"at once, in the next turn": func(program context.Context, i *Interrupts, start time.Time) {
+			_, done := i.turn(program)
+			defer done()
+			i.take(os.Interrupt, start.Add(twice-1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program, i := newInterrupts(t)
+			start := time.Now()
+			_, done := i.turn(program)
+			i.take(os.Interrupt, start)
+			done()
+			then(program, i, start)
+			quit, ok := errors.AsType[*QuitError](context.Cause(program))
+			if !ok || quit.Signal != syscall.SIGINT {
+				t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
+			}
+		})
+	}
+}
+
+// A person who has gone on thinking ends nothing by a single Ctrl-C.
+func TestLaterInterruptIsAFirstOne(t *testing.T) {
+	program, i := newInterrupts(t)
+	start := time.Now()
+	i.take(os.Interrupt, start)
+	i.take(os.Interrupt, start.Add(twice))
+	if program.Err() != nil {
+		t.Errorf("got %v, want no end", context.Cause(program))
+	}
+}
+
+// While the program starts, and with a single question, there is no
+// conversation to continue.
+func TestOneInterruptEndsTheProgramOutsideOfConversations(t *testing.T) {
+	program, i := newInterrupts(t)
+	i.screen = nil
+	i.take(os.Interrupt, time.Now())
+	if quit, ok := errors.AsType[*QuitError](context.Cause(program)); !ok || quit.Signal != syscall.SIGINT {
+		t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
+	}
+}
+
+func TestOtherSignalsEndTheProgram(t *testing.T) {
+	program, i := newInterrupts(t)
+	turn, done := i.turn(program)
+	defer done()
+	i.take(syscall.SIGTERM, time.Now())
+	quit, ok := errors.AsType[*QuitError](context.Cause(turn))
+	if !ok || quit.Signal != syscall.SIGTERM {
+		t.Errorf("got %v, want the end by SIGTERM", context.Cause(turn))
+	}
+}

@@ -1,0 +1,76 @@
+package talk
+
+import (
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// maxKept bounds the files that one result or resource leaves.
+const maxKept = 10
+
+// keepMedia keeps pictures, sounds and other files of a tool's result.
+func (s *Session) keepMedia(e *agent.ToolEnd) {
+	if e.Result == nil || e.Result.Raw == nil {
+		return
+	}
+	var files [][]byte
+	for _, c := range e.Result.Raw.Content {
+		switch c := c.(type) {
+		case *mcp.ImageContent:
+			files = append(files, c.Data)
+		case *mcp.AudioContent:
+			files = append(files, c.Data)
+		case *mcp.EmbeddedResource:
+			if c.Resource.Blob != nil {
+				files = append(files, c.Resource.Blob)
+			}
+		}
+	}
+	s.keep(e.Server+" "+screen.CallName(&e.Call), files)
+}
+
+// keep writes files, says where they are, and draws pictures. Scripts keep nothing.
+func (s *Session) keep(from string, files [][]byte) {
+	if s.Media == nil {
+		return
+	}
+	for i, data := range files {
+		if i == maxKept {
+			s.Screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxKept, "file"))
+			return
+		}
+		path, err := s.Media.Save(from, data)
+		if err != nil {
+			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
+			continue
+		}
+		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", size(int64(len(data))), hosttext.Exact(inHome(path)))
+		s.draw(data)
+	}
+}
+
+// draw draws a picture if the screen can.
+func (s *Session) draw(data []byte) {
+	canvas, ok := s.Screen.(screen.Drawing)
+	if !ok {
+		return
+	}
+	if img, err := picture.Decode(data); err == nil {
+		canvas.Draw(img)
+	}
+}
+
+// keepBlob keeps a resource that is no text. It is false if nothing is kept.
+func (s *Session) keepBlob(server, uri string, blob []byte) bool {
+	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
+		return false
+	}
+	s.keep(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
+	return true
+}

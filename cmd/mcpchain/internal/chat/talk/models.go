@@ -1,0 +1,141 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/models"
+)
+
+// Bounds of the list of an endpoint's models.
+const (
+	modelsWait  = 10 * time.Second
+	maxModels   = 200
+	maxModelSet = 4 << 20 // bytes
+)
+
+// models are the names of the endpoint's models.
+func (m *Model) models(ctx context.Context) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, modelsWait)
+	defer cancel()
+	at := m.endpoint()
+	config := at.Config()
+	config.HTTPClient = bounded{config.HTTPClient}
+	list, err := openai.NewClientWithConfig(config).ListModels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, model := range list.Models {
+		if id := model.ID; id != "" && hosttext.Line(id, 200) == id && len(names) < maxModels {
+			names = append(names, id)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// bounded bounds what a client reads.
+type bounded struct{ openai.HTTPDoer }
+
+func (b bounded) Do(r *http.Request) (*http.Response, error) {
+	response, err := b.HTTPDoer.Do(r)
+	if err == nil {
+		response.Body = limited{io.LimitReader(response.Body, maxModelSet), response.Body}
+	}
+	return response, err
+}
+
+type limited struct {
+	io.Reader
+	io.Closer
+}
+
+// chooseModel is /model. A name of the catalog goes before one of the endpoint.
+func (s *Session) chooseModel(ctx context.Context, name string) error {
+	if name == "" {
+		s.listModels(ctx)
+		return nil
+	}
+	if strings.ContainsAny(name, " \t") || hosttext.Line(name, 200) != name {
+		return fmt.Errorf("no model has the name %s", hosttext.Line(name, 200))
+	}
+	next, err := s.findModel(ctx, name)
+	if err != nil {
+		return err
+	}
+	before := s.Model.endpoint()
+	if err := s.Model.use(next); err != nil {
+		return err
+	}
+	if err := s.build(ctx); err != nil {
+		return cmp.Or(s.Model.use(before), s.build(ctx), err)
+	}
+	at := ""
+	if next.BaseURL != before.BaseURL {
+		at = " at " + s.Model.url()
+	}
+	s.Screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
+	return nil
+}
+
+func (s *Session) findModel(ctx context.Context, name string) (models.Model, error) {
+	if s.Models != nil {
+		if e, found, err := s.Models.Find(name); found || err != nil {
+			return e, err
+		}
+	}
+	names, err := s.Model.models(ctx)
+	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
+		return models.Model{}, fmt.Errorf("the endpoint has no model %s; /model lists its models", name)
+	}
+	e := s.Model.endpoint()
+	e.Name, e.Window = name, 0
+	return e, nil
+}
+
+func (s *Session) listModels(ctx context.Context) {
+	s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url(), "this program"))
+	if s.Models != nil {
+		for _, name := range s.Models.Names() {
+			if e, found, err := s.Models.Find(name); found && err == nil {
+				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, models.PublicURL(e.BaseURL))
+			}
+		}
+	}
+	names, err := s.Model.models(ctx)
+	for _, other := range names {
+		if other != s.Model.Name() {
+			s.Screen.List(screen.Tool, "  %s", other)
+		}
+	}
+	if err != nil {
+		s.Screen.List(screen.Faint, "the endpoint lists no models: %s", hosttext.Line(err.Error(), 200))
+	}
+}
+
+// modelNames complete the argument of /model.
+func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion) {
+	if s.Models != nil {
+		for _, name := range s.Models.Names() {
+			c.Items = add(c.Items, name, "of the file of models", false)
+		}
+	}
+	names, err := s.Model.models(ctx)
+	if err != nil {
+		return c
+	}
+	for _, name := range names {
+		c.Items = add(c.Items, name, "", false)
+	}
+	return c
+}

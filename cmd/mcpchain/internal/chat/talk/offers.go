@@ -1,0 +1,270 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// offering are the servers with resources or prompts.
+func (s *Session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
+	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
+		return status.Client == nil || !offers(status.Client.Server().Capabilities)
+	})
+}
+
+func withResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
+func withPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
+
+func (s *Session) listResources(ctx context.Context, _ string) error {
+	for _, server := range s.offering(withResources) {
+		for r, err := range server.Client.Resources(ctx) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.item(r.URI, server.Name, r.Title)
+		}
+		for t, err := range templates.List(ctx, server.Client) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.item(t.URITemplate, server.Name, "template: "+cmp.Or(t.Title, t.Name))
+		}
+	}
+	return nil
+}
+
+// readResource shows a resource, and its server.
+func (s *Session) readResource(ctx context.Context, argument string) error {
+	servers := s.offering(withResources)
+	server, uri, err := addressee(servers, "resources", argument)
+	switch {
+	case err != nil:
+		return err
+	case uri == "":
+		return errors.New("usage: /read URI; /resources lists them")
+	case server == nil:
+		if server, err = ownerOf(ctx, servers, "/read", uri, hasResource); err != nil {
+			return err
+		}
+	}
+	result, err := server.Client.ReadResource(ctx, uri)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", server.Name, err)
+	}
+	s.Screen.Note(screen.Faint, "%s of the server %s:", hosttext.Line(uri, 200), server.Name)
+	for _, c := range result.Contents {
+		switch {
+		case c.Blob != nil && s.keepBlob(server.Name, uri, c.Blob):
+		case c.Blob != nil:
+			s.Screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(c.MIMEType, 80), len(c.Blob))
+		case s.Screen.Attended():
+			s.Screen.Note(screen.Tool, "%s", hosttext.Block(c.Text, screen.MaxShown))
+		default:
+			s.Screen.Deliver(c.Text)
+		}
+	}
+	return nil
+}
+
+func (s *Session) listPrompts(ctx context.Context, _ string) error {
+	for _, server := range s.offering(withPrompts) {
+		for p, err := range server.Client.Prompts(ctx) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.item(promptUsage(p), server.Name, p.Description)
+		}
+	}
+	return nil
+}
+
+// promptUsage is the usage of /prompt.
+func promptUsage(p *mcp.Prompt) string {
+	usage := p.Name
+	for _, a := range p.Arguments {
+		if a.Required {
+			usage += " " + a.Name + "=…"
+		} else {
+			usage += " [" + a.Name + "=…]"
+		}
+	}
+	return usage
+}
+
+// askPrompt asks the model with a server's prompt.
+func (s *Session) askPrompt(ctx context.Context, argument string) error {
+	servers := s.offering(withPrompts)
+	server, text, err := addressee(servers, "prompts", argument)
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
+	}
+	given, err := promptArguments(words[1:])
+	if err != nil {
+		return err
+	}
+	if server == nil {
+		if server, err = ownerOf(ctx, servers, "/prompt", words[0], hasPrompt); err != nil {
+			return err
+		}
+	}
+	given, err = s.complemented(ctx, server, words[0], given)
+	if err == errDeclined {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	result, err := server.Client.GetPrompt(ctx, words[0], given)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", server.Name, err)
+	}
+	var texts []string
+	for _, m := range result.Messages {
+		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
+	}
+	question := strings.Join(texts, "\n")
+	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(words[0], 200), server.Name, hosttext.Block(question, screen.MaxShown))
+	return s.take(ctx, run.Text(run.RoleUser, question))
+}
+
+// promptArguments reads key=value pairs; a word without = belongs to the value
+// before it. A value may stand in double quotes, and have any word there.
+func promptArguments(words []string) (map[string]string, error) {
+	given := map[string]string{}
+	last := ""
+	for i, w := range words {
+		key, value, found := strings.Cut(w, "=")
+		switch {
+		case found && key != "" && !quoteOpen(given[last], words[i:]):
+			given[key], last = value, key
+		case last != "":
+			given[last] += " " + w
+		default:
+			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(w, 80))
+		}
+	}
+	for key, value := range given {
+		if strings.Count(value, `"`) == 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) {
+			given[key] = strings.Trim(value, `"`)
+		}
+	}
+	return given, nil
+}
+
+// quoteOpen reports whether a value begins with a quote that one of the next words ends.
+func quoteOpen(value string, next []string) bool {
+	return strings.HasPrefix(value, `"`) && strings.Count(value, `"`) == 1 &&
+		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
+}
+
+// addressee takes the name of a server from the beginning of an argument, as in
+// "@files file:///a". It is nil if none is named. What is the kind of thing that is looked for.
+func addressee(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
+	named, ok := strings.CutPrefix(argument, "@")
+	if !ok {
+		return nil, argument, nil
+	}
+	for i, s := range servers {
+		after, ok := strings.CutPrefix(named+" ", s.Name+" ")
+		if ok && (server == nil || len(s.Name) > len(server.Name)) { // names may have blanks
+			server, rest = &servers[i], strings.TrimSpace(after)
+		}
+	}
+	if server == nil {
+		return nil, "", fmt.Errorf("no server with %s is called %s", what, hosttext.Line(named, 80))
+	}
+	return server, rest, nil
+}
+
+// ownerOf finds the server of a name. A server can list another's name, so the
+// person decides between several servers. A name may be private, so ownerOf
+// does not send it to servers.
+func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
+	switch len(servers) {
+	case 0:
+		return nil, fmt.Errorf("no server offers %s", kinds[command])
+	case 1:
+		return &servers[0], nil // a server may have unlisted names
+	}
+	var owners, names []string
+	var owner *adapter.ServerStatus
+	var errs []error
+	for i, s := range servers {
+		names = append(names, s.Name)
+		found, err := has(ctx, s.Client, name)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("server %s: %w", s.Name, err))
+		case found:
+			owner, owners = &servers[i], append(owners, s.Name)
+		}
+	}
+	switch {
+	case len(owners) == 1:
+		return owner, nil
+	case len(owners) > 1:
+		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s", strings.Join(owners, ", "), command, owners[0], name)
+	case len(errs) > 0:
+		return nil, errors.Join(errs...)
+	}
+	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", command, names[0], name, strings.Join(names, ", "))
+}
+
+// kinds are what the commands look for.
+var kinds = map[string]string{"/read": "resources", "/prompt": "prompts"}
+
+func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
+	p, err := findPrompt(ctx, c, name)
+	return p != nil, err
+}
+
+// findPrompt finds a prompt in the list of a server, nil if it is not there.
+func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Prompt, error) {
+	for p, err := range c.Prompts(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// hasResource reports whether a server lists a URI, or a template with the same
+// beginning.
+func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, error) {
+	for r, err := range c.Resources(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if r.URI == uri {
+			return true, nil
+		}
+	}
+	for t, err := range templates.List(ctx, c) {
+		if err != nil {
+			return false, err
+		}
+		if before, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, before) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,74 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// permissions is /permissions: what the person decided for later calls, in every folder.
+func (s *Session) permissions(ctx context.Context, argument string) error {
+	if s.Servers.Decisions == "" {
+		return errors.New("there is no configuration folder: decisions end with the program")
+	}
+	store := adapter.NewFileDecisions(s.Servers.Decisions)
+	if argument == "" {
+		return s.listPermissions(ctx, store)
+	}
+	word, which, _ := strings.Cut(argument, " ")
+	which = strings.TrimSpace(which)
+	if word != "forget" || which == "" {
+		return errors.New("usage: /permissions, or /permissions forget N, or /permissions forget all")
+	}
+	if which == "all" {
+		s.kept = nil
+		if err := store.Forget(ctx, "", ""); err != nil {
+			return err
+		}
+		s.Screen.Note(screen.Faint, "forgotten: all decisions")
+		return nil
+	}
+	n, err := strconv.Atoi(which)
+	if err != nil || n < 1 || n > len(s.kept) {
+		return fmt.Errorf("no decision %s; /permissions lists them", hosttext.Line(which, 40))
+	}
+	if err := store.Drop(ctx, s.kept[n-1].Key); err != nil {
+		return err
+	}
+	s.Screen.Note(screen.Faint, "forgotten: %s", permission(&s.kept[n-1]))
+	return nil
+}
+
+// listPermissions lists the decisions. Their numbers are good until the next list.
+func (s *Session) listPermissions(ctx context.Context, store *adapter.FileDecisions) (err error) {
+	if s.kept, err = store.List(ctx); err != nil {
+		return err
+	}
+	for i := range s.kept {
+		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, s.kept[i].Since.Local().Format("2006-01-02 15:04"), permission(&s.kept[i]))
+	}
+	if len(s.kept) == 0 {
+		s.Screen.List(screen.Faint, "nothing is decided for later calls")
+	}
+	return nil
+}
+
+// permission is a decision in one line.
+func permission(k *adapter.KeptDecision) string {
+	verb, what := "never", "all tools"
+	if k.Decision.Allow {
+		verb = "always"
+	}
+	if k.Key.Tool != "" {
+		what = k.Key.Tool
+	}
+	return fmt.Sprintf("%s %s of %s (%s)", verb, hosttext.Line(what, 200), hosttext.Line(k.Key.Server, 100),
+		hosttext.Line(cmp.Or(k.Key.Place, "the demo server"), 400))
+}

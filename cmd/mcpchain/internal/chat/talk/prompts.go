@@ -1,0 +1,56 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// errDeclined means that the person gave no arguments.
+var errDeclined = errors.New("declined")
+
+// complemented are the arguments of a prompt, with what the person is asked for because a
+// required one is missing. A prompt that the server does not list needs nothing.
+func (s *Session) complemented(ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string) (map[string]string, error) {
+	prompt, err := findPrompt(ctx, server.Client, name)
+	if err != nil || prompt == nil {
+		return given, err
+	}
+	form := &screen.Form{
+		Server: server.Name, Values: map[string]any{},
+		Message: fmt.Sprintf("The prompt %s takes these arguments. %s", prompt.Name, prompt.Description),
+	}
+	var missing []string
+	for _, a := range prompt.Arguments {
+		if _, done := given[a.Name]; done {
+			continue
+		}
+		if a.Required {
+			missing = append(missing, hosttext.Line(a.Name, 80))
+		}
+		form.Fields = append(form.Fields, &mcp.Field{
+			Name: a.Name, Title: a.Name, Description: a.Description, Kind: mcp.FieldString, Required: a.Required,
+		})
+	}
+	switch {
+	case len(missing) == 0:
+		return given, nil
+	case !s.Screen.Attended():
+		return nil, fmt.Errorf("the prompt %s needs %s, as in %s=…", hosttext.Line(name, 80), strings.Join(missing, " and "), missing[0])
+	}
+	action, err := s.Screen.Fill(ctx, form)
+	if err == io.EOF || err == nil && action != mcp.ElicitAccept {
+		return nil, errDeclined
+	}
+	for name, value := range form.Values {
+		given[name] = fmt.Sprint(value)
+	}
+	return given, err
+}

@@ -1,0 +1,201 @@
+package talk
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Bounds of the results that are remembered.
+const (
+	maxResults     = 50
+	maxResultsText = 32 << 20 // bytes, together; the newest is there in any case
+)
+
+// result is a tool call that is over.
+type result struct {
+	server, tool, arguments string
+	text                    string
+	failed                  bool
+}
+
+// results are the last results of tools. They may be used concurrently: what completes reads them
+// during a turn.
+type results struct {
+	mu  sync.Mutex // guards the field below
+	all []result   // the oldest first
+}
+
+// add keeps the result of a call, for /show.
+func (r *results) add(newest result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, newest)
+	size := 0
+	for i := len(r.all) - 1; i >= 0; i-- {
+		size += len(r.all[i].text) + len(r.all[i].arguments)
+		if i < len(r.all)-1 && (size > maxResultsText || len(r.all)-i > maxResults) {
+			r.all = append([]result(nil), r.all[i+1:]...)
+			return
+		}
+	}
+}
+
+func (r *results) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = nil
+}
+
+// list returns the results, the newest first.
+func (r *results) list() []result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := slices.Clone(r.all)
+	slices.Reverse(all)
+	return all
+}
+
+// resultOf is the result of a call as the server gave it, or else as the model got it.
+func resultOf(e *agent.ToolEnd) result {
+	r := result{server: e.Server, tool: screen.CallName(&e.Call), arguments: e.Arguments, text: e.Part.Text, failed: e.Part.IsError}
+	if e.Result == nil {
+		return r
+	}
+	r.text, r.failed = e.Result.Text, e.Result.IsError
+	if raw := e.Result.Raw; raw != nil {
+		if text := screen.ContentText(raw.Content); text != "" || len(raw.StructuredContent) == 0 {
+			r.text = text
+		} else {
+			r.text = string(raw.StructuredContent)
+		}
+	}
+	return r
+}
+
+// recallResults takes the results of a history, as the model got them.
+func (s *Session) recallResults(history []run.Message) {
+	s.results.clear()
+	arguments := map[string]string{}
+	for _, m := range history {
+		for _, p := range m.Parts {
+			switch p.Type {
+			case run.PartCall:
+				arguments[p.ID] = p.Arguments
+			case run.PartResult:
+				s.results.add(result{tool: hosttext.Line(p.Name, 100), arguments: arguments[p.ID], text: p.Text, failed: p.IsError})
+			}
+		}
+	}
+}
+
+// show is /show: a call and its whole result, by its number from the end.
+func (s *Session) show(ctx context.Context, number string) error {
+	n, err := strconv.Atoi(cmp.Or(number, "1"))
+	all := s.results.list()
+	switch {
+	case len(all) == 0:
+		return errors.New("no tool was called yet")
+	case err != nil || n < 1 || n > len(all):
+		return fmt.Errorf("no result %s; there are %d, and 1 is the newest", hosttext.Line(number, 40), len(all))
+	}
+	r := all[n-1]
+	style, word := screen.Tool, "result"
+	if r.failed {
+		style, word = screen.Warn, "failure"
+	}
+	s.Screen.Note(screen.Plain, "%s", strings.TrimSpace(r.server+" "+r.tool))
+	changes, others := diff.Edits([]byte(r.arguments))
+	if text := string(others); text != "{}" && text != "" {
+		s.Screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSON(text)))
+	}
+	for _, line := range screen.Changes(changes) {
+		s.Screen.Note(line.Style, "%s", line.Text)
+	}
+	s.Screen.Note(screen.Plain, "%s, %s:", word, size(int64(len(r.text))))
+	if !s.Screen.Attended() {
+		s.Screen.Deliver(r.text)
+		return nil
+	}
+	return s.page(ctx, style, readable(r.text))
+}
+
+// readable is JSON with line breaks, and any other text as it is.
+func readable(text string) string {
+	var b bytes.Buffer
+	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Indent(&b, []byte(trimmed), "", "  ") == nil {
+		return b.String()
+	}
+	return text
+}
+
+const (
+	pageRows = 20      // if the size of the screen is not known
+	pageLine = 4 << 10 // bytes; a longer line is shown in pieces
+)
+
+// page shows a text, a screen at a time.
+func (s *Session) page(ctx context.Context, style screen.Style, text string) error {
+	columns, rows := 0, pageRows
+	if sized, ok := s.Screen.(screen.Sized); ok {
+		if width, height := sized.Size(); height > 0 {
+			columns, rows = width, max(4, height-6)
+		}
+	}
+	for rest := text; rest != ""; {
+		var lines []string
+		for len(lines) < rows && rest != "" {
+			var line string
+			line, rest = nextLine(rest)
+			lines = append(lines, wrap.Note(screen.Indented(line), columns)...)
+		}
+		s.Screen.Note(style, "%s", strings.Join(lines, "\n"))
+		if rest == "" {
+			break
+		}
+		key, err := s.Screen.Choose(ctx, &screen.Choice{
+			Question: fmt.Sprintf("%d %% of it.", 100*(len(text)-len(rest))/len(text)),
+			Answers:  []screen.Answer{{Key: 'm', Label: "more"}, {Key: 'q', Label: "quit"}},
+		})
+		if err != nil || key == 'q' {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextLine takes a line from a text, or a piece of a long one.
+func nextLine(text string) (line, rest string) {
+	line, rest, _ = strings.Cut(text, "\n")
+	if len(line) <= pageLine {
+		return strings.TrimSuffix(line, "\r"), rest
+	}
+	end := pageLine
+	for end > pageLine-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end], text[end:]
+}
+
+// resultNumbers complete the argument of /show.
+func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
+	for i, r := range s.results.list() {
+		c.Items = add(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
+	}
+	return c
+}

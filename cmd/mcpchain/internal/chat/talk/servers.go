@@ -1,0 +1,275 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// DemoServerFlag makes this program the demo server instead of the chatbot.
+const DemoServerFlag = "demo-server"
+
+// maxWarnings bounds the shown warnings about a server's breaches of the
+// protocol.
+const maxWarnings = 20
+
+// Servers are the servers of a conversation.
+type Servers struct {
+	Good  []adapter.Server
+	Wrong []adapter.ServerStatus // those with mistakes in the configuration
+
+	// ConnectTimeout is the time for each server to get ready.
+	ConnectTimeout time.Duration
+
+	// Patience is how long the start waits for slow servers once one is ready. 0: until each is ready or has failed.
+	Patience time.Duration
+
+	// Decisions is the directory with what the person decided for later calls. Default
+	// "": decisions hold until the end of the program.
+	Decisions string
+
+	// Lists is the directory with the tools of servers that are connected to by their first call. Default "": none are kept.
+	Lists string
+
+	// Adjust is what the command line says of servers, such as their revisions. Nil: nothing.
+	Adjust func([]adapter.Server) error
+
+	source *setup.File // nil: there is no file
+	file   []config.Server
+	health health
+
+	// mu guards the field below, and Good from the start of the conversation on. Only the conversation changes them,
+	// and what completes reads them meanwhile.
+	mu      sync.Mutex
+	signIns map[string]*oauth.Transport // by server
+
+	authorize func(*config.Server) error  // has the person sign in to a server
+	equip     func(*adapter.Server) error // has the person answer what a server asks
+}
+
+// demoCommand starts this program as the demo server. What a person decides on it holds for every
+// build of the program, wherever that is: the server is a part of it.
+type demoCommand struct{ *mcpclient.Command }
+
+// Identity names the demo server.
+func (demoCommand) Identity() string { return "the demo server of the chatbot" }
+
+// DemoServer is the demo server: this program as a child process.
+func DemoServer() (*Servers, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program, to start the demo server: %w", err)
+	}
+	return &Servers{Good: []adapter.Server{{
+		Name:      "demo",
+		Transport: demoCommand{&mcpclient.Command{Path: self, Args: []string{"-" + DemoServerFlag}}},
+	}}}, nil
+}
+
+// NewServers takes the servers of a file, and what was read from it.
+func NewServers(file *setup.File, cfg *config.Config) *Servers {
+	servers := &Servers{source: file, file: cfg.Servers}
+	servers.Good, servers.Wrong = adapter.FromConfig(cfg)
+	return servers
+}
+
+// serverOf is a server that the file has right.
+func serverOf(s *config.Server) adapter.Server {
+	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
+	return good[0]
+}
+
+// entry is the entry of a server in the file, nil without one.
+func (l *Servers) entry(name string) *config.Server {
+	for i := range l.file {
+		if l.file[i].Name == name {
+			return &l.file[i]
+		}
+	}
+	return nil
+}
+
+// known are the servers at present.
+func (l *Servers) known() []adapter.Server {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.Good)
+}
+
+// transport is how a server is reached, nil if there is no such server.
+func (l *Servers) transport(name string) mcpclient.Transport {
+	servers := l.known()
+	i := slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	if demo, ok := servers[i].Transport.(demoCommand); ok {
+		return demo.Command
+	}
+	return servers[i].Transport
+}
+
+// Names lists the enabled servers.
+func (l *Servers) Names() (names []string) {
+	for _, s := range l.Good {
+		names = append(names, s.Name)
+	}
+	for _, s := range l.Wrong {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Serve has the person and the model answer what the servers ask. Idle and whole bound
+// each call of a server. Servers learn whether views are shown, which takes a screen with links.
+func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, idle, whole time.Duration) error {
+	_, views := s.(screen.Linking)
+	l.equip = func(server *adapter.Server) (err error) {
+		server.Options = &mcpclient.Options{
+			Sampling:    lent,
+			Elicitation: p.Elicitation(),
+			Logger:      warnings(s, server.Name),
+			Restart:     l.restart(server.Name, s),
+			Timeouts:    mcpclient.Timeouts{Idle: idle, Call: whole, ElicitationDone: -1}, // the person waits for pages
+		}
+		if views {
+			server.Options, err = apps.Declare(server.Options)
+		}
+		return err
+	}
+	for i := range l.Good {
+		if err := l.equip(&l.Good[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect connects to the servers, and reports unreachable ones and mistakes in
+// the configuration.
+func (s *Session) connect(ctx context.Context) error {
+	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
+		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
+	}
+	options := &adapter.Options{Start: adapter.StartAvailable, Patience: s.Servers.Patience, ConnectTimeout: s.Servers.ConnectTimeout, OnChange: s.changed}
+	if s.Servers.Lists != "" {
+		options.Lists = adapter.NewFileLists(s.Servers.Lists)
+	}
+	if s.Servers.Decisions != "" {
+		options.Decisions = adapter.NewFileDecisions(s.Servers.Decisions)
+	}
+	toolset, err := adapter.Open(ctx, s.Servers.Good, options)
+	if err != nil {
+		s.Screen.End()
+		return err
+	}
+	s.tools = toolset
+	if err := s.signInAtStart(ctx); err != nil {
+		s.tools.Close()
+		return err
+	}
+	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
+	if len(toolset.Catalog(adapter.ProfilePlain).Tools()) == 0 {
+		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
+	}
+	return nil
+}
+
+func (s *Session) reportServers(servers []adapter.ServerStatus) {
+	con, reached := s.Screen, 0
+	for _, server := range servers {
+		s.Trace.write(record{Event: "server", Server: server.Name, Error: errorText(server.Err)})
+		if errors.Is(server.Err, adapter.ErrConnecting) {
+			con.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
+			reached++
+			continue
+		}
+		if server.Err != nil {
+			con.Note(screen.Fail, "left out: %v", s.Servers.explain(&server))
+			continue
+		}
+		reached++
+		con.Note(screen.Faint, "server %s: %s, %s", server.Name, screen.Plural(len(server.Tools), "tool"), spoken(server))
+		for _, tool := range server.Skipped {
+			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool.Name, 100), server.Name, tool.Err)
+		}
+		for _, name := range server.Unmatched {
+			con.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: fmt.Errorf("has no tool %q, which the file allows or leaves out", name)}))
+		}
+	}
+	if reached == 0 {
+		s.Lacks.Unreachable.Store(int64(len(servers)))
+	}
+}
+
+// spoken says which revision a server speaks, if it is connected to.
+func spoken(s adapter.ServerStatus) string {
+	if s.Client == nil {
+		return "connected to by its first call"
+	}
+	return "protocol revision " + s.Client.Server().Revision
+}
+
+// explain is why a server is left out and what helps, in the words of a person, with its place in the file.
+func (l *Servers) explain(s *adapter.ServerStatus) error {
+	if _, placed := errors.AsType[*config.ServerError](s.Err); placed {
+		return s.Err
+	}
+	about := reason.Server{Transport: l.transport(s.Name), Timeout: l.ConnectTimeout, Flag: "-connect-timeout"}
+	err := about.Explain(s.Err)
+	switch entry := l.entry(s.Name); {
+	case entry != nil:
+		return entry.At(err)
+	case err == s.Err:
+		return err // which names the server
+	}
+	return fmt.Errorf("server %q: %w", s.Name, err)
+}
+
+// warnings shows a server's breaches of the protocol, at most maxWarnings.
+func warnings(con screen.Screen, server string) *slog.Logger {
+	w := &noteWriter{screen: con}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})).With("server", server)
+}
+
+type noteWriter struct {
+	screen screen.Screen
+	count  atomic.Int64
+}
+
+func (w *noteWriter) Write(line []byte) (int, error) {
+	switch n := w.count.Add(1); {
+	case n <= maxWarnings:
+		w.screen.Note(screen.Warn, "warning: %s", hosttext.Line(string(line), 500))
+	case n == maxWarnings+1:
+		w.screen.Note(screen.Warn, "warning: more of this is not shown")
+	}
+	return len(line), nil
+}

@@ -1,0 +1,81 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+func TestWarnings(t *testing.T) {
+	s := typist.New(t)
+	log := warnings(s, "loud")
+	log.Info("not shown")
+	for range maxWarnings + 5 {
+		log.Warn("odd", "text", "a\x1b[31m\nb")
+	}
+	want := strings.Repeat(`warning: msg=odd server=loud text="a\x1b[31m\nb"`+"\n", maxWarnings) + "warning: more of this is not shown\n"
+	s.Check(t, want)
+}
+
+// Why a server is left out is told with what helps here, and with its name and place once.
+func TestLeftOut(t *testing.T) {
+	servers, err := DemoServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
+	remote := config.Server{Name: "remote", Transport: &mcpclient.HTTP{URL: "http://x"}, Place: config.Place{File: "mcp.json", Line: 3}}
+	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, serverOf(&remote))
+	servers.ConnectTimeout = time.Second
+	for _, tt := range []struct {
+		server, want string
+		err          error
+	}{
+		{"demo", `server "demo": the program "` + self + `" runs, but gave no answer within 1s (-connect-timeout); is it an MCP server, and one that speaks over standard input and output?`, silent},
+		{"demo", `server "demo": odd`, errors.New(`server "demo": odd`)},
+		{"remote", `mcp.json:3: server "remote": the server gave no answer within 1s (-connect-timeout); is the server running? check the URL`, silent},
+		{"remote", `mcp.json:3: server "remote": odd`, errors.New(`server "remote": odd`)},
+	} {
+		for range 2 { // the reason of a failed restart is told once more in the list
+			if tt.err = servers.explain(&adapter.ServerStatus{Name: tt.server, Err: tt.err}); tt.err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", tt.err, tt.want)
+			}
+		}
+	}
+}
+
+// linked is a screen with links.
+type linked struct{ *typist.Screen }
+
+func (linked) Link(screen.Style, string, string) {}
+func (linked) Suggest(string) bool               { return false }
+
+// Servers learn that views are shown, if they are.
+func TestViewsAreDeclared(t *testing.T) {
+	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
+		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
+		if err := servers.Serve(person.New(s, false, nil, &person.Lacks{}), nil, s, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		_, shows := s.(linked)
+		if got := strings.Contains(string(servers.Good[0].Options.Protocol.Capabilities), apps.Extension); got != shows {
+			t.Errorf("%T: declared: got %v, want %v", s, got, shows)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+// Package talk runs a conversation: a model and servers, turns and commands.
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Config is what a conversation consists of.
+type Config struct {
+	Screen     screen.Screen
+	Interrupts *Interrupts
+	Person     *person.Person
+	Lacks      *person.Lacks
+	Trace      *Trace // nil: none
+	Model      *Model
+	Models     Catalog // that /model takes; nil: only the endpoint's
+	Servers    *Servers
+
+	NoInstructions bool // do not give servers' instructions and skills to the model
+
+	Prices *agent.Prices // what models cost; nil: unknown
+
+	Store    run.Store // keeps conversations; nil: they end with the program
+	Continue bool      // go on with the newest conversation of the folder
+	Folder   string    // in which the program was started
+
+	Media *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
+}
+
+// Session is a conversation.
+type Session struct {
+	Config
+	tools  *adapter.Toolset
+	agent  *agent.Agent
+	skills []offered
+	views  *views.Service // nil: they are not shown
+
+	told    map[string]string // the instructions of servers that the person has seen
+	name    string            // of the conversation in the store
+	first   []run.Message     // to give to the agent before the next question
+	history []run.Message
+	turns   int
+	results results                // of tools, for /show
+	kept    []adapter.KeptDecision // the last list of /permissions
+
+	turn run.Spent // by the models of the last turn
+	sum  run.Spent // by the models of the conversation
+
+	window *agent.WindowUse // of the last call of the agent's own model
+}
+
+// ErrReported stands for an error that was shown before.
+var ErrReported = errors.New("reported already")
+
+// Open connects to the servers. The caller closes the session.
+func Open(ctx context.Context, c Config) (*Session, error) {
+	s := &Session{Config: c, name: newName(), told: map[string]string{}}
+	if err := s.connect(ctx); err != nil {
+		return nil, cmp.Or(context.Cause(ctx), err)
+	}
+	if err := s.build(ctx); err != nil {
+		s.tools.Close()
+		return nil, cmp.Or(context.Cause(ctx), err)
+	}
+	s.showViews()
+	if editor, ok := c.Screen.(screen.Completing); ok {
+		editor.CompleteBy(s.complete)
+	}
+	return s, nil
+}
+
+// build makes the agent, for the model and the servers that there are.
+func (s *Session) build(ctx context.Context) error {
+	model := s.Model.endpoint()
+	llm, err := model.Open(s.retrying)
+	if err != nil {
+		return err
+	}
+	set, err := s.openSkills(ctx)
+	if err != nil {
+		return err
+	}
+	system := s.systemPrompt(!s.NoInstructions)
+	if set != nil {
+		system += "\n\n" + set.Instructions()
+	}
+	if gauge, ok := s.Screen.(screen.Windowed); ok {
+		gauge.Window(model.Window)
+	}
+	s.agent, err = agent.New(llm, &agent.Options{
+		System: system, Tools: s.sources(set), Prices: s.Prices,
+		Approve: s.Person.Approve, Answer: s.Person.Answer, Name: agentName, Store: s.Store, LeaseTTL: leaseTTL,
+	})
+	return err
+}
+
+// retrying tells the person why the model takes long.
+func (s *Session) retrying(err error, wait time.Duration) {
+	if !s.Screen.Attended() {
+		return
+	}
+	what := "no answer of the model"
+	if failure, ok := errors.AsType[*openaimodel.Error](err); ok && failure.Status > 0 {
+		what = fmt.Sprintf("%d %s", failure.Status, http.StatusText(failure.Status))
+	}
+	s.Screen.Progress("%s, again in %.0f s", what, math.Ceil(wait.Seconds()))
+}
+
+// Close ends the views and the connections.
+func (s *Session) Close() {
+	if s.views != nil {
+		s.views.Close()
+	}
+	s.tools.Close()
+}
+
+// Ask asks a single question. At the end it reports failures for scripts.
+func (s *Session) Ask(ctx context.Context, question string) error {
+	if err := s.ask(ctx, question); isQuit(err) {
+		return err
+	}
+	return s.lacks()
+}
+
+// Talk has a conversation. At the end it reports failures for scripts.
+func (s *Session) Talk(ctx context.Context) error {
+	s.Interrupts.converse(s.Screen)
+	if err := s.converse(ctx); err != nil || s.Screen.Attended() {
+		return err
+	}
+	return s.lacks()
+}
+
+func (s *Session) lacks() error {
+	s.Person.TellUnmet()
+	if s.Lacks.Report(s.Screen) {
+		return ErrReported
+	}
+	return nil
+}
+
+// converse takes turns until the input or the program ends. It continues after
+// a failed turn.
+func (s *Session) converse(ctx context.Context) error {
+	if s.Screen.Attended() {
+		if slices.ContainsFunc(s.status(), func(server adapter.ServerStatus) bool { return server.Err != nil }) {
+			s.Screen.Note(screen.Faint, "After a change, /servers restart NAME tries a server again.")
+		}
+		s.Screen.Note(screen.Faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
+	}
+	if s.Continue {
+		if err := s.command(ctx, "/resume"); errors.Is(err, errQuit) || isQuit(err) {
+			return err
+		}
+	}
+	for {
+		question, err := s.Screen.Question(ctx)
+		if _, skipped := errors.AsType[*screen.LongLineError](err); skipped {
+			s.fail(err)
+			continue
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case question == "":
+			continue
+		}
+		if err := s.ask(ctx, question); errors.Is(err, errQuit) {
+			return nil
+		}
+	}
+}
+
+// ask handles a line: a command, or a question to the agent. It reports
+// failures itself.
+func (s *Session) ask(ctx context.Context, text string) error {
+	if isCommand(text) {
+		return s.command(ctx, text)
+	}
+	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
+	defer done()
+	message, err := s.attached(ctx, text)
+	if err != nil {
+		return s.report(cmp.Or(context.Cause(ctx), err))
+	}
+	return s.take(ctx, message)
+}
+
+// take puts one question to the agent. It reports a failure and returns
+// ErrReported; the end of the program is not reported.
+func (s *Session) take(ctx context.Context, question run.Message) error {
+	s.turns++
+	s.tell(&question)
+	s.Trace.write(record{Event: "question", Turn: s.turns, Text: asked(question)})
+	return s.play(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
+		s.events(ctx, question)(yield)
+	})
+}
+
+// play shows the events of a turn, and adds to the history what was said before and what
+// the turn adds.
+func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2[agent.Event, error]) error {
+	messages := append(slices.Clip(s.history), said...)
+	s.turn = run.Spent{}
+	started := map[string]bool{} // calls; one that waited for an answer is sent again, and is the same
+	s.Screen.Begin()
+	defer s.Screen.End()
+	for e, err := range events {
+		if err != nil {
+			s.Screen.End()
+			return s.broken(ctx, messages, err)
+		}
+		s.Trace.event(s.turns, e)
+		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
+			s.Screen.Show(e)
+		}
+		switch e := e.(type) {
+		case *agent.ToolStart:
+			started[e.ID] = true
+			s.Lacks.Ran.Add(1)
+		case *agent.ToolEnd:
+			s.results.add(resultOf(e))
+			s.keepMedia(e)
+			s.offerView(e)
+		case *agent.ModelEnd:
+			s.turn.Add(e.Usage)
+			s.sum.Add(e.Usage)
+			if len(e.Path) == 0 {
+				s.window = e.Window
+			}
+		case *agent.TurnEnd:
+			messages = append(messages, e.Messages...)
+		}
+	}
+	s.history = messages
+	return nil
+}
+
+// broken ends a turn without an answer. The turn stays in the history with a
+// note for the model, because tools may have acted.
+func (s *Session) broken(turn context.Context, messages []run.Message, err error) error {
+	if cause := context.Cause(turn); cause != nil {
+		err = cause
+	}
+	s.Trace.write(record{Event: "error", Turn: s.turns, Error: err.Error()})
+	note := "(no answer: the turn failed)"
+	if errors.Is(err, errInterrupted) {
+		note = "(no answer: the user interrupted the turn)"
+	}
+	s.history = append(messages, run.Text(run.RoleAssistant, note))
+	if !isQuit(err) { // a program that ends can go on with the turn
+		s.giveUp(run.Text(run.RoleAssistant, note))
+	}
+	return s.report(err)
+}
+
+// report shows the error of a turn or a command, and returns the error for the
+// caller.
+func (s *Session) report(err error) error {
+	switch {
+	case errors.Is(err, errInterrupted):
+		s.Screen.Note(screen.Warn, "interrupted; Ctrl-C again leaves")
+		return errInterrupted
+	case isQuit(err):
+		return err
+	}
+	s.fail(err)
+	return ErrReported
+}
+
+// fail shows an error on one line.
+func (s *Session) fail(err error) {
+	s.Lacks.Failed.Add(1)
+	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
+		err = failed // a person knows that the model was asked, and counts no turns
+	}
+	Fail(s.Screen, fmt.Errorf("%w%s", screen.Told(err), s.Model.hint(err)))
+}
+
+// Fail shows an error on one line.
+func Fail(s screen.Screen, err error) {
+	if f, ok := s.(screen.Failing); ok {
+		f.Failed(err)
+	}
+	s.Note(screen.Fail, "error: %s", hosttext.Line(err.Error(), 2000))
+}
+
+func isQuit(err error) bool {
+	_, ok := errors.AsType[*QuitError](err)
+	return ok
+}

@@ -1,0 +1,155 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// Authorize has the person sign in to servers that ask for it, and keeps their tokens. The
+// caller closes the servers.
+func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
+	l.signIns = map[string]*oauth.Transport{}
+	store, broken := signin.Tokens("")
+	if broken != nil {
+		store = oauth.MemoryStore()
+	}
+	l.authorize = func(s *config.Server) error {
+		t, err := signin.Authorize(s, &signin.Options{
+			Client: "mcpchain chatbot", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
+		})
+		if before := l.signIns[s.Name]; before != nil {
+			_ = before.Close() // of an earlier entry
+		}
+		l.signsIn(s.Name, t)
+		if err != nil && s.OAuth != nil { // else it is a server that cannot want a sign-in
+			return s.At(fmt.Errorf("sign in: %w", err))
+		}
+		return nil
+	}
+	for i := range l.file {
+		s := &l.file[i]
+		if s.Disabled || s.Err != nil {
+			continue
+		}
+		if err := l.authorize(s); err != nil {
+			l.Wrong = append(l.Wrong, adapter.ServerStatus{Name: s.Name, Err: err})
+			l.Good = slices.DeleteFunc(l.Good, func(good adapter.Server) bool { return good.Name == s.Name })
+		}
+	}
+	if broken != nil && len(l.signIns) > 0 {
+		con.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", broken)
+	}
+}
+
+// signsIn notes how a server signs in, nil if it does not.
+func (l *Servers) signsIn(server string, t *oauth.Transport) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.signIns[server] = t; t == nil {
+		delete(l.signIns, server)
+	}
+}
+
+// Close ends the sign-ins that are under way.
+func (l *Servers) Close() {
+	for _, t := range l.signIns {
+		_ = t.Close()
+	}
+}
+
+// signInAtStart has the person sign in to the servers that could not be reached without it.
+func (s *Session) signInAtStart(ctx context.Context) error {
+	if !s.Screen.Attended() {
+		return nil
+	}
+	for _, server := range s.tools.Servers() {
+		if _, needed := errors.AsType[*signin.NeededError](server.Err); !needed {
+			continue
+		}
+		err := s.signIn(signin.Asking(ctx), server.Name)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && !errors.Is(err, signin.ErrDeclined):
+			s.Screen.Note(screen.Fail, "%s", hosttext.Line(err.Error(), 2000))
+		}
+	}
+	return nil
+}
+
+// signIn signs in to a server, and connects to it.
+func (s *Session) signIn(ctx context.Context, name string) error {
+	t, err := s.signInOf(name)
+	if err != nil {
+		return err
+	}
+	if err := t.SignIn(ctx); err != nil {
+		return fmt.Errorf("sign in to %s: %w", name, signin.Failure(err))
+	}
+	present := slices.ContainsFunc(s.tools.Servers(), func(server adapter.ServerStatus) bool { return server.Name == name })
+	i := slices.IndexFunc(s.Servers.Good, func(server adapter.Server) bool { return server.Name == name })
+	if !present && i >= 0 {
+		return s.add(ctx, s.Servers.Good[i])
+	}
+	defer s.Servers.health.person(name)()
+	return s.tools.Refresh(ctx, name)
+}
+
+func (s *Session) signInOf(name string) (*oauth.Transport, error) {
+	if t := s.Servers.signIns[name]; t != nil {
+		return t, nil
+	}
+	if slices.Contains(s.Servers.Names(), name) {
+		return nil, fmt.Errorf("the server %s has no sign-in: it is started here, or has a key in its headers", name)
+	}
+	return nil, fmt.Errorf("no server is called %s", hosttext.Line(name, 80))
+}
+
+// login is a command: it signs in to a server.
+func (s *Session) login(ctx context.Context, name string) error {
+	if name == "" {
+		return errors.New("usage: /login SERVER")
+	}
+	if err := s.signIn(ctx, name); err != nil {
+		return err
+	}
+	return s.joined(ctx, name, "you are signed in to")
+}
+
+// logout is a command: it forgets the token of a server, and leaves the server.
+func (s *Session) logout(ctx context.Context, name string) error {
+	if name == "" {
+		return errors.New("usage: /logout SERVER")
+	}
+	t, err := s.signInOf(name)
+	if err != nil {
+		return err
+	}
+	_ = s.tools.Remove(name) // it may have been left before
+	if err := t.SignOut(ctx); err != nil {
+		return fmt.Errorf("sign out of %s: %w", name, err)
+	}
+	s.Screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back", name, name)
+	return s.build(ctx)
+}
+
+// signInNames completes the argument of login and logout.
+func (s *Session) signInNames(context.Context, string) (c screen.Completion) {
+	s.Servers.mu.Lock()
+	defer s.Servers.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.Servers.signIns)) {
+		c.Items = append(c.Items, screen.Item{Text: hosttext.Line(name, maxItemText)})
+	}
+	return c
+}

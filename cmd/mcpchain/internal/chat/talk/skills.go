@@ -1,0 +1,69 @@
+package talk
+
+import (
+	"context"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/skillset"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/skills"
+)
+
+// offered is a skill that the model may load.
+type offered struct{ server, name, about string }
+
+// openSkills lists the skills of servers for the model. A server whose list cannot be read is
+// left out.
+func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
+	s.skills = nil
+	if s.NoInstructions {
+		return nil, nil
+	}
+	clients := s.clients()
+	note := &skillset.Options{Allow: func(id skills.ID, skill *skills.Skill) bool {
+		s.skills = append(s.skills, offered{id.Server, skill.Name, skill.Description})
+		return true
+	}}
+	set, err := skillset.Open(ctx, clients, note)
+	if err != nil {
+		for name, client := range clients {
+			if _, err := skillset.Open(ctx, map[string]*mcpclient.Client{name: client}, nil); err != nil {
+				s.Screen.Note(screen.Warn, "left out: the skills of the server %s: %v", name, err)
+				delete(clients, name)
+			}
+		}
+		s.skills = nil
+		set, err = skillset.Open(ctx, clients, note)
+	}
+	if err != nil || len(s.skills) == 0 {
+		return nil, err
+	}
+	s.Screen.Note(screen.Faint, "servers offer the model %s; /skills lists them", screen.Plural(len(s.skills), "skill"))
+	for _, why := range set.Left() {
+		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(why.Error(), 300))
+	}
+	return set, nil
+}
+
+// sources are what the model may use.
+func (s *Session) sources(set *skillset.Set) []adapter.Source {
+	if set == nil {
+		return []adapter.Source{s.tools}
+	}
+	return []adapter.Source{s.tools, set}
+}
+
+// listSkills is /skills.
+func (s *Session) listSkills(context.Context, string) error {
+	for _, skill := range s.skills {
+		s.item(skill.name, skill.server, skill.about)
+	}
+	if len(s.skills) == 0 {
+		s.Screen.List(screen.Faint, "no server offers skills to the model")
+		return nil
+	}
+	s.Screen.List(screen.Faint, "The model may read their instructions by the tool load_skill; -no-instructions withholds them.")
+	return nil
+}

@@ -1,0 +1,285 @@
+package talk
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+const (
+	agentName = "chatbot"
+
+	// leaseTTL is how long the conversation of a program that was killed is held.
+	leaseTTL = 5 * time.Second
+
+	// maxListed bounds the conversations that are listed, and maxSought those that are
+	// looked at for one of the folder.
+	maxListed, maxSought = 20, 100
+)
+
+var errNoStore = errors.New("conversations are kept only if the program has a terminal")
+
+// newName names a conversation, by its beginning.
+func newName() string {
+	var random [3]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:])
+}
+
+// events gives a question to the agent. With a store the conversation is one run with many
+// inputs.
+func (s *Session) events(ctx context.Context, message run.Message) iter.Seq2[agent.Event, error] {
+	if s.Store == nil {
+		return s.agent.Events(ctx, agent.Messages(append(s.history[:len(s.history):len(s.history)], message)...))
+	}
+	input := append(s.first[:len(s.first):len(s.first)], message)
+	s.first = nil
+	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, jsonText(s.Folder)))
+}
+
+// folderVar is the variable of a run with the folder in which the conversation began.
+const folderVar = "folder"
+
+func jsonText(text string) json.RawMessage {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is JSON
+	}
+	return raw
+}
+
+// folderOf is where a conversation began, "" if it was kept without its folder.
+func folderOf(state *run.State) (folder string) {
+	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
+		return ""
+	}
+	return folder
+}
+
+// branch goes on with a history in a new conversation.
+func (s *Session) branch(history []run.Message) {
+	s.history, s.first, s.name = history, history, newName()
+	if len(history) == 0 {
+		s.turn, s.sum, s.window = run.Spent{}, run.Spent{}, nil
+	}
+}
+
+// giveUp ends the run of a turn that has no answer, so that the conversation takes another
+// question.
+func (s *Session) giveUp(note run.Message) {
+	if s.Store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil && !errors.Is(err, run.ErrNotFound) {
+		s.branch(s.history)
+		return
+	}
+	s.first = []run.Message{note}
+}
+
+// undo forgets the last question and what followed.
+func (s *Session) undo(context.Context, string) error {
+	for i := len(s.history) - 1; i >= 0; i-- {
+		if s.history[i].Role == run.RoleUser {
+			s.Screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(asked(s.history[i]), 200))
+			s.branch(s.history[:i:i])
+			return nil
+		}
+	}
+	return errors.New("there is no question to forget")
+}
+
+// heads are the newest conversations.
+func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err error) {
+	if s.Store == nil {
+		return nil, errNoStore
+	}
+	for head, err := range run.Readable(s.Store.List(ctx, run.Query{Agents: []string{agentName}, Limit: most}), nil) {
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, head)
+	}
+	return heads, nil
+}
+
+// conversations lists what /resume takes.
+func (s *Session) conversations(ctx context.Context, _ string) error {
+	heads, err := s.heads(ctx, maxListed)
+	if err != nil {
+		return err
+	}
+	for i, head := range heads {
+		about := "(cannot be read)"
+		if state, err := s.load(ctx, head.Key); err == nil {
+			about = hosttext.Line(firstQuestion(state.History), 60) + s.place(state)
+		}
+		waits := ""
+		if !head.Status.Ended() {
+			waits = ", waits to be continued"
+		}
+		s.Screen.List(screen.Tool, "%2d  %s%s  %s", i+1, head.Updated.Local().Format("2006-01-02 15:04"), waits, about)
+	}
+	if len(heads) == 0 {
+		s.Screen.List(screen.Faint, "there are no conversations")
+	}
+	return nil
+}
+
+// place says where a conversation began.
+func (s *Session) place(state *run.State) string {
+	switch folder := folderOf(state); folder {
+	case "":
+		return ""
+	case s.Folder:
+		return " (in this folder)"
+	default:
+		return " (in " + hosttext.Line(folder, 200) + ")"
+	}
+}
+
+// newest finds the newest conversation of this folder. Those that were kept without a folder
+// come after all that have one.
+func (s *Session) newest(ctx context.Context) (run.Head, error) {
+	heads, err := s.heads(ctx, maxSought)
+	if err != nil {
+		return run.Head{}, err
+	}
+	var old *run.Head
+	for i, head := range heads {
+		state, err := s.load(ctx, head.Key)
+		switch {
+		case ctx.Err() != nil:
+			return head, context.Cause(ctx)
+		case err != nil:
+		case folderOf(state) == s.Folder:
+			return head, nil
+		case folderOf(state) == "" && old == nil:
+			old = &heads[i]
+		}
+	}
+	if old == nil {
+		return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N goes on with one")
+	}
+	return *old, nil
+}
+
+// numbered is a conversation of the list.
+func (s *Session) numbered(ctx context.Context, number string) (run.Head, error) {
+	heads, err := s.heads(ctx, maxListed)
+	if err != nil {
+		return run.Head{}, err
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(heads) {
+		return run.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", hosttext.Line(number, 40))
+	}
+	return heads[n-1], nil
+}
+
+func firstQuestion(history []run.Message) string {
+	for _, m := range history {
+		if m.Role == run.RoleUser {
+			return asked(m)
+		}
+	}
+	return "(no question)"
+}
+
+func (s *Session) load(ctx context.Context, key run.Key) (*run.State, error) {
+	log, err := run.LoadCurrent(ctx, s.Store, key)
+	if err != nil {
+		return nil, err
+	}
+	return run.Fold(log.Records)
+}
+
+// resume goes on with a conversation, by its number in the list; "" is the newest of the folder.
+// If its program ended in the middle of a turn, the turn goes on where it waited.
+func (s *Session) resume(ctx context.Context, number string) error {
+	find := s.newest
+	if number != "" {
+		find = func(ctx context.Context) (run.Head, error) { return s.numbered(ctx, number) }
+	}
+	head, err := find(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := s.load(ctx, head.Key)
+	if err != nil {
+		return err
+	}
+	s.name, s.first, s.history = head.Key.ID, nil, state.History
+	s.turn, s.sum, s.window = run.Spent{}, state.Spent, nil
+	s.recallResults(state.History)
+	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
+		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.place(state))
+	s.recall(state)
+	if state.Status.Ended() {
+		return nil
+	}
+	s.turns++
+	if err := s.play(ctx, nil, s.resumed(ctx, head.Key)); err != nil {
+		return err
+	}
+	if state, err = s.load(ctx, head.Key); err == nil {
+		s.history = state.History
+	}
+	return err
+}
+
+// recall shows the last question and answer.
+func (s *Session) recall(state *run.State) {
+	for i := len(state.History) - 1; i >= 0; i-- {
+		if m := state.History[i]; m.Role == run.RoleUser {
+			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(asked(m), 500))
+			break
+		}
+	}
+	if last := len(state.History) - 1; last >= 0 && state.Status.Ended() && strings.TrimSpace(state.History[last].Text()) != "" && state.History[last].Role == run.RoleAssistant {
+		s.Screen.Deliver(state.History[last].Text())
+	}
+}
+
+// resumed are the events of a turn that goes on. It waits for the lease of a program that
+// was killed.
+func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		for begin := time.Now(); ; {
+			held := false
+			for e, err := range s.agent.Resume(ctx, key) {
+				if errors.Is(err, run.ErrHeld) && time.Since(begin) < 2*leaseTTL {
+					held = true
+					break
+				}
+				if !yield(e, err) || err != nil {
+					return
+				}
+			}
+			if !held {
+				return
+			}
+			s.Screen.Progress("waiting for the program that had the conversation …")
+			select {
+			case <-time.After(leaseTTL / 10):
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package talk
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+)
+
+// keep puts a conversation into a store. Without a folder it is as older programs kept it.
+func keep(t *testing.T, store run.Store, id, folder string, at time.Time) {
+	t.Helper()
+	begun := &run.Begun{V: run.Version, ID: id, Agent: run.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
+	if folder != "" {
+		begun.Vars = map[string]json.RawMessage{folderVar: jsonText(folder)}
+	}
+	record := run.Record{Seq: 1, At: at, Change: begun}
+	state := &run.State{}
+	if err := run.Apply(state, record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Create(t.Context(), run.Holder{Name: "h"}, run.HeadOf(state), []run.Record{record}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The newest conversation is that of the folder, else one that was kept without its folder.
+func TestNewestOfTheFolder(t *testing.T) {
+	const strange = "/b\u202e\nc"
+	store := run.NewMemory()
+	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
+	for i, c := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
+		keep(t, store, c.id, c.folder, begin.Add(time.Duration(i)*time.Minute))
+	}
+	for folder, want := range map[string]string{"/a": "here", strange: "there", "/c": "older"} {
+		screen := typist.New(t)
+		s := &Session{Config: Config{Screen: screen, Store: store, Folder: folder}}
+		if head, err := s.newest(t.Context()); err != nil || head.Key.ID != want {
+			t.Errorf("%s: got %v, %v, want %s", folder, head.Key, err, want)
+		}
+		if err := s.conversations(t.Context(), ""); err != nil {
+			t.Error(err)
+		}
+		for _, row := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
+			line := "about " + row.id + "\n"
+			switch row.folder {
+			case "":
+			case folder:
+				line = "about " + row.id + " (in this folder)\n"
+			default:
+				line = "about " + row.id + " (in " + strings.NewReplacer("\u202e", `\u202e`, "\n", " ").Replace(row.folder) + ")\n"
+			}
+			if !strings.Contains(screen.Text(), line) {
+				t.Errorf("%s: got %q, want %q in it", folder, screen.Text(), line)
+			}
+		}
+	}
+}
+
+// A folder without a conversation takes none of another folder, and few are looked at.
+func TestNoConversationOfTheFolder(t *testing.T) {
+	store := run.NewMemory()
+	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
+	for i := range maxSought {
+		keep(t, store, newName(), "/other", begin.Add(time.Duration(i)*time.Minute))
+	}
+	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Folder: "/a"}}
+	for _, at := range []time.Duration{0, -time.Minute} {
+		if at < 0 {
+			keep(t, store, "too old", "/a", begin.Add(at))
+		}
+		if _, err := s.newest(t.Context()); err == nil || !strings.Contains(err.Error(), "no conversation of this folder") {
+			t.Errorf("got %v, want none", err)
+		}
+	}
+	keep(t, store, "mine", "/a", begin.Add(time.Second))
+	if head, err := s.newest(t.Context()); err != nil || head.Key.ID != "mine" {
+		t.Errorf("got %v, %v, want the one within the bound", head.Key, err)
+	}
+}

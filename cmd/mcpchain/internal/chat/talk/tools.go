@@ -1,0 +1,124 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// maxDescription bounds the shown description of a tool, in characters.
+const maxDescription = 2000
+
+// listTools is /tools: all tools, or those whose name fits a pattern.
+func (s *Session) listTools(_ context.Context, pattern string) error {
+	count, all := 0, 0
+	for _, server := range s.tools.Servers() {
+		for _, t := range server.Tools {
+			if all++; !fits(t, pattern) {
+				continue
+			}
+			count++
+			s.item(t.Name(), server.Name, t.Definition().Description)
+		}
+	}
+	switch {
+	case all == 0:
+		s.Screen.List(screen.Faint, "there are no tools")
+	case count == 0:
+		return fmt.Errorf("no tool fits %s; there are %d", hosttext.Line(pattern, 80), all)
+	}
+	return nil
+}
+
+// fits reports whether a pattern is in the name of a tool, or with * and ? is the whole name, or
+// is the name of its server.
+func fits(t *adapter.Tool, pattern string) bool {
+	pattern = strings.ToLower(pattern)
+	if strings.ToLower(t.Server()) == pattern {
+		return true
+	}
+	for _, name := range []string{t.Name(), t.Definition().Name} {
+		name = strings.ToLower(name)
+		if ok, err := path.Match(pattern, name); ok && err == nil || strings.Contains(name, pattern) {
+			return true
+		}
+	}
+	return false
+}
+
+// showTool is /tool: what a server says of a tool.
+func (s *Session) showTool(_ context.Context, argument string) error {
+	if argument == "" {
+		return errors.New("usage: /tool NAME; /tools lists them")
+	}
+	t, err := s.findTool(argument)
+	if err != nil {
+		return err
+	}
+	def := t.Definition()
+	heading := fmt.Sprintf("%s of the server %s", hosttext.Line(def.Name, 200), t.Server())
+	if t.Name() != def.Name {
+		heading += ", for the model " + hosttext.Line(t.Name(), 200)
+	}
+	s.Screen.List(screen.Plain, "%s", heading)
+	s.Screen.List(screen.Tool, "%s", hosttext.Block(cmp.Or(def.Description, "(no description)"), maxDescription))
+	s.Screen.List(screen.Plain, "Arguments:")
+	s.Screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.InputSchema)))
+	if len(def.OutputSchema) > 0 {
+		s.Screen.List(screen.Plain, "Structured result:")
+		s.Screen.List(screen.Tool, "%s", hosttext.Indent(schemaText(def.OutputSchema)))
+	}
+	for _, claim := range person.Claims(def) {
+		s.Screen.List(screen.Faint, "The server claims: %s.", claim)
+	}
+	return nil
+}
+
+// findTool finds a tool by the model's name of it, or by the server's, as in "@SERVER NAME".
+func (s *Session) findTool(argument string) (*adapter.Tool, error) {
+	server, name, err := addressee(s.tools.Servers(), "tools", argument)
+	if err != nil {
+		return nil, err
+	}
+	var found []*adapter.Tool
+	for _, open := range s.tools.Servers() {
+		if server != nil && open.Name != server.Name {
+			continue
+		}
+		for _, t := range open.Tools {
+			if t.Name() == name {
+				return t, nil
+			}
+			if t.Definition().Name == name {
+				found = append(found, t)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("no tool %s; /tools lists them", hosttext.Line(name, 80))
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s", found[0].Server(), hosttext.Line(name, 80))
+}
+
+// toolNames complete the arguments of /tools and /tool.
+func (s *Session) toolNames(context.Context, string) (c screen.Completion) {
+	for _, server := range s.tools.Servers() {
+		for _, t := range server.Tools {
+			c.Items = add(c.Items, t.Name(), server.Name+": "+t.Definition().Description, false)
+		}
+	}
+	slices.SortFunc(c.Items, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
+	return c
+}

@@ -1,0 +1,206 @@
+package talk
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+)
+
+// Trace appends events to a file, one JSON object on each line. A nil Trace
+// writes nothing.
+type Trace struct {
+	mu   sync.Mutex // guards the fields below
+	file *os.File
+	err  error // the first failure to write
+}
+
+// record is a line of the file. Event is one of server, question, model_call,
+// approval, tool_start, progress, tool_end, view_call, sampling, elicitation, server_lost,
+// answer and error.
+type record struct {
+	Event string    `json:"event"`
+	Time  time.Time `json:"time"`
+	Turn  int       `json:"turn,omitempty"` // of the conversation, from 1
+
+	Server    string `json:"server,omitempty"`
+	Tool      string `json:"tool,omitempty"`
+	ID        string `json:"id,omitempty"` // of the tool call
+	Arguments any    `json:"arguments,omitempty"`
+
+	Model     string   `json:"model,omitempty"`
+	Message   string   `json:"message,omitempty"` // the text of a question or a notice
+	Text      string   `json:"text,omitempty"`    // the text of an answer
+	ToolCalls []string `json:"tool_calls,omitempty"`
+	Input     int      `json:"input_tokens,omitempty"`
+	Output    int      `json:"output_tokens,omitempty"`
+	Stop      string   `json:"stop_reason,omitempty"`
+
+	Progress *float64 `json:"progress,omitempty"`
+	Total    *float64 `json:"total,omitempty"`
+
+	Action  string         `json:"action,omitempty"` // accept, decline or cancel; allow or deny
+	Content map[string]any `json:"content,omitempty"`
+	Media   int            `json:"media,omitempty"` // images and sounds of a result
+
+	IsError  bool    `json:"is_error,omitempty"`
+	Error    string  `json:"error,omitempty"`
+	Duration float64 `json:"duration_ms,omitempty"`
+}
+
+// OpenTrace opens the file for appending. It contains the conversation, so only
+// the owner can read a new file. Without a path there is no trace, which is nil.
+func OpenTrace(path string) (*Trace, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the trace: %w", err)
+	}
+	return &Trace{file: f}, nil
+}
+
+func (t *Trace) write(r record) {
+	if t == nil {
+		return
+	}
+	r.Time = time.Now()
+	line, err := json.Marshal(r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		_, err = t.file.Write(append(line, '\n'))
+	}
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// Close closes the file, and returns the first failure of all.
+func (t *Trace) Close() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.file.Close(); t.err == nil {
+		t.err = err
+	}
+	if t.err != nil {
+		return fmt.Errorf("write the trace: %w", t.err)
+	}
+	return nil
+}
+
+// event writes an event of the agent, with the turn of the conversation.
+func (t *Trace) event(turn int, e agent.Event) {
+	if t == nil {
+		return
+	}
+	if r, ok := recordOf(e); ok {
+		r.Turn = turn
+		t.write(r)
+	}
+}
+
+func recordOf(e agent.Event) (record, bool) {
+	switch e := e.(type) {
+	case *agent.ModelEnd:
+		r := record{
+			Event: "model_call", Model: e.Model, Text: e.Text, Stop: e.StopReason,
+			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: ms(e.Duration),
+		}
+		for _, c := range e.ToolCalls {
+			r.ToolCalls = append(r.ToolCalls, c.Name)
+		}
+		return r, true
+	case *agent.ApprovalDecided:
+		r := callRecord("approval", &e.Call)
+		r.Action, r.Text, r.Duration = "deny", e.Decision.Reason, ms(e.Duration)
+		if e.Decision.Allow {
+			r.Action = "allow"
+		}
+		return r, true
+	case *agent.ToolStart:
+		return callRecord("tool_start", &e.Call), true
+	case *agent.ToolProgress:
+		r := callRecord("progress", &e.Call)
+		r.Arguments = nil
+		r.Progress, r.Total, r.Message = &e.Progress.Progress, e.Progress.Total, e.Progress.Message
+		return r, true
+	case *agent.ToolEnd:
+		r := callRecord("tool_end", &e.Call)
+		r.Arguments = nil
+		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), ms(e.Duration)
+		r.Error = errorText(e.Result.Err)
+		return r, true
+	case *agent.AnswerEnd: // of a question that the run keeps
+		if e.Ask.Elicit == nil {
+			return record{}, false
+		}
+		r := record{Event: "elicitation", Server: e.Ask.Server, Tool: e.Ask.Tool, ID: e.Ask.Call}
+		r.Message, r.Error, r.Duration = e.Ask.Elicit.Message, errorText(e.Err), ms(e.Duration)
+		if e.Answer != nil {
+			if result, err := e.Ask.Elicited(*e.Answer); err == nil {
+				r.Action, r.Content = result.Action, result.Content
+			}
+		}
+		return r, true
+	case *agent.ElicitationEnd:
+		r := askedRecord("elicitation", e.Server, e.Call)
+		r.Message, r.Error, r.Duration = e.Params.Message, errorText(e.Err), ms(e.Duration)
+		if e.Result != nil {
+			r.Action, r.Content = e.Result.Action, e.Result.Content
+		}
+		return r, true
+	case *agent.SamplingEnd:
+		r := askedRecord("sampling", e.Server, e.Call)
+		r.Message, r.Error, r.Duration = screen.MessagesText(e.Params.Messages), errorText(e.Err), ms(e.Duration)
+		if e.Result != nil {
+			r.Model, r.Stop, r.Text = e.Result.Model, e.Result.StopReason, screen.ContentText(e.Result.Content)
+		}
+		return r, true
+	case *agent.ServerLost:
+		return record{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
+	case *agent.Answer:
+		return record{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
+	}
+	return record{}, false
+}
+
+// callRecord begins the record of a tool call. Arguments that are not JSON are
+// kept as a string.
+func callRecord(event string, c *agent.Call) record {
+	r := record{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
+	if r.Tool == "" {
+		r.Tool = c.Name
+	}
+	if json.Valid([]byte(c.Arguments)) {
+		r.Arguments = json.RawMessage(c.Arguments)
+	}
+	return r
+}
+
+// askedRecord begins the record of a server's request, with its call if known.
+func askedRecord(event, server string, c *agent.Call) record {
+	if c == nil {
+		return record{Event: event, Server: server}
+	}
+	r := callRecord(event, c)
+	r.Server, r.Arguments = server, nil
+	return r
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

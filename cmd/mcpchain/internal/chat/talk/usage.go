@@ -1,0 +1,80 @@
+package talk
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+)
+
+// usage is /usage. The store knows what servers have sampled, too.
+func (s *Session) usage(ctx context.Context, _ string) error {
+	turn, sum := s.turn, s.sum
+	if s.Store != nil {
+		if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
+			turn = state.Spent.Since(state.Before)
+			sum.Sampling = state.Spent.Sampling
+		}
+	}
+	s.Screen.List(screen.Plain, "the last turn:    %s", s.spent(turn))
+	s.Screen.List(screen.Plain, "the conversation: %s", s.spent(sum))
+	if _, known := s.Prices.Of(s.Model.Name()); !known && s.Model.url() != "" {
+		s.Screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", s.Model.Name())
+	}
+	return nil
+}
+
+// spent says what was used.
+func (s *Session) spent(u run.Spent) string {
+	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
+	var parts []string
+	if u.Cached > 0 {
+		parts = append(parts, fmt.Sprintf("%d in from a cache", u.Cached))
+	}
+	if u.Reasoning > 0 {
+		parts = append(parts, fmt.Sprintf("%d out for reasoning", u.Reasoning))
+	}
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, ", ") + ")"
+	}
+	if u.Sampling.Requests > 0 {
+		text += fmt.Sprintf("; for servers: %s, %d tokens", screen.Plural(u.Sampling.Requests, "completion"), u.Sampling.Tokens)
+	}
+	if cost := screen.Cost(u.Cost); cost != "" {
+		text += "; " + cost
+	}
+	return text
+}
+
+// context is /context.
+func (s *Session) context(context.Context, string) error {
+	for _, line := range windowLines(s.window) {
+		s.Screen.List(screen.Plain, "%s", line)
+	}
+	return nil
+}
+
+// windowLines says what filled the window in the last call of the model.
+func windowLines(u *agent.WindowUse) []string {
+	if u == nil {
+		return []string{"the model was not asked yet"}
+	}
+	about := fmt.Sprintf("the last call of the model: %d tokens", u.Input)
+	if u.Estimated {
+		about = fmt.Sprintf("the last call of the model: about %d tokens", u.Input)
+	}
+	if u.Size > 0 {
+		about += fmt.Sprintf(", %d%% of a window of %d", u.Input*100/u.Size, u.Size)
+	}
+	if u.Cached > 0 {
+		about += fmt.Sprintf("; %d from a cache", u.Cached)
+	}
+	lines := []string{about, fmt.Sprintf("%8d  instructions", u.Instructions)}
+	for _, server := range u.Servers {
+		lines = append(lines, fmt.Sprintf("%8d  %s of %s", server.Tokens, screen.Plural(server.Tools, "tool"), server.Server))
+	}
+	return append(lines, fmt.Sprintf("%8d  messages", u.History), fmt.Sprintf("%8d  results of tools", u.Results))
+}

@@ -1,0 +1,75 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// showViews prepares to show views of tools, if the screen has links to them.
+func (s *Session) showViews() {
+	if _, ok := s.Screen.(screen.Linking); !ok {
+		return
+	}
+	s.views = views.New(views.Options{
+		Tools: s.tools, Person: s.Person, Began: s.viewCalls, Ended: s.viewCalled,
+		Aside: func(ctx context.Context) (context.Context, func()) { return s.Interrupts.aside(person.InTurn(ctx)) },
+	})
+}
+
+// offerView shows where the view of a tool's result can be seen.
+func (s *Session) offerView(e *agent.ToolEnd) {
+	link, ok := s.Screen.(screen.Linking)
+	if s.views == nil || !ok || e.Result == nil || e.Result.IsError || e.Result.Raw == nil || e.Result.Tool == nil || e.Result.Tool.ViewURI() == "" {
+		return
+	}
+	address, err := s.views.Offer(e.Result.Tool, json.RawMessage(e.Arguments), e.Result.Raw)
+	if err != nil {
+		s.Screen.Note(screen.Warn, "  a view of %s is not shown: %s", e.Server, hosttext.Line(err.Error(), 400))
+		return
+	}
+	link.Link(screen.Faint, fmt.Sprintf("view of %s %s:", e.Server, screen.CallName(&e.Call)), address)
+}
+
+// viewCalls shows a call that a view makes.
+func (s *Session) viewCalls(c *views.Call) {
+	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)", c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
+}
+
+// viewCalled shows what came of it.
+func (s *Session) viewCalled(c *views.Call) {
+	r := record{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
+	if json.Valid(c.Arguments) {
+		r.Arguments = c.Arguments
+	}
+	style, mark, text := screen.Tool, "←", r.Error
+	if c.Result != nil {
+		r.Text, r.IsError = screen.ContentText(c.Result.Content), c.Result.IsError
+		text = r.Text
+	}
+	if r.IsError || c.Err != nil {
+		style, mark = screen.Warn, "✗"
+	}
+	s.Trace.write(r)
+	s.Screen.Note(style, "%s %s %s: %s", mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
+}
+
+// tell adds to a question what views want the model to know.
+func (s *Session) tell(m *run.Message) {
+	if s.views == nil {
+		return
+	}
+	for _, words := range s.views.Told() {
+		text := "\n\n" + viewframe.From(words.Server) + fenced("", screen.Typed(words.Text))
+		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
+		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", words.Server, size(int64(len(words.Text))))
+	}
+}

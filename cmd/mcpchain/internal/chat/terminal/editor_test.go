@@ -1,0 +1,102 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// A note that is printed beside it must not take away why nothing was written.
+func TestEditorThatDoesNotStart(t *testing.T) {
+	m := newModel(&Terminal{output: &output{}}, Options{})
+	cmd := m.update(writtenMsg{err: errors.New("executable file not found")})
+	if cmd == nil {
+		t.Fatal("nothing is printed")
+	}
+	if got := fmt.Sprint(cmd()); !strings.Contains(got, "nothing was written: executable file not found; $EDITOR names the editor") {
+		t.Errorf("printed %q", got)
+	}
+}
+
+// A text that comes in the place of another closes the list, whose items are for the other text.
+func TestTextUnderTheList(t *testing.T) {
+	for name, replace := range map[string]tea.Msg{
+		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
+		"an editor":   writtenMsg{text: "hi\n"},
+	} {
+		e := newEditor(screen.Paint{}, "", func() screen.Completer {
+			return func(context.Context, string) screen.Completion {
+				return screen.Completion{From: len("/read "), Items: []screen.Item{{Text: "a:1"}, {Text: "a:2"}}}
+			}
+		}, newRequests())
+		e.init()
+		e.resize(80)
+		e.history.add("hi")
+		e.area.SetValue("/read a")
+		e.update(e.update(tea.KeyPressMsg{Code: tea.KeyTab})())
+		if !e.takesEnter() {
+			t.Fatalf("%s: got no list", name)
+		}
+		e.update(replace)
+		if e.takesEnter() || e.text() != "hi" {
+			t.Errorf("%s: got %q, with the list: %v", name, e.text(), e.takesEnter())
+		}
+	}
+}
+
+// Esc and Ctrl-C that come at once leave the search and clear the line; a second time they interrupt.
+func TestEscWithCtrlC(t *testing.T) {
+	interrupted := 0
+	m := newModel(&Terminal{output: &output{}}, Options{Interrupt: func() { interrupted++ }})
+	m.editor.set("a draft")
+	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	both := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt}
+	m.update(both)
+	if m.editor.search.on || m.editor.text() != "" || interrupted != 0 {
+		t.Errorf("got search %v, %q, %d interrupts", m.editor.search.on, m.editor.text(), interrupted)
+	}
+	if cmd := m.update(both); cmd != nil {
+		cmd()
+	}
+	if interrupted != 1 {
+		t.Errorf("got %d interrupts, want 1", interrupted)
+	}
+}
+
+// Ctrl-C behind Esc does not wait for the moment that Esc begins at a question.
+func TestEscWithCtrlCAtAQuestion(t *testing.T) {
+	m := newModel(&Terminal{output: &output{}}, Options{})
+	m.update(askMsg{&waiting{done: make(chan struct{})}})
+	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
+	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
+		t.Errorf("got %T, want two commands at once", cmd())
+	}
+}
+
+// What is no letter, and what has a text, is one key with Ctrl and Alt: arrows, and AltGr of some keyboards.
+func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
+	m := newModel(&Terminal{output: &output{}}, Options{})
+	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	m.update(tea.KeyPressMsg{Code: 'q', Text: "@", Mod: tea.ModCtrl | tea.ModAlt})
+	if m.editor.search.text != "@" {
+		t.Errorf("AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
+	}
+	d := newForm(&screen.Form{Server: "s", Fields: []*mcp.Field{{Name: "mail", Kind: mcp.FieldString}}, Values: map[string]any{}}, nil)
+	m.update(askMsg{d})
+	m.quiet.past = true
+	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})
+	if d.left {
+		t.Error("an arrow left the form")
+	}
+	m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
+	if !d.left {
+		t.Error("Esc with Ctrl-C did not leave the form")
+	}
+}

@@ -1,0 +1,317 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/huh/v2"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// fieldsAtOnce is how many fields of a form are shown together.
+const fieldsAtOnce = 3
+
+// maxChoices bounds the rows of a field with options. The others are reached by scrolling.
+const maxChoices = 8
+
+// Fill implements [screen.Screen].
+func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
+	unlock, err := t.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	t.present(&screen.Choice{
+		Heading: fmt.Sprintf("The server %s asks:", f.Server), Text: hosttext.Block(f.Message, screen.MaxShown),
+	})
+	for _, mistake := range f.Mistakes {
+		t.Note(screen.Warn, "  %v", mistake)
+	}
+	var d *form
+	for {
+		if len(f.Fields) > 0 {
+			d = d.again(f)
+			if err := t.ask(ctx, d, d.done); err != nil {
+				return "", err
+			}
+		}
+		key, err := t.choose(ctx, closing(f, d == nil || !d.left))
+		switch {
+		case err != nil:
+			return "", err
+		case key == 'y':
+			return mcp.ElicitAccept, nil
+		case key == 'n':
+			return mcp.ElicitDecline, nil
+		case key == 'c':
+			return mcp.ElicitCancel, nil
+		}
+	}
+}
+
+// closing is the question at the end of a form.
+func closing(f *screen.Form, complete bool) *screen.Choice {
+	if !complete {
+		return &screen.Choice{Question: "Leave the form?", Answers: []screen.Answer{
+			{Key: 'b', Label: "back to it"}, {Key: 'n', Label: "no, decline"}, {Key: 'c', Label: "cancel"},
+		}}
+	}
+	return &screen.Choice{
+		Text: hosttext.Indent(f.Summary()), Question: "Send this to " + f.Server + "?",
+		Answers: []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'e', Label: "edit"}, {Key: 'n', Label: "no"}, {Key: 'c', Label: "cancel"}},
+	}
+}
+
+// form asks for the fields of a form. Its values go into the form when all fit.
+type form struct {
+	huh    *huh.Form
+	form   *screen.Form
+	inputs []*input
+	left   bool // the person left it with Esc
+	over   bool
+	done   chan struct{}
+}
+
+// input is a field on the screen.
+type input struct {
+	field    *mcp.Field
+	shown    huh.Field
+	text     string       // what is typed, or the title of an option
+	several  []string     // values of options
+	describe func(string) // shows a text beside the field
+}
+
+// again asks once more: a form that was left goes on where it was, and a whole one begins with the
+// first field, with all that was typed. Nil is the first time.
+func (d *form) again(f *screen.Form) *form {
+	switch {
+	case d == nil:
+		return newForm(f, nil)
+	case !d.left:
+		return newForm(f, d.inputs)
+	}
+	d.left, d.over, d.done = false, false, make(chan struct{})
+	return d
+}
+
+// newForm begins with what was typed before, nil the first time.
+func newForm(f *screen.Form, before []*input) *form {
+	d := &form{form: f, done: make(chan struct{})}
+	var groups []*huh.Group
+	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
+		var shown []huh.Field
+		for _, field := range fields {
+			in := &input{field: field}
+			in.begin(f)
+			if before != nil {
+				old := before[len(d.inputs)]
+				in.text, in.several = old.text, old.several
+			}
+			in.shown = in.show()
+			d.inputs = append(d.inputs, in)
+			shown = append(shown, in.shown)
+		}
+		groups = append(groups, huh.NewGroup(shown...).WithShowHelp(false).WithShowErrors(false))
+	}
+	keys := huh.NewDefaultKeyMap()
+	keys.Quit.SetEnabled(false)
+	d.huh = huh.NewForm(groups...).WithKeyMap(keys).WithShowHelp(false).WithTheme(huh.ThemeFunc(huh.ThemeBase16))
+	return d
+}
+
+// nothing is the value of an option that leaves a field without an answer.
+const nothing = "\x00nothing"
+
+// begin takes the value so far, or the default: the person can change both. Invisible characters of
+// a default are escaped, and sent as they are shown.
+func (in *input) begin(f *screen.Form) {
+	value := f.Value(in.field)
+	switch v := value.(type) {
+	case []string:
+		in.several = v
+		return
+	case string:
+		in.text = v
+		if len(optionsOf(in.field)) == 0 {
+			in.text = hosttext.Exact(v)
+		}
+	case float64:
+		in.text = strconv.FormatFloat(v, 'f', -1, 64)
+	case nil:
+		if len(optionsOf(in.field)) > 0 {
+			in.text = nothing
+		}
+	default:
+		in.text = screen.Display(in.field, value)
+	}
+}
+
+// show makes the field of the screen.
+func (in *input) show() huh.Field {
+	title, about := hosttext.Line(in.field.Title, 80), hosttext.Line(in.field.Description, 200)
+	if !in.field.Required {
+		title += " (optional)"
+	}
+	options := optionsOf(in.field)
+	switch {
+	case in.field.Kind == mcp.FieldChoices:
+		about = strings.TrimSpace(about + " (Space marks several)")
+		list := huh.NewMultiSelect[string]()
+		in.describe = func(text string) { list.Description(text) }
+		return list.Title(title).Description(about).
+			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.several).
+			Validate(func([]string) error { return in.judge(about) })
+	case len(options) > 0:
+		list := huh.NewSelect[string]()
+		in.describe = func(text string) { list.Description(text) }
+		return list.Title(title).Description(about).
+			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.text).
+			Validate(func(string) error { return in.judge(about) })
+	}
+	text := huh.NewInput()
+	in.describe = func(about string) { text.Description(about) }
+	return text.Title(title).Description(about).Prompt("› ").Value(&in.text).
+		Validate(func(string) error { return in.judge(about) })
+}
+
+// optionsOf are the options of a field, yes and no among them.
+func optionsOf(field *mcp.Field) (options []huh.Option[string]) {
+	for _, o := range field.Options {
+		options = append(options, huh.NewOption(hosttext.Line(o.Title, 80), o.Value))
+	}
+	if field.Kind == mcp.FieldBoolean {
+		options = append(options, huh.NewOption("yes", "yes"), huh.NewOption("no", "no"))
+	}
+	if len(options) > 0 && !field.Required && field.Kind != mcp.FieldChoices {
+		options = append(options, huh.NewOption("(nothing)", nothing))
+	}
+	return options
+}
+
+// value is the field's value, nil for none.
+func (in *input) value() (any, error) {
+	switch {
+	case in.field.Kind == mcp.FieldChoices && len(in.several) == 0 && !in.field.Required, in.text == nothing && !in.field.Required:
+		return nil, nil
+	case in.field.Kind == mcp.FieldChoices:
+		return in.several, in.field.Check(in.several)
+	case in.field.Kind == mcp.FieldChoice:
+		return in.text, in.field.Check(in.text)
+	case in.text == nothing:
+		return in.field.Parse("")
+	case strings.TrimSpace(in.text) == "" && !in.field.Required:
+		return nil, nil // Parse would take the default, which the person has cleared
+	}
+	return in.field.Parse(screen.Typed(in.text))
+}
+
+// judge checks a field, and says beside it what is wrong. About is what stands there otherwise.
+func (in *input) judge(about string) error {
+	err := in.check()
+	if err != nil {
+		about = strings.TrimSpace(about + " ✗ " + err.Error())
+	}
+	in.describe(about)
+	return err
+}
+
+// check says in a few words what is wrong.
+func (in *input) check() error {
+	_, err := in.value()
+	if err == nil {
+		return nil
+	}
+	return errors.New(screen.Wrong(in.field, err))
+}
+
+func (d *form) init(width, height int) tea.Cmd {
+	return tea.Batch(d.huh.Init(), d.update(tea.WindowSizeMsg{Width: width, Height: height}))
+}
+
+func (d *form) answered() bool { return d.over }
+
+// clear empties the text of the field that has the keyboard.
+func (d *form) clear() bool {
+	for _, in := range d.inputs {
+		if f, ok := d.huh.GetFocusedField().(*huh.Input); ok && in.text != "" && f.GetValue() == in.text && len(optionsOf(in.field)) == 0 {
+			in.text = ""
+			f.Value(&in.text)
+			return true
+		}
+	}
+	return false
+}
+
+func (d *form) update(msg tea.Msg) tea.Cmd {
+	if d.over {
+		return nil
+	}
+	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" {
+		d.left = true
+		d.end()
+		return nil
+	}
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		msg = tea.WindowSizeMsg{Width: min(size.Width, 100), Height: max(size.Height-6, 8)}
+	}
+	cmd := d.pass(msg)
+	if d.huh.State == huh.StateCompleted {
+		d.keep()
+		d.end()
+	}
+	return cmd
+}
+
+// pass gives a message to the library. Its keys that leave a field do so by a later message; here
+// they do it at once, so that the next key goes to the next field.
+func (d *form) pass(msg tea.Msg) tea.Cmd {
+	field := d.huh.GetFocusedField()
+	filter, ok := field.(interface{ GetFiltering() bool })
+	filtering := ok && filter.GetFiltering()
+	_, cmd := d.huh.Update(msg)
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok || filtering {
+		return cmd
+	}
+	switch name := k.String(); {
+	case name == "shift+tab" && field != d.inputs[0].shown:
+		if cmd = d.huh.PrevField(); d.huh.GetFocusedField() == field {
+			cmd = d.huh.PrevGroup()
+		}
+	case (name == "enter" || name == "tab" && field != d.inputs[len(d.inputs)-1].shown) && field.Error() == nil:
+		if cmd = d.huh.NextField(); d.huh.GetFocusedField() == field {
+			cmd = d.huh.NextGroup()
+		}
+	}
+	return cmd
+}
+
+// keep puts the values into the form.
+func (d *form) keep() {
+	for _, in := range d.inputs {
+		delete(d.form.Values, in.field.Name)
+		if value, err := in.value(); err == nil && value != nil {
+			d.form.Values[in.field.Name] = value
+		}
+	}
+}
+
+func (d *form) end() {
+	d.over = true
+	close(d.done)
+}
+
+func (d *form) view(_ int, ready bool) (string, *tea.Cursor) {
+	if !ready {
+		return strings.TrimRight(d.huh.View(), "\n ") + "\n…", nil
+	}
+	return strings.TrimRight(d.huh.View(), "\n ") + "\n" + "Enter goes on · Shift-Tab back · Esc leaves the form", tea.NewCursor(0, 0)
+}

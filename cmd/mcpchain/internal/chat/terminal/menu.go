@@ -1,0 +1,173 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Bounds of the list below the editor.
+const (
+	maxItems = 8  // rows
+	maxItem  = 46 // columns of an item's text
+)
+
+// menu is the list of ways in which the text of the editor may go on.
+type menu struct {
+	complete func() screen.Completer // nil: nothing completes
+	requests *requests
+
+	asked  int // requests; a key makes the answer to an earlier one void
+	cancel context.CancelFunc
+
+	open  bool
+	all   screen.Completion
+	items []screen.Item // that fit what is typed
+	at    int           // the marked one
+}
+
+// completedMsg is the answer to a request.
+type completedMsg struct {
+	asked      int
+	before     string
+	completion screen.Completion
+}
+
+// ask has a text completed.
+func (m *menu) ask(before string) tea.Cmd {
+	m.close()
+	complete := m.complete()
+	if complete == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(m.requests.ctx)
+	m.cancel = cancel
+	asked := m.asked
+	return func() tea.Msg {
+		defer cancel()
+		if !m.requests.begin() {
+			return nil
+		}
+		defer m.requests.wg.Done()
+		return completedMsg{asked, before, complete(ctx, before)}
+	}
+}
+
+// requests are the completions under way. They end with the terminal.
+type requests struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu     sync.Mutex // guards closed, and that none begins after close
+	closed bool
+	wg     sync.WaitGroup
+}
+
+func newRequests() *requests {
+	r := &requests{}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+func (r *requests) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.wg.Add(1)
+	}
+	return !r.closed
+}
+
+// close gives up all requests, and waits for their end.
+func (r *requests) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.wg.Wait()
+}
+
+// close closes the list, and gives up a request.
+func (m *menu) close() {
+	m.open = false
+	m.asked++
+	if m.cancel != nil {
+		m.cancel()
+		m.cancel = nil
+	}
+}
+
+// show opens the list of an answer.
+func (m *menu) show(c screen.Completion, before string) {
+	m.all, m.open = c, true
+	m.narrow(before)
+}
+
+// narrow keeps the items that fit what is typed, and closes a list that is left.
+func (m *menu) narrow(before string) {
+	if m.all.From > len(before) {
+		m.close()
+		return
+	}
+	m.items, m.at = m.all.Narrow(before[m.all.From:]), 0
+}
+
+// move marks another item.
+func (m *menu) move(by int) {
+	if n := len(m.items); n > 0 {
+		m.at = (m.at + by + n) % n
+	}
+}
+
+// common is what all items begin with, in bytes of the first one.
+func common(items []screen.Item) string {
+	prefix := items[0].Text
+	for _, item := range items[1:] {
+		for !strings.HasPrefix(item.Text, prefix) {
+			runes := []rune(prefix)
+			prefix = string(runes[:len(runes)-1])
+		}
+	}
+	return prefix
+}
+
+// view is the rows of the list.
+func (m *menu) view(paint screen.Paint, width int) (rows []string) {
+	if !m.open {
+		return nil
+	}
+	if len(m.items) == 0 {
+		return []string{paint.Text(screen.Faint, "      nothing fits")}
+	}
+	first := min(max(0, m.at-maxItems/2), max(0, len(m.items)-maxItems))
+	shown := m.items[first:min(first+maxItems, len(m.items))]
+	column := 0
+	for _, item := range shown {
+		column = max(column, min(maxItem, ansi.StringWidth(item.Text)))
+	}
+	for i, item := range shown {
+		mark, style := "  ", screen.Plain
+		if first+i == m.at {
+			mark, style = "› ", screen.Person
+		}
+		text := ansi.Truncate(item.Text, maxItem, "…")
+		text += strings.Repeat(" ", column-ansi.StringWidth(text))
+		row := "    " + paint.Text(style, mark+text)
+		if about := hosttext.Line(item.About, 200); about != "" {
+			row += "  " + paint.Text(screen.Faint, about)
+		}
+		rows = append(rows, strings.TrimRight(ansi.Truncate(row, max(1, width-1), "…"), " "))
+	}
+	hint := "Tab next · Enter takes it · Esc closes"
+	if more := len(m.items) - len(shown); more > 0 {
+		hint = fmt.Sprintf("%d of %d · ", m.at+1, len(m.items)) + hint
+	}
+	return append(rows, paint.Text(screen.Faint, ansi.Truncate("      "+hint, max(1, width-1), "…")))
+}

@@ -1,0 +1,279 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// The messages of a Terminal to its model.
+type (
+	waitMsg   bool     // the person may enter a question
+	noticeMsg string   // a line that the next one replaces
+	restMsg   []string // the unfinished part of an answer
+	beginMsg  struct{} // of a turn
+	endMsg    struct{}
+	eventMsg  struct{ event agent.Event }
+	askMsg    struct{ dialog } // opens a question
+	dropMsg   struct{ dialog } // closes it without an answer
+	windowMsg int64            // tokens that the model takes
+	passMsg   struct{}         // changes nothing
+	tickMsg   time.Time
+)
+
+// suggestMsg puts a text into an empty editor.
+type suggestMsg struct {
+	text  string
+	taken chan<- bool // has room
+}
+
+// model is what stands below the scrollback.
+type model struct {
+	terminal  *Terminal
+	interrupt func()
+	width     int
+	height    int
+
+	editor editor
+	notice string
+	rest   []string
+	status status
+	dialog dialog // nil: the person edits
+	quiet  quiet
+	answer answer // of the terminal, so far
+}
+
+func newModel(t *Terminal, o Options) *model {
+	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
+	m.editor.own = own{t.ctx, o.In, o.Out}
+	return m
+}
+
+// Init implements [tea.Model].
+func (m *model) Init() tea.Cmd { return m.editor.init() }
+
+// Update implements [tea.Model].
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ok := msg.(settleMsg); ok {
+		lines, _ := m.lines()
+		return m, m.terminal.frame.settled(len(lines))
+	}
+	cmd := m.update(msg)
+	lines, _ := m.lines()
+	return m, tea.Batch(cmd, m.terminal.frame.settle(len(lines)))
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.terminal.width.Store(int64(msg.Width))
+		m.terminal.height.Store(int64(msg.Height))
+		m.editor.resize(msg.Width)
+		if m.dialog != nil {
+			return m.dialog.update(msg)
+		}
+	case waitMsg:
+		*m.editor.ready = bool(msg)
+	case noticeMsg:
+		m.notice = string(msg)
+	case restMsg:
+		m.rest = msg
+	case beginMsg:
+		m.status.begin(time.Now())
+		return tick()
+	case endMsg:
+		m.status.end()
+	case eventMsg:
+		m.status.event(msg.event, time.Now())
+	case suggestMsg:
+		empty := m.editor.text() == ""
+		if empty {
+			m.editor.set(msg.text)
+		}
+		msg.taken <- empty
+	case windowMsg:
+		m.status.window = int64(msg)
+	case tickMsg:
+		if m.status.busy {
+			return tick()
+		}
+	case askMsg:
+		m.dialog = msg.dialog
+		return tea.Batch(m.dialog.init(m.width, m.height), m.quiet.begin())
+	case dropMsg:
+		if m.dialog == msg.dialog {
+			m.dialog = nil
+		}
+	case quietMsg:
+		m.quiet.over(msg)
+	case writtenMsg:
+		if msg.err != nil {
+			text := hosttext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
+			return tea.Println(strings.Join(m.terminal.note(screen.Fail, text), "\n"))
+		}
+		return m.editor.update(msg)
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		return m.typed(msg)
+	case uv.CellSizeEvent, uv.PrimaryDeviceAttributesEvent:
+		m.answered(msg)
+	default:
+		if m.dialog != nil {
+			return m.toDialog(msg)
+		}
+		return m.editor.update(msg)
+	}
+	return nil
+}
+
+func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
+
+// key takes a key that is the same everywhere, or passes it on.
+func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	if escAndCtrl(k) {
+		leave := m.key(tea.KeyPressMsg{Code: tea.KeyEscape})
+		k.Mod = tea.ModCtrl
+		return tea.Batch(leave, m.key(k))
+	}
+	switch k.String() {
+	case "ctrl+c":
+		if m.dialog != nil && m.dialog.clear() || m.dialog == nil && m.editor.clear() {
+			return nil
+		}
+		return func() tea.Msg { m.interrupt(); return nil }
+	case "ctrl+z":
+		return tea.Suspend
+	case "ctrl+l":
+		return tea.ClearScreen
+	}
+	return m.typed(k)
+}
+
+// escAndCtrl reports whether a key may be two, Esc and a letter with Ctrl: most terminals send the
+// same for a letter with Ctrl and Alt. No command here has both.
+func escAndCtrl(k tea.KeyPressMsg) bool {
+	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
+}
+
+// typed passes on what the person types. A question takes it only after a moment of quiet:
+// what was meant for the editor must not answer it.
+func (m *model) typed(msg tea.Msg) tea.Cmd {
+	if m.dialog != nil && m.quiet.past {
+		return m.toDialog(msg)
+	}
+	if m.dialog != nil {
+		if k, ok := msg.(tea.KeyPressMsg); ok && (k.String() == "enter" || k.String() == "ctrl+d") {
+			return m.quiet.begin()
+		}
+		if _, hidden := m.dialog.(*secret); hidden {
+			return m.quiet.begin() // it must not stand in the editor
+		}
+		return tea.Batch(m.editor.update(msg), m.quiet.begin())
+	}
+	k, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case ok && k.String() == "enter" && m.editor.takesEnter():
+		return m.editor.update(msg)
+	case ok && k.String() == "enter" && m.editor.continues():
+		return nil
+	case ok && k.String() == "enter":
+		if !*m.editor.ready || strings.TrimSpace(m.editor.text()) == "" {
+			return nil
+		}
+		m.enter(entry{text: m.editor.take()})
+		return nil
+	case ok && k.String() == "ctrl+d" && m.editor.text() == "":
+		if *m.editor.ready {
+			m.enter(entry{err: errEnd})
+		}
+		return nil
+	}
+	return m.editor.update(msg)
+}
+
+func (m *model) enter(e entry) {
+	*m.editor.ready = false
+	select {
+	case <-m.terminal.output.busy: // of an earlier frame
+	default:
+	}
+	m.terminal.entered <- e // has room: one entry for each wait
+}
+
+func (m *model) toDialog(msg tea.Msg) tea.Cmd {
+	cmd := m.dialog.update(msg)
+	if m.dialog.answered() {
+		m.dialog = nil
+	}
+	return cmd
+}
+
+// View implements [tea.Model].
+func (m *model) View() tea.View {
+	lines, cursor := m.lines()
+	for rows := m.terminal.frame.of(len(lines)); len(lines) < rows; {
+		lines = append(lines, "")
+	}
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.Cursor = cursor
+	return v
+}
+
+// lines are the rows of the frame, and the cursor in them.
+func (m *model) lines() (lines []string, cursor *tea.Cursor) {
+	faint := func(line string) {
+		lines = append(lines, m.terminal.paint.Text(screen.Faint, ansi.Truncate(line, max(1, m.width-1), "…")))
+	}
+	if m.notice != "" {
+		faint(m.notice)
+	}
+	lines = append(lines, m.rest...)
+	for _, line := range m.status.view(time.Now(), m.dialog != nil) {
+		faint(line)
+	}
+	lines = append(lines, "") // between the conversation and what is typed
+	below, cursor := m.below()
+	most := max(1, m.height-1) // a row is for what is printed above
+	if drop := len(lines) + len(below) - most; m.height > 0 && drop > 0 {
+		lines = lines[min(drop, len(lines)):]
+	}
+	if cursor != nil {
+		cursor.Y += len(lines)
+	}
+	lines = append(lines, below...)
+	if m.height > 0 && len(lines) > most {
+		lines = lines[:most]
+	}
+	for i, line := range lines {
+		lines[i] = ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), max(1, m.width), "…")
+	}
+	return lines, cursor
+}
+
+// below is what the person types: the answer to a question, or a text. While a question
+// does not take keys yet, the editor does.
+func (m *model) below() (lines []string, cursor *tea.Cursor) {
+	if m.dialog != nil {
+		var text string
+		text, cursor = m.dialog.view(m.width, m.quiet.past)
+		lines = strings.Split(text, "\n")
+		if m.quiet.past {
+			return lines, cursor
+		}
+	}
+	text, cursor := m.editor.view()
+	if cursor != nil {
+		cursor.Y += len(lines)
+	}
+	return append(lines, strings.Split(text, "\n")...), cursor
+}

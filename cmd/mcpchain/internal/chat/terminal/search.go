@@ -1,0 +1,72 @@
+package terminal
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// search looks for an entry of the history, as it is typed.
+type search struct {
+	on    bool
+	text  string
+	at    int    // the entry that is shown; len(entries) is none
+	draft string // what the editor had before
+}
+
+func (s *search) begin(h *history, draft string) {
+	*s = search{on: true, at: len(h.entries), draft: draft}
+}
+
+// find returns the newest entry with the text that is older than before.
+func (s *search) find(h *history, before int) (string, bool) {
+	for i := min(before, len(h.entries)) - 1; i >= 0; i-- {
+		if strings.Contains(strings.ToLower(h.entries[i]), strings.ToLower(s.text)) {
+			s.at = i
+			return h.entries[i], true
+		}
+	}
+	return "", false
+}
+
+// key takes a key of a search. It returns what the editor shows, if that changes, and false
+// for a key that ends the search and is for the editor.
+func (s *search) key(h *history, k tea.KeyPressMsg) (show *string, taken bool) {
+	found := func(text string, ok bool) (*string, bool) {
+		if !ok {
+			return nil, true
+		}
+		return &text, true
+	}
+	switch name := k.String(); {
+	case name == "ctrl+r":
+		return found(s.find(h, s.at))
+	case name == "enter":
+		s.on = false
+		return nil, true
+	case name == "esc", name == "ctrl+g", name == "ctrl+c":
+		s.on = false
+		return &s.draft, true
+	case name == "backspace":
+		_, size := utf8.DecodeLastRuneInString(s.text)
+		s.text = s.text[:len(s.text)-size]
+		return found(s.find(h, len(h.entries)))
+	case k.Text != "":
+		s.text += screen.Typed(k.Text)
+		return found(s.find(h, s.at+1))
+	}
+	s.on = false
+	return nil, false
+}
+
+// view is the row of a search.
+func (s *search) view(paint screen.Paint) []string {
+	if !s.on {
+		return nil
+	}
+	return []string{paint.Text(screen.Faint, "      search: "+hosttext.Line(s.text, 60)+"  (Ctrl-R older · Enter takes it · Esc leaves)")}
+}

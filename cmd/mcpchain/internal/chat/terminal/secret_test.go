@@ -1,0 +1,22 @@
+package terminal
+
+import (
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+)
+
+// What is typed before a question takes it stays in the editor, but for a secret.
+func TestTypedBeforeTheQuestion(t *testing.T) {
+	for want, d := range map[string]dialog{"": newSecret(screen.Paint{}, "Key:"), "x": newWriting(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {
+		m := newModel(&Terminal{output: &output{}}, Options{})
+		m.Init() // the editor has the keys
+		m.update(askMsg{d})
+		m.typed(tea.KeyPressMsg{Code: 'x', Text: "x"})
+		if got := m.editor.text(); got != want {
+			t.Errorf("%T: the editor has %q, want %q", d, got, want)
+		}
+	}
+}

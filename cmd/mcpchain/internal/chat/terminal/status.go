@@ -1,0 +1,136 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// status is what is under way.
+type status struct {
+	busy   bool
+	since  time.Time // the turn began
+	doing  string
+	calls  []*call
+	window int64 // tokens that the model takes; 0: unknown
+
+	turn, total run.Spent
+	context     int64 // tokens of the last model call
+}
+
+// call is a tool call under way.
+type call struct {
+	id, what string
+	since    time.Time
+	done     float64 // the share of it, below 0 if unknown
+	message  string
+}
+
+func (s *status) begin(now time.Time) {
+	s.busy, s.since, s.doing, s.calls, s.turn = true, now, "waiting for the model", nil, run.Spent{}
+}
+
+func (s *status) end() { s.busy, s.calls = false, nil }
+
+// event takes part of an event of the turn.
+func (s *status) event(e agent.Event, now time.Time) {
+	switch e := e.(type) {
+	case *agent.ModelStart:
+		s.doing = "waiting for the model"
+	case *agent.ReasoningDelta:
+		s.doing = "thinking"
+	case *agent.TextDelta:
+		s.doing = "answering"
+	case *agent.ModelEnd:
+		s.doing = "working"
+		s.context = e.Usage.Input + e.Usage.Output
+		s.turn.Add(e.Usage)
+		s.total.Add(e.Usage)
+	case *agent.ToolStart:
+		s.calls = append(s.calls, &call{id: e.ID, what: hosttext.Line(e.Server+" "+screen.CallName(&e.Call), 60), since: now, done: -1})
+	case *agent.ToolProgress:
+		for _, c := range s.calls {
+			if c.id == e.ID {
+				c.message, c.done = hosttext.Line(screen.Progress(e), 60), -1
+				if total := e.Progress.Total; total != nil && *total > 0 {
+					c.done = min(1, max(0, e.Progress.Progress / *total))
+				}
+			}
+		}
+	case *agent.ToolEnd:
+		s.calls = slices.DeleteFunc(s.calls, func(c *call) bool { return c.id == e.ID })
+	}
+}
+
+// view is a line for each call, and one for the turn.
+func (s *status) view(now time.Time, asking bool) (lines []string) {
+	if !s.busy {
+		return nil
+	}
+	for _, c := range s.calls {
+		line := fmt.Sprintf("  ⋯ %s %s", c.what, seconds(now.Sub(c.since)))
+		if c.done >= 0 {
+			line += " " + bar(c.done)
+		}
+		lines = append(lines, strings.TrimRight(line+" "+c.message, " "))
+	}
+	doing := s.doing
+	switch {
+	case asking:
+		doing = "waiting for you"
+	case len(s.calls) == 1:
+		doing = "running " + s.calls[0].what
+	case len(s.calls) > 1:
+		doing = "running " + screen.Plural(len(s.calls), "tool")
+	}
+	parts := []string{doing, seconds(now.Sub(s.since))}
+	if s.turn.Turns > 0 {
+		parts = append(parts, spent(&s.turn))
+	}
+	if s.total.Turns != s.turn.Turns {
+		parts = append(parts, "in all "+spent(&s.total))
+	}
+	if s.window > 0 && s.context > 0 {
+		parts = append(parts, fmt.Sprintf("%d %% of the context", s.context*100/s.window))
+	}
+	return append(lines, "● "+strings.Join(append(parts, "Ctrl-C stops"), " · "))
+}
+
+// barCells is the width of a bar.
+const barCells = 20
+
+func bar(done float64) string {
+	full := int(done * barCells)
+	return strings.Repeat("█", full) + strings.Repeat("░", barCells-full)
+}
+
+// spent is what was used: tokens, and their cost if it is known.
+func spent(u *run.Spent) string {
+	return strings.TrimSpace("↑" + tokens(u.Input) + " ↓" + tokens(u.Output) + " " + screen.Cost(u.Cost))
+}
+
+// tokens is a count in few characters.
+func tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
+}
+
+// seconds is a duration as a clock shows it.
+func seconds(d time.Duration) string {
+	s := int(d.Seconds())
+	if s < 60 {
+		return fmt.Sprintf("%d s", s)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}

@@ -1,0 +1,306 @@
+// Package terminal draws the conversation on a terminal that can move its cursor,
+// and edits what the person types.
+//
+// What is over goes into the terminal's own scrollback. Below it stand the unfinished
+// part of an answer, the calls under way, a status line, and the editor or a question.
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Options describe a terminal.
+type Options struct {
+	In, Out *os.File
+
+	// Interrupt is called for Ctrl-C, unless it clears the line.
+	Interrupt func()
+
+	// History is the file that keeps what was typed. Default "": none.
+	History string
+}
+
+// Terminal is a [screen.Screen].
+type Terminal struct {
+	ctx      context.Context
+	program  *tea.Program
+	output   *output
+	paint    screen.Paint
+	entered  chan entry
+	asking   chan struct{} // holds a value while a question is asked
+	width    atomic.Int64
+	height   atomic.Int64
+	complete atomic.Pointer[screen.Completer]
+	frame    height
+	canvas   canvas
+	requests *requests
+	done     chan struct{} // closed at the end of the program
+	err      error         // of the program
+
+	mu       sync.Mutex // guards the answer, and the order of what is printed
+	thinking screen.Thinking
+	answer   *markdown.Stream
+	begun    bool // the answer has lines on the screen
+}
+
+// entry is what the person entered.
+type entry struct {
+	text string
+	err  error
+}
+
+// Open takes the terminal. Close gives it back. The end of the context ends the person's own editor, and nothing
+// else: the terminal is still there for the end of the conversation.
+func Open(ctx context.Context, o Options) *Terminal {
+	t := &Terminal{
+		ctx: ctx, paint: screen.PaintOf(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
+		requests: newRequests(),
+	}
+	t.canvas.answers = make(chan answer, 1)
+	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
+	t.frame.written = t.output.frames.Load
+	t.program = tea.NewProgram(newModel(t, o), tea.WithInput(o.In), tea.WithOutput(t.output), tea.WithoutSignalHandler())
+	go func() {
+		defer close(t.done)
+		_, t.err = t.program.Run()
+	}()
+	select { // lines printed before the first frame would be lost
+	case <-t.output.drawn:
+	case <-t.done:
+	}
+	return t
+}
+
+// Close ends the interface.
+func (t *Terminal) Close() error {
+	t.program.Quit()
+	<-t.done
+	t.requests.close()
+	if t.err != nil {
+		return fmt.Errorf("terminal: %w", t.err)
+	}
+	return nil
+}
+
+// CompleteBy implements [screen.Completing].
+func (t *Terminal) CompleteBy(complete screen.Completer) { t.complete.Store(&complete) }
+
+// completer is what completes, nil before there is something.
+func (t *Terminal) completer() screen.Completer {
+	if complete := t.complete.Load(); complete != nil {
+		return *complete
+	}
+	return nil
+}
+
+// Attended implements [screen.Screen].
+func (t *Terminal) Attended() bool { return true }
+
+// Note implements [screen.Screen].
+func (t *Terminal) Note(style screen.Style, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endAnswerLocked()
+	t.noteLocked(style, fmt.Sprintf(format, args...))
+}
+
+// List implements [screen.Screen].
+func (t *Terminal) List(style screen.Style, format string, args ...any) {
+	t.Note(style, format, args...)
+}
+
+// Deliver implements [screen.Screen].
+func (t *Terminal) Deliver(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sayLocked(text)
+	t.endAnswerLocked()
+}
+
+// Progress implements [screen.Screen].
+func (t *Terminal) Progress(format string, args ...any) {
+	t.send(noticeMsg(hosttext.Line(fmt.Sprintf(format, args...), 200)))
+}
+
+// Question implements [screen.Screen].
+func (t *Terminal) Question(ctx context.Context) (string, error) {
+	t.send(waitMsg(true))
+	select {
+	case e := <-t.entered:
+		t.busy()
+		if e.err == nil {
+			t.printQuestion(e.text)
+		}
+		return e.text, e.err
+	case <-ctx.Done():
+		t.send(waitMsg(false))
+		return "", context.Cause(ctx)
+	case <-t.done:
+		return "", io.EOF
+	}
+}
+
+// busy waits for a frame without the prompt. Lines are printed at once and frames are drawn
+// later: a whole turn could end above a prompt that takes nothing.
+func (t *Terminal) busy() {
+	select {
+	case <-t.output.busy:
+	case <-time.After(time.Second):
+	case <-t.done:
+	}
+}
+
+func (t *Terminal) printQuestion(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := wrap.Note(text, t.columns()-6)
+	for i, line := range lines {
+		if lines[i] = "      " + line; i == 0 {
+			lines[i] = t.paint.Text(screen.Person, "you ›") + " " + line
+		}
+	}
+	t.printLocked(append([]string{""}, lines...))
+}
+
+// Window implements [screen.Windowed].
+func (t *Terminal) Window(tokens int64) { t.send(windowMsg(tokens)) }
+
+// Size implements [screen.Sized].
+func (t *Terminal) Size() (columns, rows int) { return int(t.width.Load()), int(t.height.Load()) }
+
+// Begin implements [screen.Screen].
+func (t *Terminal) Begin() { t.send(beginMsg{}) }
+
+// End implements [screen.Screen].
+func (t *Terminal) End() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endAnswerLocked()
+	t.send(endMsg{})
+}
+
+// Show implements [screen.Screen].
+func (t *Terminal) Show(e agent.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.send(eventMsg{e})
+	if line := t.thinking.Event(e); line != "" {
+		t.noteLocked(screen.Faint, line)
+	}
+	switch e := e.(type) {
+	case *agent.TextDelta:
+		t.sayLocked(e.Text)
+	case *agent.ModelEnd:
+		if !e.Streamed && e.Text != "" {
+			t.sayLocked(e.Text)
+		}
+		t.endAnswerLocked()
+	default:
+		if style, text := screen.Side(e); text != "" {
+			t.endAnswerLocked()
+			t.noteLocked(style, text)
+		}
+		for _, line := range screen.Edited(e) {
+			t.noteLocked(line.Style, line.Text)
+		}
+	}
+}
+
+// sayLocked shows a piece of an answer.
+func (t *Terminal) sayLocked(text string) {
+	if t.answer == nil {
+		t.answer, t.begun = markdown.New(max(1, t.columns()-1)), false // see fit
+	}
+	lines := t.answer.Add(text)
+	t.send(restMsg(t.uncoloured(t.answer.Rest())))
+	t.answerLocked(lines)
+}
+
+// endAnswerLocked completes the answer under way.
+func (t *Terminal) endAnswerLocked() {
+	if t.answer == nil {
+		return
+	}
+	lines := t.answer.End()
+	t.answer = nil
+	t.send(restMsg(nil))
+	t.answerLocked(lines)
+}
+
+func (t *Terminal) answerLocked(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	if !t.begun {
+		lines = append([]string{"", t.paint.Text(screen.Model, "bot ›")}, lines...)
+	}
+	t.begun = true
+	t.printLocked(t.uncoloured(lines))
+}
+
+// uncoloured leaves out the colours if the terminal has none.
+func (t *Terminal) uncoloured(lines []string) []string {
+	if t.paint.Colours() {
+		return lines
+	}
+	for i := range lines {
+		lines[i] = ansi.Strip(lines[i])
+	}
+	return lines
+}
+
+func (t *Terminal) noteLocked(style screen.Style, text string) {
+	t.printLocked(t.note(style, text))
+}
+
+// note is a note as lines of the scrollback.
+func (t *Terminal) note(style screen.Style, text string) []string {
+	lines := wrap.Note(text, t.columns())
+	for i := range lines {
+		lines[i] = t.paint.Text(style, lines[i])
+	}
+	return lines
+}
+
+// printLocked puts lines into the scrollback, in portions that fit on the screen.
+func (t *Terminal) printLocked(lines []string) {
+	t.send(noticeMsg(""))
+	width := t.columns()
+	for len(lines) > 0 {
+		portion := t.room()
+		n, rows := 0, 0
+		for ; n < len(lines) && (n == 0 || rows < portion); n++ {
+			lines[n] = fit(lines[n], width)
+			rows += 1 + ansi.StringWidth(lines[n])/width
+		}
+		t.send(tea.Println(strings.Join(lines[:n], "\n"))())
+		lines = lines[n:]
+	}
+}
+
+// columns is the width of the terminal.
+func (t *Terminal) columns() int {
+	if width := int(t.width.Load()); width > 0 {
+		return width
+	}
+	return 80
+}
+
+// send passes a message on to the model, in the order of the calls of one goroutine.
+func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }

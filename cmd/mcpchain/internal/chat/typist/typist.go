@@ -1,0 +1,79 @@
+// Package typist is a person at a plain terminal, for tests: it answers each
+// question with the next line of a script.
+package typist
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
+)
+
+// Screen is a console in memory.
+type Screen struct {
+	*lines.Console
+	buffer *buffer
+}
+
+// buffer takes the output. After a text with a space at its end, as in questions but not before answers, it
+// types the next line; after the last line it closes the input.
+type buffer struct {
+	mu     sync.Mutex // guards the fields below
+	text   bytes.Buffer
+	script []string
+	typed  *io.PipeWriter
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes.HasSuffix(p, []byte(" ")) && !bytes.HasSuffix(p, []byte("bot › ")) {
+		if len(b.script) == 0 {
+			b.typed.Close()
+		} else {
+			go io.WriteString(b.typed, b.script[0]+"\n")
+			b.script = b.script[1:]
+		}
+	}
+	return b.text.Write(p)
+}
+
+// New returns the screen of a person.
+func New(t *testing.T, script ...string) *Screen {
+	return Wide(t, 0, script...)
+}
+
+// Wide returns a screen with so many columns.
+func Wide(t *testing.T, columns int, script ...string) *Screen {
+	hide := func() (func(), error) { return func() {}, nil } // what is typed is never shown
+	return open(t, lines.Options{Attended: true, Width: func() int { return columns }, Hide: hide}, script)
+}
+
+// Absent returns a screen without a person.
+func Absent(t *testing.T) *Screen { return open(t, lines.Options{}, nil) }
+
+func open(t *testing.T, o lines.Options, script []string) *Screen {
+	r, w := io.Pipe()
+	t.Cleanup(func() { w.Close() })
+	b := &buffer{script: script, typed: w}
+	return &Screen{Console: lines.New(b, b, lines.NewInput(t.Context(), r, o.Attended), o), buffer: b}
+}
+
+// Check compares all that was shown.
+func (s *Screen) Check(t *testing.T, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, s.Text()); diff != "" {
+		t.Errorf("screen: -want +got\n%s", diff)
+	}
+}
+
+// Text is all that was shown.
+func (s *Screen) Text() string {
+	s.buffer.mu.Lock()
+	defer s.buffer.mu.Unlock()
+	return s.buffer.text.String()
+}

@@ -1,0 +1,203 @@
+package views
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+var hostInfo = mcp.Implementation{Name: "mcpchain chatbot", Version: "1"}
+
+// session is a page that shows a view. It ends with the request of the page.
+type session struct {
+	service *Service
+	view    *view
+	id      string
+	conn    mcpclient.Conn
+	host    *host.Session
+	wants   wants
+	refused refusals
+
+	receiving sync.WaitGroup // from the view
+}
+
+// wants is what the view wants of the page: a height, and its end. Of each the last counts.
+type wants struct {
+	height chan float64
+	close  chan struct{}
+}
+
+// request opens a page.
+type request struct {
+	Theme  string  `json:"theme"`
+	Width  float64 `json:"width"` // of the place for the frame, in pixels
+	Height float64 `json:"height"`
+}
+
+// line is what the page is told, one member at a time.
+type line struct {
+	Opened  *opened         `json:"opened,omitempty"` // the first line
+	Message json.RawMessage `json:"message,omitempty"`
+	Height  float64         `json:"height,omitempty"`
+	Close   bool            `json:"close,omitempty"`
+}
+
+// opened is how the page shows the view.
+type opened struct {
+	viewframe.Shown
+
+	Session string `json:"session"`
+	Tool    string `json:"tool"`
+}
+
+// open begins a session, and tells the page what the view gets until one of them ends it.
+func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
+	if !t.service.beginPage() {
+		return
+	}
+	defer t.service.pages.Done()
+	var q request
+	if !readJSON(w, r, &q) {
+		return
+	}
+	n, shown, err := t.begin(r.Context(), v, &q)
+	switch {
+	case errors.Is(err, errMany):
+		http.Error(w, err.Error(), http.StatusTooManyRequests)
+		return
+	case err != nil:
+		http.Error(w, "The view cannot be shown: "+reason(err), http.StatusBadGateway)
+		return
+	}
+	defer n.end()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if oneLine(w, line{Opened: shown}) == nil {
+		n.tell(r.Context(), w)
+	}
+}
+
+// begin loads the view and opens the session.
+func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opened, error) {
+	load, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	tool := t.service.present(v.tool)
+	document, err := apps.Load(load, tool.Client(), tool.ViewURI())
+	if err != nil {
+		return nil, nil, err
+	}
+	frame, err := t.box.Frame(document.Meta, sandbox.Place{Server: v.server})
+	if err != nil {
+		return nil, nil, err
+	}
+	n := &session{service: t.service, view: v, id: rand.Text(), wants: wants{make(chan float64, 1), make(chan struct{}, 1)}}
+	transport, conn := mcpclient.Pipe()
+	if n.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
+		return nil, nil, err
+	}
+	server := &access{session: n, direct: t.service.opts.Tools.ViewAccess(v.server, document.URI)}
+	if n.host, err = host.Open(ctx, conn, server, n.options(q, tool, &frame)); err != nil {
+		_ = n.conn.Close()
+		return nil, nil, err
+	}
+	if err := t.service.enter(n); err != nil {
+		n.end()
+		return nil, nil, err
+	}
+	if n.host.ToolInput(v.arguments) != nil || n.host.ToolResult(v.result) != nil {
+		_ = n.host.ToolCancelled("the call is too large for this page")
+	}
+	return n, &opened{viewframe.Of(shown(v.server, 100), document, &frame), n.id, shown(v.tool.Definition().Name, 100)}, nil
+}
+
+func (n *session) options(q *request, tool *adapter.Tool, frame *sandbox.Frame) *host.Options {
+	return &host.Options{
+		Host: hostInfo,
+		Context: host.Context{
+			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: q.Theme, Platform: "desktop",
+			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
+			ContainerDimensions:   &host.Dimensions{MaxWidth: &q.Width, MaxHeight: &q.Height},
+		},
+		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+		OpenLink: n.openLink, Message: n.message, OnModelContext: n.view.told.Set,
+		OnSize: n.resized, OnCloseRequest: n.closes,
+		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: callTime, Send: sendTime, Teardown: closeTime},
+		Logger: n.service.opts.Logger.With("server", n.view.server, "view", tool.ViewURI()),
+	}
+}
+
+// resized notes the height that the view wants.
+func (n *session) resized(_, height *float64) {
+	if height == nil {
+		return
+	}
+	select {
+	case <-n.wants.height: // an earlier one
+	default:
+	}
+	n.wants.height <- *height // has room: there is one writer
+}
+
+func (n *session) closes() {
+	select {
+	case n.wants.close <- struct{}{}:
+	default:
+	}
+}
+
+// tell brings what there is for the view to its page, until one of them ends.
+func (n *session) tell(ctx context.Context, w http.ResponseWriter) {
+	messages := make(chan json.RawMessage)
+	gone, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n.receiving.Go(func() {
+		defer close(messages)
+		for {
+			raw, err := n.conn.Recv()
+			if err != nil {
+				return
+			}
+			select {
+			case messages <- raw:
+			case <-gone.Done():
+				return
+			}
+		}
+	})
+	for err := error(nil); err == nil; {
+		select {
+		case raw, open := <-messages:
+			if !open {
+				return
+			}
+			err = oneLine(w, line{Message: raw})
+		case height := <-n.wants.height:
+			err = oneLine(w, line{Height: height})
+		case <-n.wants.close:
+			err = oneLine(w, line{Close: true})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// end ends the session without asking the view: there is no page that shows it.
+func (n *session) end() {
+	n.service.leave(n)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = n.host.Close(ended, "the page is gone")
+	_ = n.conn.Close()
+	n.receiving.Wait()
+	<-n.host.Done()
+}

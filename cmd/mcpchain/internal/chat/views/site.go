@@ -1,0 +1,215 @@
+package views
+
+import (
+	"embed"
+	"encoding/json"
+	"mime"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+)
+
+//go:embed files
+var files embed.FS
+
+var types = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+// policy lets the page load its own files, and frames of the sandbox. No function of the page can turn a
+// text into HTML or script.
+const policy = "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-src "
+
+// site is the page and the sandbox, each on a port of its own: so they have different origins.
+type site struct {
+	service *Service
+	origin  string // of the page
+	host    string
+	frames  string // the origin of the sandbox
+	box     *sandbox.Sandbox
+	servers []*http.Server
+	served  sync.WaitGroup
+}
+
+// listen opens the ports.
+func (s *Service) listen() (*site, error) {
+	page, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	frames, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		_ = page.Close()
+		return nil, err
+	}
+	t := &site{service: s, host: page.Addr().String(), origin: "http://" + page.Addr().String(), frames: "http://" + frames.Addr().String()}
+	if t.box, err = sandbox.New(&sandbox.Options{Origin: t.frames, HostOrigins: []string{t.origin}}); err != nil {
+		_ = page.Close()
+		_ = frames.Close()
+		return nil, err
+	}
+	t.serve(page, t.guarded(t.routes()))
+	t.serve(frames, t.box)
+	return t, nil
+}
+
+func (t *site) serve(l net.Listener, h http.Handler) {
+	server := &http.Server{Handler: bounded(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	t.servers = append(t.servers, server)
+	t.served.Go(func() { _ = server.Serve(l) }) // ends with Close
+}
+
+// bounded refuses what is more than a few requests at once, and gives each of them a time.
+func bounded(next http.Handler) http.Handler {
+	room := make(chan struct{}, maxRequests)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case room <- struct{}{}:
+			defer func() { <-room }()
+		default:
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+			return
+		}
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(time.Now().Add(sendTime))
+		_ = c.SetWriteDeadline(time.Now().Add(sendTime))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// close ends all requests, and so the sessions of pages.
+func (t *site) close() {
+	for _, server := range t.servers {
+		_ = server.Close()
+	}
+	t.served.Wait()
+	t.service.pages.Wait()
+}
+
+func (t *site) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{token}/{$}", t.of(func(w http.ResponseWriter, _ *http.Request, _ *view) { t.file(w, "page.html") }))
+	mux.HandleFunc("GET /{token}/{file}", t.of(func(w http.ResponseWriter, r *http.Request, _ *view) { t.file(w, r.PathValue("file")) }))
+	mux.HandleFunc("POST /{token}/open", t.of(t.open))
+	mux.HandleFunc("POST /{token}/messages/{session}", t.of(t.says))
+	mux.HandleFunc("POST /{token}/close/{session}", t.of(t.end))
+	return mux
+}
+
+// guarded refuses what does not come to this machine by its address, and what another site asks for: a name
+// that another site points to this machine (DNS rebinding), a script or a form of it.
+func (t *site) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy+t.frames)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer") // the address has the token
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		h.Set("Cache-Control", "no-store")
+		origin := r.Header.Get("Origin")
+		switch {
+		case r.Host != t.host:
+			http.Error(w, "this host is not served here", http.StatusMisdirectedRequest)
+		case origin != "" && origin != t.origin, origin == "" && r.Method == http.MethodPost:
+			http.Error(w, "the request comes from another site", http.StatusForbidden)
+		case r.Method == http.MethodPost && !isJSON(r):
+			http.Error(w, "send application/json", http.StatusUnsupportedMediaType)
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, maxIncoming)
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func isJSON(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
+}
+
+// of finds the view of the token.
+func (t *site) of(serve func(http.ResponseWriter, *http.Request, *view)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := t.service.of(r.PathValue("token"))
+		if v == nil {
+			http.Error(w, "There is no view here: its program has ended, or has forgotten it.", http.StatusNotFound)
+			return
+		}
+		serve(w, r, v)
+	}
+}
+
+func (t *site) file(w http.ResponseWriter, name string) {
+	data, err := files.ReadFile("files/" + name)
+	if name == "frame.js" {
+		data, err = viewframe.Script, nil
+	}
+	if err != nil {
+		http.Error(w, "there is no such file", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", types[path.Ext(name)])
+	_, _ = w.Write(data) // an error means that the browser is gone
+}
+
+// readJSON reads the body of a request.
+func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		http.Error(w, "the request cannot be read", http.StatusBadRequest)
+		return false
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a page that stays says nothing more
+	return true
+}
+
+// says takes messages of the view.
+func (t *site) says(w http.ResponseWriter, r *http.Request, v *view) {
+	n := t.service.session(v, r.PathValue("session"))
+	var q struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if n == nil {
+		http.Error(w, "the session is over", http.StatusNotFound)
+		return
+	}
+	if !readJSON(w, r, &q) {
+		return
+	}
+	for _, m := range q.Messages {
+		if err := n.conn.Send(r.Context(), m); err != nil {
+			http.Error(w, "the session is over", http.StatusNotFound)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// end tears the view down.
+func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
+	if n := t.service.session(v, r.PathValue("session")); n != nil {
+		_ = n.host.Close(r.Context(), "the person closes it") // it has ended all the same
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// oneLine is JSON that a page reads as a line.
+func oneLine(w http.ResponseWriter, value any) error {
+	c := http.NewResponseController(w)
+	if err := c.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(w).Encode(value); err != nil {
+		return err
+	}
+	return c.Flush()
+}
+
+// reason is why a view cannot be shown, in words for its page.
+func reason(err error) string { return strings.TrimSpace(shown(err.Error(), maxFailure)) }

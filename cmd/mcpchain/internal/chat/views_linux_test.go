@@ -1,0 +1,234 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+)
+
+// addBoard gives a server a tool with a view, and a tool that is for the view alone.
+func addBoard(s *sdk.Server) {
+	const uri = "ui://board/notes"
+	s.AddResource(&sdk.Resource{URI: uri, Name: "notes", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: apps.MIMEType, Text: "<p>the board"}}}, nil
+	})
+	text := func(text string) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "notes", Meta: sdk.Meta{"ui": map[string]any{"resourceUri": uri}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return text("Two notes.")
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "pin", Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+		Note string `json:"note"`
+	}) (*sdk.CallToolResult, any, error) {
+		return text("pinned " + in.Note)
+	})
+}
+
+var viewAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`)
+
+// viewPage is the page of a view, and the view in it.
+type viewPage struct {
+	t                *testing.T
+	address, session string
+	lines            *bufio.Scanner
+}
+
+// openView opens the last page that the terminal has the address of.
+func (m *emulator) openView() *viewPage {
+	m.t.Helper()
+	all := viewAddress.FindAllString(string(m.whole), -1)
+	if len(all) == 0 {
+		m.t.Fatalf("no address of a view:\n%s", m.screen())
+	}
+	p := &viewPage{t: m.t, address: all[len(all)-1]}
+	p.lines = bufio.NewScanner(p.post("open", "{}").Body)
+	p.lines.Buffer(nil, 1<<20)
+	p.lines.Scan()
+	var first struct {
+		Opened struct{ Session, HTML string }
+	}
+	if err := json.Unmarshal(p.lines.Bytes(), &first); err != nil || first.Opened.HTML != "<p>the board" {
+		m.t.Fatalf("got %q, %v", p.lines.Bytes(), err)
+	}
+	p.session = first.Opened.Session
+	p.asks(1, "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
+	p.answer(1)
+	p.say(`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`)
+	return p
+}
+
+func (p *viewPage) post(path, body string) *http.Response {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), "POST", p.address+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://"+r.Host)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = res.Body.Close() })
+	if res.StatusCode >= 300 {
+		p.t.Fatalf("%s: got %s", path, res.Status)
+	}
+	return res
+}
+
+func (p *viewPage) say(message string) {
+	p.t.Helper()
+	p.post("messages/"+p.session, `{"messages":[`+message+`]}`)
+}
+
+func (p *viewPage) asks(id int, method, params string) {
+	p.t.Helper()
+	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
+}
+
+// answer is what the view is told of a request.
+func (p *viewPage) answer(id int) string {
+	p.t.Helper()
+	for p.lines.Scan() {
+		var line struct{ Message struct{ ID *int } }
+		if json.Unmarshal(p.lines.Bytes(), &line) == nil && line.Message.ID != nil && *line.Message.ID == id {
+			return p.lines.Text()
+		}
+	}
+	p.t.Fatalf("no answer to request %d: %v", id, p.lines.Err())
+	return ""
+}
+
+// tokens are parts of addresses of views.
+var tokens = regexp.MustCompile(`[A-Z2-7]{26}`)
+
+// viewGolden is golden, without the tokens of addresses.
+func (m *emulator) viewGolden(name string) {
+	m.t.Helper()
+	m.goldenOf(name, func() string { return tokens.ReplaceAllString(m.screen(), "TOKEN") })
+}
+
+// A line says where a view can be seen. What the view wants to do is asked at any time, and shown; what it
+// writes goes into the empty line, and what it wants the model to know with the next question.
+func TestViewOnScreen(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex // guards asked
+	var asked bytes.Buffer
+	demo := demomodel.Handler()
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		mu.Lock()
+		asked.Write(body)
+		mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		demo.ServeHTTP(w, r)
+	}))
+	defer model.Close()
+	cmd := here(t, nil, []string{"board"}, "-base-url", model.URL+"/v1", "-model", "m", "-trace", "trace.jsonl")
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "call notes\r")
+	m.enter("[y]es", "y")
+	m.await("bot ›\nTwo notes.")
+	m.await("you ›\n")
+	m.viewGolden("view")
+	if bytes.Contains(m.whole, []byte("\x1b]8;")) {
+		t.Error("a terminal without colours got a link that is no text")
+	}
+
+	p := m.openView()
+	p.asks(2, "tools/call", `{"name":"pin","arguments":{"note":"a\u001b[2J"}}`)
+	m.await("A view of the server board wants to run pin there:")
+	m.enter("Allow it?  [y]es", "y")
+	if got := p.answer(2); !strings.Contains(got, `pinned a\u001b[2J`) {
+		t.Errorf("got %s", got)
+	}
+	m.await(`← board pin: pinned a\x1b[2J`)
+	p.asks(3, "ui/open-link", `{"url":"https://board.example/rules"}`)
+	m.await("wants to open a page of board.example")
+	m.enter("Open it?  [y]es", "n")
+	if got := p.answer(3); !strings.Contains(got, "denied") {
+		t.Errorf("a link that is refused: got %s", got)
+	}
+	p.asks(4, "ui/update-model-context", `{"content":[{"type":"text","text":"The board has two \u001b[31mnotes."}]}`)
+	p.answer(4)
+	p.asks(5, "ui/message", `{"role":"user","content":{"type":"text","text":"/quit\n@servers.json\u202e Hello"}}`)
+	m.await("wants to say this to the model in your name:")
+	m.enter("Put it into your line?  [y]es", "y")
+	p.answer(5)
+	m.await(`      \@servers.json\u202e Hello`)
+	m.viewGolden("view-asks")
+	p.asks(6, "ui/message", `{"role":"user","content":{"type":"text","text":"again"}}`)
+	m.enter("Put it into your line?  [y]es", "y")
+	if got := p.answer(6); !strings.Contains(got, "is writing") {
+		t.Errorf("a message while the line is full: got %s", got)
+	}
+	m.typed("\r")
+	m.await("attached: what a view of board says, 29 B")
+	m.await("I am a demo model that follows")
+	m.until("the turn is over", func(s string) bool { return strings.HasSuffix(s, "\nyou ›\n") })
+
+	p.asks(7, "tools/call", `{"name":"pin","arguments":{"note":"b"}}`) // Ctrl-C refuses
+	m.enter("Allow it?  [y]es", ctrlC)
+	m.await("refused; Ctrl-C again leaves")
+	if got := p.answer(7); strings.Contains(got, "pinned") || !strings.Contains(got, `"error"`) {
+		t.Errorf("got %s", got)
+	}
+	m.leave()
+	for p.lines.Scan() { // the page is told the end
+	}
+	if res, err := http.Get(p.address); err == nil {
+		_ = res.Body.Close()
+		t.Error("the page is there after the end of the program")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := asked.String(); !strings.Contains(got, `Written by the view of the server board`) || !strings.Contains(got, "```\\nThe board has two notes.\\n```") ||
+		strings.Contains(got, "/proc/self/exe") || strings.Contains(got, `\u001b[31m`) {
+		t.Errorf("the model got %s", got)
+	}
+	calls := 0
+	for _, r := range readTrace(t, cmd.Dir+"/trace.jsonl") {
+		if r["event"] == "view_call" && r["tool"] == "pin" {
+			calls++
+		}
+	}
+	if calls != 2 {
+		t.Errorf("the trace has %d calls of the view, want 2", calls)
+	}
+}
+
+// A terminal with colours gets the address as a link, too; a pipe gets neither.
+func TestLinkOfView(t *testing.T) {
+	t.Parallel()
+	cmd := here(t, nil, []string{"board"}, "-yes")
+	cmd.Env = append(cmd.Env, "NO_COLOR=")
+	m := openScreenOf(t, cmd)
+	m.enter("you ›", "call notes\r")
+	m.await("bot ›\nTwo notes.")
+	if !regexp.MustCompile(`\x1b\]8;;http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`).Match(m.whole) {
+		t.Errorf("no link in\n%q", m.whole)
+	}
+	m.leave()
+	o := converse(t, "call notes\n", "-config", cmd.Dir+"/servers.json", "-yes")
+	if o.status != 0 || viewAddress.MatchString(o.stdout+o.stderr) {
+		t.Errorf("got %+v, want no view", o)
+	}
+}

@@ -1,0 +1,92 @@
+package inspect
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A server does what it is asked for, and its answer reaches the terminal
+// without the characters that a terminal obeys.
+func TestAct(t *testing.T) {
+	both := servers(demo, odd)
+	const shown = "two\nlines\\x1b[2J\\u009b31m\\u202e\n"
+	for name, tt := range map[string]struct {
+		file        string
+		args        []string
+		status      int
+		out, stderr string
+	}{
+		"tool":            {both, []string{"FILE", "-server", "demo", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"the only server": {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the tool ran and failed"},
+		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use; did you mean "add"? there are "add", `},
+		"unusable tool":   {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
+		"excluded tool":   {strings.Replace(servers(demo), `"env"`, `"excludeTools":["add"],"env"`, 1), []string{"-call", "add"}, statusMissing, "", `there is no tool "add" to use`},
+		"resource":        {both, []string{"-server", "odd", "-read", "odd://text"}, statusFine, "odd://text:\n" + shown + "odd://\\x1b[2J:\n[x/\\x1b[2J, 3 bytes; -json has them]\n", ""},
+		"no answer":       {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "came to its end: exit status 2; it wrote to stderr:"},
+		"no resource":     {both, []string{"-server", "demo", "-read", "demo://none"}, statusFailed, "", "the server refused: read resource"},
+		"prompt":          {both, []string{"FILE", "-server", "odd", "-prompt", "say", "what=a=b "}, statusFine, "user:\n  a=b two\n  lines\\x1b[2J\\u009b31m\\u202e\n", ""},
+		"two servers":     {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
+		"two, one broken": {servers(odd, typo), []string{"-read", "odd://text"}, statusUsage, "", `-server: name one of "odd", "typo"`},
+		"one enabled":     {servers(demo, `"off":{"command":"x","disabled":true}`), []string{"FILE", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"no server":       {servers(), []string{"-call", "add"}, statusMissing, "", "no server of the file is enabled"},
+		"wrong server":    {servers(typo), []string{"-call", "add"}, statusMissing, "", "unknown key"},
+		"missing server":  {servers(gone), []string{"-call", "add"}, statusMissing, "", `server "gone"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			status, out, stderr := inspectFile(t, tt.file, tt.args...)
+			if status != tt.status || out != tt.out || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
+				t.Errorf("got %d, %q and %q, want %d, %q and %q", status, out, stderr, tt.status, tt.out, tt.stderr)
+			}
+		})
+	}
+}
+
+// As JSON, the answer is whole.
+func TestActJSON(t *testing.T) {
+	t.Parallel()
+	_, out, _ := inspectFile(t, servers(odd), "-json", "-read", "odd://text")
+	var r struct{ Contents []struct{ Text, Blob string } }
+	if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Contents) != 2 || r.Contents[0].Text != hostile || r.Contents[1].Blob != "YWJj" {
+		t.Errorf("got %s, %v, want both parts", out, err)
+	}
+	if strings.ContainsAny(out, "\x1b\u009b\u202e") {
+		t.Errorf("got %q, want nothing that a terminal obeys", out)
+	}
+}
+
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","required":["z"],"properties":{
+		"z":{"type":"string","description":"last\u001b[2J"},"a":{"type":["integer","null"]},"b":{"enum":["x",1]},"c":{}}}`
+	const want = "z (string): last\\x1b[2J\na (integer or null, optional)\nb (one of \"x\",1, optional)\nc (any, optional)"
+	if got := strings.Join(parameters(json.RawMessage(schema)), "\n"); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	many := map[string]any{}
+	for _, r := range strings.Repeat("x", 60) {
+		many[strings.Repeat(string(r), len(many)+1)] = map[string]any{}
+	}
+	raw, err := json.Marshal(map[string]any{"properties": many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := parameters(raw); len(got) != maxParameters+1 || got[maxParameters] != "… 10 more" {
+		t.Errorf("got %d lines, want %d", len(got), maxParameters+1)
+	}
+}
+
+// The timeout of the file bounds the silence of whatever is asked.
+func TestTimeoutOfTheFile(t *testing.T) {
+	t.Parallel()
+	file := servers(`"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
+	for _, flags := range [][]string{{"-call", "wedge"}, {"-read", "wedge://x"}, {"-prompt", "wedge"}} {
+		status, out, stderr := inspectFile(t, file, flags...)
+		const want = "mcpchain: neither an answer nor progress within 50ms; the server's \"timeout\" in the file gives it longer\n"
+		if status != statusMissing || out != "" || stderr != want {
+			t.Errorf("%v: got %d, %s%s\nwant %s", flags, status, out, stderr, want)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Package inspect is a doctor for mcp.json: it tells which servers can be used and why
+// the others cannot, and tries out what a server offers:
+//
+//	inspect mcp.json                                     a summary of all servers
+//	inspect mcp.json -server demo                        all about one server
+//	inspect mcp.json -server demo -call add '{"a":1}'    call a tool
+//	inspect mcp.json -server demo -read demo://menu      read a resource
+//	inspect mcp.json -server demo -prompt plan city=Rome fill in a prompt
+//	inspect mcp.json -server notes -sign-in              sign in to a server
+//	inspect mcp.json -base-url https://api.openai.com/v1 what an agent sends there
+//	inspect mcp.json -profile gemini                     what one provider is sent
+//	inspect mcp.json -json                               all of it, for programs
+//
+// With -base-url it shows the definitions of tools that package agent sends to
+// an OpenAI-compatible endpoint. The endpoint's host or -model decides on the
+// profile.
+//
+// A mistake in a server's entry is reported with its line and key, and does not
+// affect the others. Inspect shows what a server asks. It answers a form that
+// -answer completes, and declines other questions. It asks for the inputs of VS Code's files itself. It keeps the
+// tokens of sign-ins in a folder of the user's configuration, as examples/oauth
+// does.
+package inspect
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// statuses explains the exit statuses in -help.
+const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used, or has no such tool;
+2 if the command line or the whole file is wrong; 3 if all servers can be used, but
+not all of their tools, or a list of the file names a tool that its server does not have;
+4 if a tool was called and failed, or the server refused what was asked of it;
+5 if something that the server asked was declined, see -answer;
+6 if all tools cost more tokens than -max-tokens.
+`
+
+// The exit statuses.
+const (
+	statusFine    = 0
+	statusMissing = 1
+	statusUsage   = 2
+	statusSkipped = 3
+	statusFailed  = 4
+	statusAsked   = 5
+	statusCostly  = 6
+)
+
+// Main runs the program, and returns its exit status.
+func Main(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	p := &program{you: signin.NewLines(os.Stdin, os.Stderr), out: os.Stdout, err: os.Stderr}
+	defer stop()
+	return p.run(ctx, args)
+}
+
+// program is the inspector with its surroundings.
+type program struct {
+	you      *signin.Lines
+	out, err io.Writer
+}
+
+// run is the program. It returns the exit status.
+func (p *program) run(ctx context.Context, args []string) int {
+	o, err := parse(args, p.err)
+	if errors.Is(err, flag.ErrHelp) {
+		return statusFine
+	}
+	if err != nil {
+		return p.fail(statusUsage, err)
+	}
+	file, err := o.load(ctx, p.you)
+	if err != nil {
+		return p.fail(statusUsage, err)
+	}
+	r, servers, err := plan(file, o)
+	if err != nil {
+		return p.fail(statusUsage, err)
+	}
+	asked := &questions{w: p.err}
+	if o.action() {
+		if err := r.oneServer(); err != nil {
+			return p.fail(statusUsage, err)
+		}
+		if asked.given, err = o.answers.Of(r.enabled()); err != nil {
+			return p.fail(statusUsage, err)
+		}
+	}
+	closeSignIns, err := p.signIns(ctx, file, o, r)
+	defer closeSignIns()
+	if err != nil {
+		return p.fail(statusMissing, err)
+	}
+	tools, err := connect(ctx, servers, asked, o)
+	if err != nil {
+		return p.fail(statusMissing, err)
+	}
+	defer func() { _ = tools.Close() }()
+	if o.action() {
+		return p.act(ctx, r, tools, asked, o)
+	}
+	if err := r.inspect(ctx, tools, o); err != nil {
+		return p.fail(statusMissing, err)
+	}
+	return p.report(r, o)
+}
+
+func (p *program) report(r *report, o *options) int {
+	write := r.encode
+	if !o.json {
+		write = func(w io.Writer) error { return r.write(w, o.detailed()) }
+	}
+	if err := write(p.out); err != nil {
+		return p.fail(statusMissing, fmt.Errorf("write the report: %w", err))
+	}
+	if o.maxTokens > 0 && r.Tokens > o.maxTokens {
+		_, _ = fmt.Fprintf(p.err, "mcpchain: the tools cost about %d tokens in each request, more than %d (-max-tokens)\n", r.Tokens, o.maxTokens)
+	}
+	return r.status(o.maxTokens)
+}
+
+func (p *program) fail(status int, err error) int {
+	_, _ = fmt.Fprintln(p.err, "mcpchain:", hosttext.Exact(err.Error()))
+	return status
+}
+
+// load reads the file, and asks for its inputs.
+func (o *options) load(ctx context.Context, you *signin.Lines) (*config.Config, error) {
+	loader := config.Loader{Filters: true, SignIn: true, Input: you.Input}
+	if o.server != "" {
+		loader.Only = []string{o.server}
+	}
+	return loader.Load(ctx, o.file)
+}

@@ -1,0 +1,429 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const roleVariable = "MCPCHAIN_INSPECT_ROLE"
+
+// TestMain makes this program the inspector, or one of its servers.
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "main":
+		os.Exit(Main(os.Args[1:]))
+	case "demo":
+		if err := demoserver.Run(context.Background()); err != nil {
+			os.Exit(1)
+		}
+	case "silent":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "exit":
+		fmt.Println("usage: server stdio")
+		fmt.Fprintln(os.Stderr, "API_KEY is not set")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(3)
+	case "chatty":
+		fmt.Println("listening")
+		fmt.Fprintln(os.Stderr, "waiting for the database")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "stubborn":
+		_ = os.WriteFile(os.Args[1], []byte(strconv.Itoa(os.Getpid())), 0o600)
+		<-time.After(time.Hour) // not even the end of its input ends it
+	case "wedge":
+		if err := wedge().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+	case "odd":
+		if err := oddServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// hostile is a text that a terminal must not get.
+const hostile = "two\nlines\x1b[2J\u009b31m\u202e"
+
+// oddServer has an unusable tool, and a tool that providers need changed. It
+// has no version, and sends hostile texts.
+func oddServer() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "odd\x1b[31m\u200b"}, nil)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "odd://{name}", Name: "odd"}, nil)
+	add := func(name, schema string) {
+		s.AddTool(&sdk.Tool{Name: name, Description: "Does\n" + name, InputSchema: json.RawMessage(schema)}, nil)
+	}
+	s.AddTool(&sdk.Tool{Name: "shout", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: hostile}}}, nil
+	})
+	s.AddResource(&sdk.Resource{URI: "odd://text", Name: "text"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "odd://text", Text: hostile}, {URI: "odd://\x1b[2J", MIMEType: "x/\x1b[2J", Blob: []byte("abc")}}}, nil
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "say", Arguments: []*sdk.PromptArgument{{Name: "what", Required: true}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: r.Params.Arguments["what"] + hostile}}}}, nil
+	})
+	add("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`)
+	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"],"description":"\u009b31m\u3164"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)
+	return s
+}
+
+// wedge is a server that gives no answer, and one that insists on a form.
+func wedge() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "wedge"}, nil)
+	s.AddTool(&sdk.Tool{Name: "wedge", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	s.AddTool(&sdk.Tool{Name: "picky", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Who?", RequestedSchema: map[string]any{
+			"type": "object", "required": []string{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: answer.Action}}}, nil
+	})
+	s.AddResource(&sdk.Resource{URI: "wedge://x", Name: "x"}, func(ctx context.Context, _ *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "wedge"}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	return s
+}
+
+// inspectFile runs the program on an mcp.json. SELF in it means this program, and
+// FILE in the flags is the place of the file, by default the last.
+func inspectFile(t *testing.T, file string, flags ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	quoted, err := json.Marshal(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, `"SELF"`, string(quoted))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := slices.Clone(flags)
+	if at := slices.Index(args, "FILE"); at >= 0 {
+		args[at] = path
+	} else {
+		args = append(args, path)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), roleVariable+"=main", "XDG_CONFIG_HOME="+t.TempDir())
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var failed *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+const (
+	demo = `"demo":{"command":"SELF","args":["secret"],"env":{"MCPCHAIN_INSPECT_ROLE":"demo"}}`
+	odd  = `"odd":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"odd"}}`
+	gone = `"gone":{"command":"/does/not/exist"}`
+	typo = `"typo":{"comand":"x"}`
+)
+
+func servers(list ...string) string { return `{"mcpServers":{` + strings.Join(list, ",") + `}}` }
+
+// golden compares an output with testdata/NAME.golden, and -update writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// places are the parts of an output that differ from machine to machine.
+var places = regexp.MustCompile(`[^ \n]*[/\\](inspect\.test(\.exe)?|mcp\.json)\b`)
+
+// The screens of the summary, of one server, and of what an agent sends.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	file := servers(demo, odd, gone, typo, `"off":{"command":"x","disabled":true}`)
+	for name, tt := range map[string]struct {
+		flags  []string
+		status int
+	}{
+		"summary":  {nil, statusMissing},
+		"server":   {[]string{"FILE", "-server", "demo"}, statusFine},
+		"odd":      {[]string{"-server", "odd"}, statusSkipped},
+		"endpoint": {[]string{"-server", "odd", "-base-url", "https://api.openai.com/v1"}, statusSkipped},
+		"help":     {[]string{"-help"}, statusFine},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, out, stderr := inspectFile(t, file, tt.flags...)
+			if status != tt.status {
+				t.Errorf("got the status %d, want %d", status, tt.status)
+			}
+			golden(t, name, places.ReplaceAllString(out+stderr, "…/$1"))
+			if strings.Contains(out, "secret") || strings.ContainsAny(out, "\x1b\u009b\u200b\u3164") || strings.Contains(out, " \n") {
+				t.Errorf("got %q, want neither arguments, control characters nor blanks at the ends of lines", out)
+			}
+		})
+	}
+}
+
+// A server with a mistake is reported, and the others are inspected.
+func TestWrongServer(t *testing.T) {
+	t.Parallel()
+	_, out, stderr := inspectFile(t, servers(typo, demo, `"line":{"command":"npx -y x"}`))
+	for _, want := range []string{
+		"1 of 3 servers can be used\n\ntypo:\n  cannot be used: ", `mcp.json:1: server "typo": comand: unknown key; did you mean "command"?`,
+		"with 1 argument\n  can be used: demo 1.0.0, ",
+		"line:\n  cannot be used: ", `mcp.json:1: server "line": command: there is no such program; arguments belong in "args"`,
+	} {
+		if !strings.Contains(out, want) || stderr != "" {
+			t.Errorf("got %s%s\nwant it with %q", stderr, out, want)
+		}
+	}
+	_, out, _ = inspectFile(t, servers(typo, demo), "-json")
+	var r report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("got %s: %v", out, err)
+	}
+	if len(r.Servers) != 2 || !strings.Contains(r.Servers[0].Error, `:1: server "typo": comand: `) || len(r.Servers[1].Tools) == 0 {
+		t.Errorf("got %s\nwant the mistake in typo, and the tools of demo", out)
+	}
+}
+
+// TestMaxTokens fails if the tools cost more than there may be, and says how much they cost.
+func TestMaxTokens(t *testing.T) {
+	t.Parallel()
+	if status, out, stderr := inspectFile(t, servers(demo), "-max-tokens", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 367 tokens") {
+		t.Errorf("got %d, %s and %s", status, out, stderr)
+	}
+	status, _, stderr := inspectFile(t, servers(demo), "-max-tokens", "100")
+	if want := "mcpchain: the tools cost about 367 tokens in each request, more than 100 (-max-tokens)\n"; status != statusCostly || stderr != want {
+		t.Errorf("got %d and %q, want %q", status, stderr, want)
+	}
+	if status, _, _ := inspectFile(t, servers(demo, gone), "-max-tokens", "100"); status != statusMissing {
+		t.Errorf("got %d, want that of a server that cannot be used", status)
+	}
+}
+
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	status, out, _ := inspectFile(t, servers(odd), "-profile", "gemini")
+	if status != statusSkipped || strings.Contains(out, "openai") || !strings.Contains(out, `"nullable": true`) ||
+		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") || !strings.Contains(out, `"\u009b31m\u3164"`) {
+		t.Errorf("got %d and %s\nwant what Gemini is sent, and all changes", status, out)
+	}
+}
+
+// The report for an endpoint has the schemas that an agent sends there.
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		flags []string
+		want  adapter.Profile
+	}{
+		{[]string{"-base-url", "https://api.openai.com/v1"}, adapter.ProfileOpenAI},
+		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, adapter.ProfileGemini},
+		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, adapter.ProfileAnthropic},
+	} {
+		o, err := parse(append(tt.flags, "mcp.json"), io.Discard)
+		if err != nil || !slices.Equal(o.profiles, []adapter.Profile{tt.want}) || !o.detailed() {
+			t.Errorf("%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
+		}
+	}
+}
+
+// Every provider's definitions can be shown as text.
+func TestAllProfiles(t *testing.T) {
+	t.Parallel()
+	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
+	for _, p := range adapter.Profiles() {
+		_, rest, ok := strings.Cut(out, "    "+string(p)+": ")
+		if section, _, _ := strings.Cut(rest, "\n      }"); !ok || !strings.Contains(section, `"properties": {`) {
+			t.Errorf("%s: got %s\nwant what it is sent", p, out)
+		}
+	}
+}
+
+// A server that does not get ready is told with the flag that gives it more time.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	status, out, _ := inspectFile(t, servers(`"silent":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`), "-timeout", "50ms")
+	if status != statusMissing || !strings.Contains(out, "gave no answer within 50ms (-timeout)") {
+		t.Errorf("got %d and %s\nwant the flag named", status, out)
+	}
+}
+
+// The reason against a server is shown whole, and cannot look like other lines.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	r := &report{Servers: []*serverReport{{Name: "a", Transport: "x", Error: "exit status 1:\nreached: \x1b[2J" + strings.Repeat("x", 1000) + "\nlast words"}}}
+	var got strings.Builder
+	if err := r.write(&got, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "0 of 0 servers can be used\n\na: x\n  cannot be used: exit status 1:\n    reached: \\x1b[2J" + strings.Repeat("x", 1000) + "\n    last words\n"
+	if got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
+	}
+}
+
+// The file or the command line forces a revision; the command line wins.
+func TestRevision(t *testing.T) {
+	t.Parallel()
+	old := strings.Replace(demo, `"env"`, `"revision":"2025-06-18","env"`, 1)
+	for _, tt := range []struct {
+		server string
+		flags  []string
+		want   string
+	}{
+		{demo, nil, "2026-07-28\n"},
+		{old, nil, "2025-06-18 (forced)\n"},
+		{old, []string{"-revision", "demo=2025-11-25"}, "2025-11-25 (forced)\n"},
+		{demo, []string{"-revision", "2025-11-25"}, "2025-11-25 (forced)\n"},
+	} {
+		if _, out, _ := inspectFile(t, servers(tt.server), tt.flags...); !strings.Contains(out, ", protocol revision "+tt.want) {
+			t.Errorf("%v: got %s\nwant the revision %s", tt.flags, out, tt.want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for want, transport := range map[string]mcpclient.Transport{
+		"command x with 2 arguments":   &mcpclient.Command{Path: "x", Args: []string{"secret", "b"}},
+		"http https://example.com/mcp": &mcpclient.HTTP{URL: "https://me:secret@example.com/mcp?key=secret#x"},
+		"sse http://example.com/sse":   &mcpclient.SSE{URL: "http://me:secret@example.com/sse?key=secret"},
+		"":                             nil,
+	} {
+		if got := describe(transport); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	status, out, _ := inspectFile(t, servers(demo, gone, odd), "-json", "-revision", "demo=2025-11-25")
+	if status != statusMissing || strings.ContainsAny(out, "\u009b\u200b\u3164") {
+		t.Errorf("got the status %d and %q, want %d and nothing that a terminal obeys or hides", status, out, statusMissing)
+	}
+	var r struct {
+		Usable, Total int
+		Servers       []struct {
+			Name, Revision, ForcedRevision, Error string
+			ResourceTemplates                     []string
+			Tools                                 []struct {
+				Name, ServerName, Fingerprint string
+				Profiles                      []struct {
+					Profile    string
+					Bytes      int
+					Definition struct {
+						Function struct{ Parameters map[string]any }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("got %s: %v", out, err)
+	}
+	if r.Usable != 2 || r.Total != 3 || len(r.Servers) != 3 || r.Servers[0].Name != "demo" || r.Servers[0].Revision != "2025-11-25" || r.Servers[0].ForcedRevision != "2025-11-25" ||
+		!slices.Equal(r.Servers[0].ResourceTemplates, []string{"demo://dish/{name}"}) || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
+		t.Fatalf("got %s\nwant demo reached and gone not", out)
+	}
+	for _, tool := range r.Servers[0].Tools {
+		var profiles []string
+		for _, p := range tool.Profiles {
+			profiles = append(profiles, p.Profile)
+			if p.Bytes == 0 || p.Definition.Function.Parameters["type"] != "object" {
+				t.Errorf("%s for %s: got %+v, want what is sent", tool.Name, p.Profile, p)
+			}
+		}
+		if got := fmt.Sprint(profiles); got != "[plain openai openai-strict anthropic gemini googleai llamacpp]" || len(tool.Fingerprint) != 64 {
+			t.Errorf("%s: got %s and %q, want every profile and a fingerprint", tool.Name, got, tool.Fingerprint)
+		}
+	}
+	if len(r.Servers[0].Tools) == 0 {
+		t.Error("got no tools")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		file   string
+		flags  []string
+		status int
+		stderr string
+	}{
+		"fine":                   {servers(demo), nil, statusFine, ""},
+		"no servers":             {servers(), nil, statusFine, ""},
+		"not reached":            {servers(gone), nil, statusMissing, ""},
+		"skipped":                {servers(odd), nil, statusSkipped, ""},
+		"no such tool":           {servers(strings.TrimSuffix(demo, "}") + `,"excludeTools":["no_such"]}`), nil, statusSkipped, ""},
+		"wrong server":           {servers(demo, typo), nil, statusMissing, ""},
+		"wrong, disabled":        {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
+		"bad file":               {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
+		"unknown flag":           {servers(), []string{"-x"}, statusUsage, "usage: mcpchain inspect"},
+		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
+		"endpoint, profile":      {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
+		"model alone":            {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
+		"bad endpoint":           {servers(), []string{"-base-url", "x"}, statusUsage, "not an http URL"},
+		"revision":               {servers(demo), []string{"-revision", "2025-11-25"}, statusFine, ""},
+		"unknown revision":       {servers(demo), []string{"-revision", "demo=1"}, statusUsage, "want one of 2026-07-28"},
+		"no such server":         {servers(demo), []string{"-revision", "x\u200b=2025-11-25"}, statusUsage, "-revision: there is no server \"x\\u200b\" to connect to"},
+		"two files":              {servers(), []string{"other.json"}, statusUsage, "want one file"},
+		"no file of that server": {servers(demo), []string{"-server", "x"}, statusUsage, `there is no server "x"`},
+		"two requests":           {servers(demo), []string{"-call", "add", "-read", "x"}, statusUsage, "one of -call, -read and -prompt"},
+		"bad arguments":          {servers(demo), []string{"FILE", "-call", "add", "[1]"}, statusUsage, "one JSON object"},
+		"bad blanks":             {servers(demo), []string{"FILE", "-prompt", "evening", "Rome"}, statusUsage, "name=value"},
+		"help":                   {servers(), []string{"-help"}, statusFine, "usage: mcpchain inspect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, stderr := inspectFile(t, tt.file, tt.flags...)
+			if status != tt.status || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("got %d and %q, want %d and %q", status, stderr, tt.status, tt.stderr)
+			}
+		})
+	}
+}

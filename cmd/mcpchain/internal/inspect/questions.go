@@ -1,0 +1,122 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// maxQuestions bounds the questions that are shown.
+const maxQuestions = 20
+
+// questions shows what servers ask. It answers forms that -answer completes, and declines the others.
+type questions struct {
+	mu       sync.Mutex
+	w        io.Writer
+	given    map[string]answers.Answers // by server
+	shown    int
+	declines int
+}
+
+// options declare every capability, since some servers list tools only for these.
+func (q *questions) options() *mcpclient.Options {
+	return &mcpclient.Options{
+		Roots:       []mcp.Root{},
+		Elicitation: mcp.ElicitationFunc(q.elicit),
+		Sampling:    mcp.SamplingFunc(q.sample),
+	}
+}
+
+func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	declined := &mcp.ElicitResult{Action: mcp.ElicitDecline}
+	if p.Mode == mcp.ElicitURL {
+		q.decline(ctx, "you to visit "+public(p.URL), p.Message, noAnswer)
+		return declined, nil
+	}
+	fields, err := p.Fields()
+	if err != nil || len(fields) == 0 {
+		q.decline(ctx, "for a form", p.Message, noAnswer)
+		return declined, nil
+	}
+	from, _ := adapter.SourceFrom(ctx)
+	form := q.given[from.Server].Fill(fields)
+	what := "for a form (" + form.Names() + ")"
+	if whole, wrong := form.Complete(); !whole {
+		q.decline(ctx, what, p.Message, remedy(form, wrong))
+		return declined, nil
+	}
+	q.show(ctx, what, p.Message, "accepted, with "+values(form))
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: form.Values}, nil
+}
+
+// noAnswer is why a question that is no form is declined.
+const noAnswer = "declined, since inspect answers forms only; mcpchain chat asks a person"
+
+// remedy says why a form is declined, and what would complete it.
+func remedy(form *answers.Filled, wrong []error) string {
+	if form.Answered == 0 && len(form.Mistakes)+len(form.Others) == 0 {
+		return "declined; give -answer key=value for the fields, as in -answer " + line(form.Fields[0].Name) + "=…"
+	}
+	var why []string
+	for _, err := range append(wrong, form.Unmet()...) {
+		why = append(why, err.Error())
+	}
+	return "declined: " + strings.Join(why, "; ")
+}
+
+// values lists what a form is sent with.
+func values(form *answers.Filled) string {
+	var all []string
+	for _, f := range form.Fields {
+		if v, ok := form.Values[f.Name]; ok {
+			all = append(all, fmt.Sprintf("%s=%v", f.Name, v))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (q *questions) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	said := p.SystemPrompt
+	for _, m := range p.Messages {
+		said += " " + contents(m.Content...)
+	}
+	q.decline(ctx, "for an answer of your model", said, noAnswer)
+	return nil, errors.New("inspect has no model")
+}
+
+// decline shows a question that is declined.
+func (q *questions) decline(ctx context.Context, what, text, why string) {
+	q.mu.Lock()
+	q.declines++
+	q.mu.Unlock()
+	q.show(ctx, what, text, why)
+}
+
+// declined is how many questions were declined.
+func (q *questions) declined() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.declines
+}
+
+// show shows a question, and what became of it.
+func (q *questions) show(ctx context.Context, what, text, end string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.shown++; q.shown > maxQuestions {
+		return
+	}
+	from, _ := adapter.SourceFrom(ctx)
+	_, _ = fmt.Fprintf(q.w, "mcpchain: the server %s asks %s: %s\n  %s\n", quoted([]string{from.Server}), line(what), line(text), line(end))
+	if q.shown == maxQuestions {
+		_, _ = fmt.Fprintln(q.w, "mcpchain: further questions are not shown")
+	}
+}

@@ -1,0 +1,283 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/url"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// report is the result of an inspection.
+type report struct {
+	Usable  int             `json:"usable"` // servers that can be used
+	Total   int             `json:"total"`  // servers that are not disabled
+	Tokens  int64           `json:"tokens"` // of the tools of all servers, in each request of a model
+	Servers []*serverReport `json:"servers"`
+	byName  map[string]*serverReport
+}
+
+type serverReport struct {
+	Name         string                  `json:"name"`
+	Transport    string                  `json:"transport,omitempty"`
+	Disabled     bool                    `json:"disabled,omitempty"`
+	Error        string                  `json:"error,omitempty"`
+	Revision     string                  `json:"revision,omitempty"`
+	Forced       string                  `json:"forcedRevision,omitempty"` // by the file or the command line
+	Info         *mcp.Implementation     `json:"serverInfo,omitempty"`
+	Capabilities *mcp.ServerCapabilities `json:"capabilities,omitempty"`
+	Instructions string                  `json:"instructions,omitempty"`
+	Tools        []*toolReport           `json:"tools,omitempty"`
+	Tokens       int64                   `json:"tokens,omitempty"` // of the tools, in each request of a model; an estimate
+	Skipped      []skippedTool           `json:"skipped,omitempty"`
+	Unmatched    []string                `json:"unmatched,omitempty"` // names in the lists of the file that no tool has
+	ViewTools    []string                `json:"viewTools,omitempty"` // for views alone
+	Views        []*viewReport           `json:"views,omitempty"`
+	Prompts      []*mcp.Prompt           `json:"prompts,omitempty"`
+	Resources    []string                `json:"resources,omitempty"`
+	Templates    []string                `json:"resourceTemplates,omitempty"`
+	Trouble      []string                `json:"trouble,omitempty"` // lists that failed
+
+	entry   *config.Server // in the file
+	timeout time.Duration  // for getting ready
+}
+
+type skippedTool struct {
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
+
+type toolReport struct {
+	Name        string               `json:"name"` // the model's name for it
+	ServerName  string               `json:"serverName"`
+	Description string               `json:"description,omitempty"`
+	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
+	InputSchema json.RawMessage      `json:"inputSchema"`
+	Fingerprint string               `json:"fingerprint"`
+	Profiles    []*profileReport     `json:"profiles,omitempty"`
+}
+
+// profileReport has the definitions for one provider.
+type profileReport struct {
+	Profile    string   `json:"profile"`
+	Strict     bool     `json:"strict,omitempty"`
+	Bytes      int      `json:"bytes"`      // size of the whole definition, as JSON
+	Definition any      `json:"definition"` // as it is sent
+	Changes    []change `json:"changes,omitempty"`
+}
+
+type change struct {
+	Path    string `json:"path"`
+	Keyword string `json:"keyword,omitempty"`
+	Effect  string `json:"effect"`
+	Note    string `json:"note"`
+}
+
+// maxListed bounds the listed prompts and resources of one server.
+const maxListed = 1000
+
+// plan begins a report on the servers of a file, and returns the servers to
+// connect to.
+func plan(file *config.Config, o *options) (r *report, servers []adapter.Server, err error) {
+	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
+	for i := range file.Servers {
+		s := &file.Servers[i]
+		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeout}
+		r.Servers = append(r.Servers, about)
+		r.byName[s.Name] = about
+		if s.Err != nil { // also of a disabled one
+			about.Error = s.At(s.Err).Error()
+		}
+	}
+	servers, _ = adapter.FromConfig(file)
+	if err := o.revisions.Apply(servers); err != nil {
+		return nil, nil, err
+	}
+	for i, s := range servers {
+		servers[i].Start = adapter.StartAtOpen // what is inspected is what there is
+		r.byName[s.Name].Forced = s.Revision
+	}
+	return r, servers, nil
+}
+
+// inspect lists what the servers offer.
+func (r *report) inspect(ctx context.Context, tools *adapter.Toolset, o *options) error {
+	byTool := map[string]*toolReport{}
+	for _, s := range tools.Servers() {
+		listing, done := context.WithTimeout(ctx, o.timeout)
+		r.byName[s.Name].fill(listing, s, byTool)
+		done()
+	}
+	for _, p := range o.profiles {
+		if err := fillProfile(tools, p, byTool); err != nil {
+			return err
+		}
+	}
+	r.count()
+	return ctx.Err()
+}
+
+// count counts the servers that can be used, and the tokens of their tools.
+func (r *report) count() {
+	r.Usable, r.Total, r.Tokens = 0, len(r.Servers), 0
+	for _, s := range r.Servers {
+		r.Tokens += s.Tokens
+		if s.Disabled {
+			r.Total--
+		} else if s.Error == "" {
+			r.Usable++
+		}
+	}
+}
+
+// describe shows a server's command or URL without secret parts: arguments,
+// user information and query.
+func describe(t mcpclient.Transport) string {
+	switch t := t.(type) {
+	case *mcpclient.Command:
+		return fmt.Sprintf("command %s with %s", t.Path, plural(len(t.Args), "argument"))
+	case *mcpclient.HTTP:
+		return "http " + public(t.URL)
+	case *mcpclient.SSE:
+		return "sse " + public(t.URL)
+	}
+	return ""
+}
+
+// public is a URL without its secret parts.
+func public(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
+	if status.Err != nil {
+		if s.Error == "" { // the failed sign-in is the reason
+			s.Error = s.why(status.Err).Error()
+		}
+		return
+	}
+	if status.Ended != nil {
+		s.Trouble = append(s.Trouble, s.explain(status.Ended).Error())
+	}
+	server := status.Client.Server()
+	s.Revision, s.Info, s.Capabilities, s.Instructions = server.Revision, &server.Info, &server.Capabilities, server.Instructions
+	for _, t := range status.Tools {
+		def := t.Definition()
+		about := &toolReport{Name: t.Name(), ServerName: def.Name, Description: def.Description, Annotations: def.Annotations,
+			InputSchema: def.InputSchema, Fingerprint: t.Fingerprint()}
+		s.Tools = append(s.Tools, about)
+		byTool[t.Name()] = about
+	}
+	s.Tokens = tokensOf(s.Tools)
+	s.fillViews(ctx, status)
+	for _, t := range status.Skipped {
+		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
+	}
+	s.Unmatched = status.Unmatched
+	if server.Capabilities.Prompts != nil {
+		s.Prompts = listed(s, "prompts", status.Client.Prompts(ctx), func(p *mcp.Prompt) *mcp.Prompt { return p })
+	}
+	if server.Capabilities.Resources != nil {
+		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
+		s.Templates = listed(s, "templates of resources", templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+	}
+}
+
+// tokensOf is what tools cost in each request of a model of OpenAI, by estimate; 0 for none.
+func tokensOf(tools []*toolReport) int64 {
+	if len(tools) == 0 {
+		return 0
+	}
+	q := new(model.Request)
+	for _, t := range tools {
+		q.Tools = append(q.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
+	}
+	return model.Tokens(q, &model.Info{Provider: "openai"})
+}
+
+// listed returns what is shown of a server's list, and notes an incomplete list.
+func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], shown func(*T) V) (list []V) {
+	for v, err := range all {
+		if err != nil {
+			s.Trouble = append(s.Trouble, s.incomplete(what, err))
+			break
+		}
+		if list = append(list, shown(v)); len(list) == maxListed {
+			break
+		}
+	}
+	return list
+}
+
+// incomplete is why a list is not whole.
+func (s *serverReport) incomplete(what string, err error) string {
+	rpc, refused := errors.AsType[*mcp.RPCError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("the %s did not come within %v (-timeout)", what, s.timeout)
+	case refused:
+		return fmt.Sprintf("the server does not list its %s: %v", what, rpc)
+	}
+	return fmt.Sprintf("the list of %s is not whole: %v", what, err)
+}
+
+// fillProfile adds the definitions for a provider.
+func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*toolReport) error {
+	catalog := tools.Catalog(p)
+	reports := map[string]*profileReport{}
+	for _, d := range catalog.Definitions() {
+		r, err := profileOf(p, d)
+		if err != nil {
+			return fmt.Errorf("definition of %s for %s: %w", d.Function.Name, p, err)
+		}
+		reports[d.Function.Name] = r
+		if about := byTool[d.Function.Name]; about != nil {
+			about.Profiles = append(about.Profiles, r)
+		}
+	}
+	for _, c := range catalog.Changes() {
+		r := reports[c.Tool]
+		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: c.Effect.String(), Note: c.Note})
+	}
+	return nil
+}
+
+func profileOf(p adapter.Profile, d llms.Tool) (*profileReport, error) {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	return &profileReport{Profile: string(p), Strict: d.Function.Strict, Bytes: len(raw), Definition: d}, nil
+}
+
+// status is the exit status.
+func (r *report) status(maxTokens int64) int {
+	status := statusFine
+	if maxTokens > 0 && r.Tokens > maxTokens {
+		status = statusCostly
+	}
+	for _, s := range r.Servers {
+		switch {
+		case s.Error != "" || len(s.Trouble) > 0:
+			return statusMissing
+		case len(s.Skipped)+len(s.Unmatched) > 0:
+			status = statusSkipped
+		}
+	}
+	return status
+}

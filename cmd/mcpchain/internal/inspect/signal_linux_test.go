@@ -1,0 +1,58 @@
+package inspect
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// No server survives an inspector that is told to end.
+func TestSignals(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			pid := filepath.Join(dir, "pid")
+			file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+				"stubborn": map[string]any{"command": self, "args": []string{pid}, "env": map[string]string{roleVariable: "stubborn"}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, "mcp.json")
+			if err := os.WriteFile(path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), self, path)
+			cmd.Env = append(os.Environ(), roleVariable+"=main")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			server := 0
+			for server == 0 && t.Context().Err() == nil {
+				raw, _ := os.ReadFile(pid) // not there yet
+				server, _ = strconv.Atoi(string(raw))
+				time.Sleep(time.Millisecond)
+			}
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // with a status of its own
+			if cmd.ProcessState.ExitCode() != statusMissing {
+				t.Errorf("ended with %v, want status %d", cmd.ProcessState, statusMissing)
+			}
+			if err := syscall.Kill(server, 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("the server is there: %v", err)
+				_ = syscall.Kill(server, syscall.SIGKILL)
+			}
+		})
+	}
+}

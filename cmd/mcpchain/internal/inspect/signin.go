@@ -1,0 +1,55 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// signIns gives the servers that are called by URL the tokens that are kept
+// for them, and with -sign-in gets new ones. A failed sign-in is in the report.
+func (p *program) signIns(ctx context.Context, file *config.Config, o *options, r *report) (closeAll func(), err error) {
+	var open []*oauth.Transport
+	closeAll = func() {
+		for _, t := range open {
+			_ = t.Close()
+		}
+	}
+	store, err := signin.Tokens(o.store)
+	if err != nil {
+		return closeAll, err
+	}
+	for i := range file.Servers {
+		s := &file.Servers[i]
+		t, err := signin.Authorize(s, &signin.Options{Client: "mcpchain inspect", Store: store, Receiver: p.receiver(s, o)})
+		switch {
+		case err != nil && (s.OAuth != nil || o.signIn):
+			r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", err)).Error()
+			continue
+		case err != nil || t == nil:
+			continue
+		}
+		open = append(open, t)
+		if o.signIn {
+			// It comes before Connect, as Connect does not wait long enough for a person.
+			if err := t.SignIn(ctx); err != nil {
+				r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
+			}
+		}
+	}
+	return closeAll, ctx.Err()
+}
+
+// receiver receives the answer of the sign-in to a server.
+func (p *program) receiver(s *config.Server, o *options) oauth.Receiver {
+	switch {
+	case o.signIn && o.paste:
+		return p.you.Paste()
+	case o.signIn:
+		return p.you.Browser(signin.Port(s))
+	}
+	return signin.NotNow(fmt.Sprintf("add the flags -sign-in -server %q, or a token in its \"headers\"", s.Name))
+}

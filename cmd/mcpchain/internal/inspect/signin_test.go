@@ -1,0 +1,109 @@
+package inspect
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/peer"
+	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A server behind a sign-in says so. -sign-in signs in, and the next run uses
+// the kept token.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	notes := peer.StartProtected(t, demoserver.New(), time.Hour)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`","oauth":{"scopes":"notes:read"}}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signIns := 0
+	for _, step := range []struct {
+		flags   []string
+		status  int
+		want    string
+		signIns int
+	}{
+		{nil, statusMissing, `the server wants a sign-in: add the flags -sign-in -server "notes"`, 0},
+		{[]string{"-sign-in"}, statusFine, "can be used: demo 1.0.0", 1},
+		{[]string{"-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", 1},
+	} {
+		var out bytes.Buffer
+		open := func(ctx context.Context, address string) error {
+			signIns++
+			if !strings.Contains(address, "notes%3Aread") || strings.Contains(address, "notes%3Awrite") {
+				t.Errorf("got %s, want the scopes of the file", address)
+			}
+			return notes.Browse(ctx, address)
+		}
+		p := &program{you: &signin.Lines{In: bufio.NewReader(strings.NewReader("y\n")), Out: &out, Open: open}, out: &out, err: &out}
+		status := p.run(t.Context(), append([]string{path, "-store", filepath.Join(dir, "tokens")}, step.flags...))
+		if status != step.status || !strings.Contains(out.String(), step.want) || signIns != step.signIns {
+			t.Fatalf("%v: got %d and %d sign-ins, want %d and %d; output:\n%s\nwant %q", step.flags, status, signIns, step.status, step.signIns, &out, step.want)
+		}
+	}
+}
+
+// Without an answer, the server that needs it cannot be used, and the file's
+// texts reach the terminal escaped.
+func TestInputWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	status, out, stderr := inspectFile(t, `{"inputs":[{"type":"promptString","id":"key","description":"The \u001b[2Jkey"}],
+		"servers":{"s":{"command":"x","env":{"KEY":"${input:key}"}}}}`)
+	if status != statusMissing || !strings.Contains(out, `cannot be used: `) || !strings.Contains(out, `input "key": there is no answer: standard input has ended; give it a line for each input, or write ${NAME}`) || !strings.Contains(stderr, `The \x1b[2Jkey: `) {
+		t.Errorf("got %d, %q and %q", status, out, stderr)
+	}
+}
+
+// In a script, lines of standard input are the answers, as the guide says. An
+// empty line is the default.
+func TestInputsInAScript(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../../docs/mcp-json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, file, _ := strings.Cut(string(text), "```json\n{\n  \"inputs\"")
+	file, _, _ = strings.Cut(file, "```")
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"inputs"`+file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		lines, region, err string
+	}{
+		{"k1\nus\n", "us", ""},
+		{"k1\n\n", "eu", ""},
+		{"k1\nus", "us", ""},
+		{"k1\n", "", `input "region": there is no answer`},
+		{"k1\nasia\n", "", `input "region"`},
+	} {
+		you := &signin.Lines{In: bufio.NewReader(strings.NewReader(tt.lines)), Out: io.Discard}
+		cfg, err := (&options{file: path}).load(t.Context(), you)
+		if err != nil || len(cfg.Servers) != 1 {
+			t.Fatalf("%q: got %+v, %v", tt.lines, cfg, err)
+		}
+		s := cfg.Servers[0]
+		if tt.err != "" {
+			if s.Err == nil || !strings.Contains(s.Err.Error(), tt.err) {
+				t.Errorf("%q: got %v, want %s", tt.lines, s.Err, tt.err)
+			}
+			continue
+		}
+		c, ok := s.Transport.(*mcpclient.Command)
+		if !ok || !slices.Contains(c.Env, "KEY=k1") || !slices.Contains(c.Env, "REGION="+tt.region) {
+			t.Errorf("%q: got %+v and %v, want both answers", tt.lines, s.Transport, s.Err)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// printer writes lines until a write fails.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+		_, p.err = fmt.Fprintln(p.w, text)
+	}
+}
+
+// write writes the report for people.
+func (r *report) write(w io.Writer, detailed bool) error {
+	p := &printer{w: w}
+	p.line("%s", r.summary())
+	for _, s := range r.Servers {
+		p.line("")
+		s.write(p, detailed)
+	}
+	return p.err
+}
+
+// summary is the first line.
+func (r *report) summary() string {
+	switch {
+	case len(r.Servers) == 0:
+		return "the file names no servers"
+	case r.Total == 1 && r.Usable == 1:
+		return "the server can be used"
+	case r.Total == 1:
+		return "the server cannot be used"
+	}
+	return fmt.Sprintf("%d of %s can be used", r.Usable, plural(r.Total, "server"))
+}
+
+// encode writes the report as JSON.
+func (r *report) encode(w io.Writer) error { return encode(w, r) }
+
+// encode writes JSON with escapes for control and invisible characters.
+func encode(w io.Writer, v any) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, hosttext.EscapeJSON(b.String()))
+	return err
+}
+
+func (s *serverReport) write(p *printer, detailed bool) {
+	p.line("%s: %s", line(s.Name), line(s.Transport))
+	if s.Disabled {
+		p.line("  disabled")
+	}
+	if s.Error != "" {
+		p.line("  cannot be used: %s", block(s.Error))
+	}
+	if s.Disabled || s.Error != "" {
+		return
+	}
+	p.line("  can be used: %s, protocol revision %s%s", line(s.Info.Name+" "+s.Info.Version), s.Revision, s.forced())
+	if detailed {
+		s.writeOffers(p)
+	} else {
+		s.writeNames(p)
+	}
+	s.writeViews(p)
+	for _, t := range s.Skipped {
+		p.line("  tool %s cannot be used: %s", line(t.Name), line(t.Error))
+	}
+	for _, name := range s.Unmatched {
+		p.line("  the file allows or leaves out a tool that the server does not have: %s", line(name))
+	}
+	for _, trouble := range s.Trouble {
+		p.line("  trouble: %s", block(trouble))
+	}
+}
+
+// writeNames writes a line on each kind of offer.
+func (s *serverReport) writeNames(p *printer) {
+	var tools, prompts []string
+	for _, t := range s.Tools {
+		tools = append(tools, t.Name)
+	}
+	for _, prompt := range s.Prompts {
+		prompts = append(prompts, prompt.Name)
+	}
+	p.list("tool", tools)
+	s.writeTokens(p)
+	p.list("prompt", prompts)
+	p.list("resource", s.Resources)
+	p.list("template", s.Templates)
+}
+
+// writeTokens says what the tools cost.
+func (s *serverReport) writeTokens(p *printer) {
+	if s.Tokens > 0 {
+		p.line("  its tools cost about %d tokens in each request of a model", s.Tokens)
+	}
+}
+
+func (p *printer) list(what string, names []string) {
+	if len(names) > 0 {
+		p.line("  %s: %s", plural(len(names), what), line(strings.Join(names, ", ")))
+	}
+}
+
+// writeOffers writes all about the offers.
+func (s *serverReport) writeOffers(p *printer) {
+	if s.Instructions != "" {
+		p.line("  instructions: %s", line(s.Instructions))
+	}
+	for _, t := range s.Tools {
+		t.write(p)
+	}
+	s.writeTokens(p)
+	for _, prompt := range s.Prompts {
+		p.line("  prompt %s", described(line(prompt.Name), prompt.Description))
+		for _, a := range prompt.Arguments {
+			optional := " (optional)"
+			if a.Required {
+				optional = ""
+			}
+			p.line("    %s", described(line(a.Name)+optional, a.Description))
+		}
+	}
+	for _, uri := range s.Resources {
+		p.line("  resource %s", line(uri))
+	}
+	for _, uri := range s.Templates {
+		p.line("  template of resources %s", line(uri))
+	}
+}
+
+func (s *serverReport) forced() string {
+	if s.Forced == "" {
+		return ""
+	}
+	return " (forced)"
+}
+
+func (t *toolReport) write(p *printer) {
+	hints := ""
+	if t.Annotations != nil {
+		hints = hintsOf(t.Annotations)
+	}
+	p.line("  tool %s", described(t.Name+hints, t.Description))
+	if t.Name != t.ServerName {
+		p.line("    the server calls it %s", line(t.ServerName))
+	}
+	for _, parameter := range parameters(t.InputSchema) {
+		p.line("    %s", parameter)
+	}
+	for _, profile := range t.Profiles {
+		profile.write(p)
+	}
+}
+
+// described is a name with its description, if there is one.
+func described(name, description string) string {
+	if description == "" {
+		return name
+	}
+	return name + ": " + line(description)
+}
+
+func hintsOf(a *mcp.ToolAnnotations) string {
+	var hints []string
+	for _, h := range []struct {
+		value *bool
+		name  string
+	}{{a.ReadOnlyHint, "read-only"}, {a.DestructiveHint, "destructive"}, {a.IdempotentHint, "idempotent"}, {a.OpenWorldHint, "open world"}} {
+		if h.value != nil {
+			hints = append(hints, map[bool]string{true: "", false: "not "}[*h.value]+h.name)
+		}
+	}
+	if len(hints) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(hints, ", ") + ")"
+}
+
+func (r *profileReport) write(p *printer) {
+	strict, changes := "", "says what the server wrote"
+	if r.Strict {
+		strict = ", strict"
+	}
+	if n := len(r.Changes); n > 0 {
+		changes = plural(n, "change")
+	}
+	p.line("    %s: %d bytes%s, %s", r.Profile, r.Bytes, strict, changes)
+	for _, c := range r.Changes {
+		at := c.Path
+		if at == "" {
+			at = "the root"
+		}
+		p.line("      %s: %s %s: %s", c.Effect, line(at), line(c.Keyword), line(c.Note))
+	}
+	raw, err := json.MarshalIndent(r.Definition, "      ", "  ")
+	if err != nil {
+		raw = []byte(err.Error())
+	}
+	p.line("      %s", hosttext.EscapeJSON(string(raw)))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Bounds of a server's shown texts, in characters.
+const (
+	maxShown  = 300  // on one line
+	maxReason = 8000 // of the reason against a server, for example a program's last output
+)
+
+// line puts a server's text on one line.
+func line(text string) string { return hosttext.Line(text, maxShown) }
+
+// block is an error with its line breaks, the later lines indented. It names the
+// flag instead of the option behind it.
+func block(text string) string {
+	text = strings.ReplaceAll(text, "(Options.ConnectTimeout)", "(-timeout)")
+	return strings.TrimLeft(hosttext.Indent(hosttext.Block(text, maxReason)), " ")
+}

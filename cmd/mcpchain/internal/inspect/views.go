@@ -1,0 +1,113 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+)
+
+// maxViews bounds the views of one server that are loaded.
+const maxViews = 50
+
+// viewReport is what a server says of a view.
+type viewReport struct {
+	URI         string           `json:"uri"`
+	Tools       []string         `json:"tools"` // whose results it shows
+	Bytes       int              `json:"bytes,omitempty"`
+	Fingerprint string           `json:"fingerprint,omitempty"`
+	CSP         apps.CSP         `json:"csp"`
+	Permissions apps.Permissions `json:"permissions"`
+	Refused     []string         `json:"refused,omitempty"` // sources that no policy may have
+	Private     []string         `json:"private,omitempty"` // sources in the person's network
+	Error       string           `json:"error,omitempty"`
+}
+
+// fillViews loads the views of a server's tools.
+func (s *serverReport) fillViews(ctx context.Context, status adapter.ServerStatus) {
+	byURI := map[string]*viewReport{}
+	models := map[string]bool{}
+	for _, t := range status.Tools {
+		models[t.Definition().Name] = true
+	}
+	for _, t := range append(status.Tools[:len(status.Tools):len(status.Tools)], status.AppTools...) {
+		name, uri := t.Definition().Name, t.ViewURI()
+		if !models[name] {
+			s.ViewTools = append(s.ViewTools, name)
+			continue
+		}
+		switch v := byURI[uri]; {
+		case uri == "" || v == nil && len(byURI) >= maxViews:
+		case v != nil:
+			if !slices.Contains(v.Tools, name) {
+				v.Tools = append(v.Tools, name)
+			}
+		default:
+			v = &viewReport{URI: uri, Tools: []string{name}}
+			byURI[uri] = v
+			s.Views = append(s.Views, v)
+			v.load(ctx, t)
+		}
+	}
+}
+
+func (v *viewReport) load(ctx context.Context, t *adapter.Tool) {
+	view, err := apps.Load(ctx, t.Client(), v.URI)
+	if err != nil {
+		v.Error = err.Error()
+		return
+	}
+	v.Bytes, v.Fingerprint = len(view.HTML), view.Fingerprint()
+	v.CSP, v.Permissions, v.Refused = view.Meta.CSP, view.Meta.Permissions, view.Meta.Refused
+	for _, source := range v.sources() {
+		if apps.Private(source) {
+			v.Private = append(v.Private, source)
+		}
+	}
+}
+
+func (v *viewReport) sources() (all []string) {
+	for _, list := range [][]string{v.CSP.ConnectDomains, v.CSP.ResourceDomains, v.CSP.FrameDomains, v.CSP.BaseURIDomains} {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// permissions are the features that a view asks for.
+func (v *viewReport) permissions() (all []string) {
+	p := v.Permissions
+	for _, f := range []struct {
+		name  string
+		asked bool
+	}{{"camera", p.Camera}, {"microphone", p.Microphone}, {"geolocation", p.Geolocation}, {"clipboard-write", p.ClipboardWrite}} {
+		if f.asked {
+			all = append(all, f.name)
+		}
+	}
+	return all
+}
+
+// writeViews writes the views, and warns of what they reach.
+func (s *serverReport) writeViews(p *printer) {
+	p.list("tool for views alone", s.ViewTools)
+	for _, v := range s.Views {
+		p.line("  view %s of %s", line(v.URI), line(strings.Join(v.Tools, ", ")))
+		if v.Error != "" {
+			p.line("    cannot be shown: %s", block(v.Error))
+			continue
+		}
+		for _, about := range []struct {
+			what string
+			all  []string
+		}{
+			{"reaches", v.sources()}, {"warning: frames", v.CSP.FrameDomains}, {"warning: asks for", v.permissions()},
+			{"warning: reaches the private network", v.Private}, {"warning: declares what no policy may have", v.Refused},
+		} {
+			if len(about.all) > 0 {
+				p.line("    %s: %s", about.what, line(strings.Join(about.all, ", ")))
+			}
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+)
+
+// routes are the service. A user sees no run of another: the user is the tenant of each key.
+func (s *service) routes() http.Handler {
+	mux := http.NewServeMux()
+	detail := s.as(s.detail)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("detail") {
+			detail.ServeHTTP(w, r)
+			return
+		}
+		s.health(w, r)
+	})
+	mux.Handle("POST /runs", s.as(s.begin))
+	mux.Handle("GET /runs", s.as(s.list))
+	mux.Handle("GET /runs/{run}", s.as(s.show))
+	mux.Handle("GET /runs/{run}/events", s.as(s.events))
+	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
+	mux.Handle("DELETE /runs/{run}", s.as(s.stop))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.proxies.Sent(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if h, pattern := mux.Handler(r); pattern == "" {
+			v := verdict{header: http.Header{}}
+			h.ServeHTTP(&v, r)
+			if v.code == http.StatusNotFound || v.code == http.StatusMethodNotAllowed {
+				if allow := v.header["Allow"]; allow != nil {
+					w.Header()["Allow"] = allow
+				}
+				s.fail(w, r, refusal{v.code, map[int]string{
+					http.StatusNotFound: "there is no such path", http.StatusMethodNotAllowed: "the path has no such method",
+				}[v.code]})
+				return
+			}
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// verdict is a response whose body is left out.
+type verdict struct {
+	header http.Header
+	code   int
+}
+
+func (v *verdict) Header() http.Header         { return v.header }
+func (v *verdict) Write(p []byte) (int, error) { return len(p), nil }
+func (v *verdict) WriteHeader(code int)        { v.code = code }
+
+// health is the state of the service: it can do its work if the store answers.
+func (s *service) health(w http.ResponseWriter, r *http.Request) {
+	if err := s.checkStore(r.Context()); err != nil {
+		s.fail(w, r, refusal{http.StatusServiceUnavailable, "the store does not answer"})
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serverState says how a server stands in this process.
+type serverState struct {
+	Name  string `json:"name"`
+	State string `json:"state"` // ready, or down: it is tried again
+	Tools int    `json:"tools"`
+}
+
+// detail is the state of the servers, for users. Why one is down is in the log.
+func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error {
+	if err := s.checkStore(r.Context()); err != nil {
+		return refusal{http.StatusServiceUnavailable, "the store does not answer"}
+	}
+	states := []serverState{}
+	if s.servers != nil {
+		for _, server := range s.servers() {
+			state := serverState{server.Name, "ready", len(server.Tools)}
+			if server.Err != nil || server.Ended != nil {
+				state.State = "down"
+			}
+			states = append(states, state)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(map[string]any{"servers": states})
+}
+
+// storeWait is how long the store has to answer.
+const storeWait = 2 * time.Second
+
+// checkStore returns an error if the store does not answer.
+func (s *service) checkStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	_, err := s.store.Count(ctx, run.Query{AllTenants: true, Limit: 1})
+	return err
+}
+
+// caller is the user of a request.
+type caller struct {
+	*tenant
+	name string
+}
+
+// key is a run of the caller.
+func (c caller) key(r *http.Request) run.Key { return run.Key{Tenant: c.name, ID: r.PathValue("run")} }
+
+// as serves requests of users, within their limits.
+func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, err := s.users(r)
+		if err != nil || name == "" || len(name) > tokens.MaxUser {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.fail(w, r, refusal{http.StatusUnauthorized, "give a token: Authorization: Bearer …"})
+			return
+		}
+		t, leave, wait := s.limits.enter(name)
+		if wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+			s.fail(w, r, refusal{http.StatusTooManyRequests, "too many requests"})
+			return
+		}
+		defer leave()
+		if err := serve(w, r, caller{t, name}); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// Bounds of the body of a request, in bytes and answers.
+const (
+	maxInput   = 64 << 10
+	maxAnswers = 16
+	maxAnswer  = 1 << 20
+)
+
+// view is what a user sees of a run. The rest of the state stays here: it has what servers keep
+// between rounds, and is never taken from a client.
+type view struct {
+	Run      string        `json:"run"`
+	Status   run.Status    `json:"status"`
+	Position string        `json:"position"` // after which event the stream goes on from here
+	Answer   string        `json:"answer,omitempty"`
+	Stop     string        `json:"stop,omitempty"`  // why the run ended
+	Error    string        `json:"error,omitempty"` // of a run that failed
+	Asks     []*run.Ask    `json:"asks,omitempty"`  // the open questions
+	Messages []run.Message `json:"messages"`
+	Spent    run.Spent     `json:"spent"`
+}
+
+// show writes the state of a run.
+func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
+	log, err := run.LoadCurrent(r.Context(), s.store, c.key(r))
+	if err != nil {
+		return err
+	}
+	state, err := run.Fold(log.Records)
+	if err != nil {
+		return err
+	}
+	return write(w, http.StatusOK, view{
+		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Answer, Stop: state.Stop,
+		Error: state.Error, Asks: run.Open(state), Messages: state.History, Spent: state.Spent,
+	})
+}
+
+// events streams the events of a run.
+func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error {
+	end, ok := s.limits.stream(c.tenant)
+	if !ok {
+		return refusal{http.StatusTooManyRequests, "too many event streams"}
+	}
+	defer end()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	s.feed.Serve(w, r.WithContext(ctx), c.key(r))
+	return nil
+}
+
+// answer takes answers to questions of a run. Who answers is known by the token.
+func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error {
+	var body []struct {
+		Ask       string          `json:"ask"`
+		Action    run.Action      `json:"action"`
+		Reason    string          `json:"reason"`
+		Arguments json.RawMessage `json:"arguments"`
+		Content   json.RawMessage `json:"content"`
+		Scope     string          `json:"scope"`
+	}
+	if err := decode(w, r, maxAnswer, &body); err != nil {
+		return err
+	}
+	if n := len(body); n == 0 || n > maxAnswers {
+		return refusal{http.StatusBadRequest, fmt.Sprintf("%d answers: want 1 to %d", n, maxAnswers)}
+	}
+	var answers []run.Answer
+	for _, a := range body {
+		answers = append(answers, run.Answer{
+			Ask: a.Ask, Action: a.Action, Reason: a.Reason, Arguments: a.Arguments, Content: a.Content, Scope: a.Scope, By: c.name,
+		})
+	}
+	if err := s.engine.answer(r.Context(), c.key(r), answers); err != nil {
+		return err
+	}
+	s.feed.Expect(c.key(r))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// stop ends a run as cancelled. One that is over stays as it is, or is deleted if the query says so.
+func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
+	key := c.key(r)
+	head, err := s.head(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	if r.URL.Query().Get("forget") != "true" {
+		if err := s.engine.stop(r.Context(), key); err != nil {
+			return err
+		}
+		s.feed.Expect(key)
+		w.WriteHeader(http.StatusAccepted) // at Temporal it ends a moment later
+		return nil
+	}
+	if !head.Status.Ended() {
+		return refusal{http.StatusConflict, "the run is not over; stop it first"}
+	}
+	if err := s.store.Delete(r.Context(), key); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// decode reads the body of a request.
+func decode(w http.ResponseWriter, r *http.Request, limit int64, body any) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
+	d.DisallowUnknownFields() // a state, for example
+	err := d.Decode(body)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more than one value")
+		}
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", limit)}
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return refusal{http.StatusBadRequest, mismatch(wrong)}
+	}
+	if err != nil {
+		return refusal{http.StatusBadRequest, fmt.Sprintf("read the body as JSON: %.200s", err)}
+	}
+	return nil
+}
+
+// mismatch says which value of a body is of another kind than it has to be.
+func mismatch(e *json.UnmarshalTypeError) string {
+	want := "another kind of value"
+	switch e.Type.Kind() {
+	case reflect.Slice:
+		want = `a list, as in [{"ask":"ID","action":"allow"}]`
+	case reflect.Struct:
+		want = "an object, as in {…}"
+	case reflect.String:
+		want = "a text in quotes"
+	}
+	return fmt.Sprintf("%.100s is a JSON %s: want %s", cmp.Or(e.Field, "the body"), e.Value, want)
+}
+
+func write(w http.ResponseWriter, code int, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(data, '\n')) // the client may have gone
+	return nil
+}
+
+// refusal is a response that says why a request is refused.
+type refusal struct {
+	code int
+	text string
+}
+
+func (e refusal) Error() string { return e.text }
+
+// codes are the responses to errors, whose texts the user may see.
+var codes = []struct {
+	err  error
+	code int
+	text string
+}{
+	{run.ErrNotFound, http.StatusNotFound, "there is no such run"},
+	{run.ErrNotAsked, http.StatusConflict, "the question is not open"},
+	{run.ErrAnswered, http.StatusConflict, "the question has another answer already"},
+	{run.ErrExpired, http.StatusGone, "the question has expired"},
+	{run.ErrUnfit, http.StatusUnprocessableEntity, "the answer does not fit the question"},
+	{run.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},
+	{agent.ErrPosition, http.StatusBadRequest, "the run has no such event"},
+	{feed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
+}
+
+// fail writes why a request failed. What is not the user's business goes to the log.
+func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
+	code, text := http.StatusInternalServerError, "the service has failed"
+	if refused, ok := errors.AsType[refusal](err); ok {
+		code, text = refused.code, refused.text
+	}
+	for _, c := range codes {
+		if errors.Is(err, c.err) {
+			code, text = c.code, c.text
+			break
+		}
+	}
+	if code == http.StatusInternalServerError && (isAway(err) || s.checkStore(r.Context()) != nil) {
+		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
+	}
+	if code == http.StatusUnprocessableEntity {
+		text = fmt.Sprintf("%.1000s", err) // it names the field
+	}
+	if code == http.StatusInternalServerError && r.Context().Err() == nil {
+		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	_ = write(w, code, map[string]string{"error": text})
+}

@@ -1,0 +1,149 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// begin begins a run.
+func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error {
+	var body struct {
+		Input string `json:"input"`
+	}
+	if err := decode(w, r, maxInput, &body); err != nil {
+		return err
+	}
+	if body.Input == "" {
+		return refusal{http.StatusBadRequest, "the input is empty"}
+	}
+	id, err := identity(r.Header)
+	if err != nil {
+		return err
+	}
+	key, err := s.started(r.Context(), c, id, body.Input)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/runs/"+key.ID)
+	return write(w, http.StatusCreated, map[string]string{"run": key.ID})
+}
+
+// maxKey bounds an Idempotency-Key in bytes.
+const maxKey = 255
+
+// identity is the id of the run that a request begins, empty for a new one. Equal keys of a user are
+// one run, as long as it is kept.
+func identity(h http.Header) (string, error) {
+	key := h.Get("Idempotency-Key")
+	if len(key) > maxKey {
+		return "", refusal{http.StatusBadRequest, fmt.Sprintf("the Idempotency-Key has more than %d bytes", maxKey)}
+	}
+	if key == "" {
+		return "", nil
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "key_" + hex.EncodeToString(sum[:16]), nil
+}
+
+// startWait is how long a run may take to begin. At Temporal, one that is kept goes on later.
+const startWait = 10 * time.Second
+
+// started begins a run, or finds the run that the same request has begun before. It waits for other runs of the user that
+// begin only if these may be the last ones for which there is room.
+func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	before, end := s.limits.beginning(c.tenant)
+	defer end()
+	for {
+		before = slices.DeleteFunc(before, isClosed)
+		key, err := s.tryToStart(ctx, c.name, id, input, len(before))
+		if !errors.Is(err, errUnclear) {
+			return key, err
+		}
+		select {
+		case <-before[0]:
+		case <-ctx.Done():
+			return run.Key{}, ctx.Err()
+		}
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// errUnclear says that there may be room for a run, once it is known what became of others.
+var errUnclear = errors.New("other runs begin")
+
+// tryToStart is started beside so many other runs that begin.
+func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
+	if id != "" {
+		key := run.Key{Tenant: user, ID: id}
+		if err := s.same(ctx, key, input); !errors.Is(err, run.ErrNotFound) {
+			return key, err
+		}
+	}
+	if err := s.room(ctx, user, others); err != nil {
+		return run.Key{}, err
+	}
+	key, err := s.engine.start(ctx, user, id, input)
+	if errors.Is(err, run.ErrExists) { // by another request or process, just now
+		key = run.Key{Tenant: user, ID: id}
+		err = s.same(ctx, key, input)
+	}
+	return key, err
+}
+
+// same refuses a run that was begun with another input.
+func (s *service) same(ctx context.Context, key run.Key, input string) error {
+	log, err := s.store.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	begun, ok := log.Records[0].Change.(*run.Begun)
+	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
+		return refusal{http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input"}
+	}
+	return nil
+}
+
+// room refuses a run of a user who has too many. The others are runs that begin, and that may not be in the store.
+func (s *service) room(ctx context.Context, user string, others int) error {
+	unclear := false
+	for _, bound := range []struct {
+		status       run.Status
+		most, others int
+		text         string
+	}{
+		{run.StatusRunning, s.limits.running, others, "go on"},
+		{run.StatusWaiting, s.limits.open, 0, "wait for you"},
+		{"", s.limits.stored, others, "are kept"},
+	} {
+		n, err := s.store.Count(ctx, run.Query{Tenant: user, Status: bound.status, Limit: bound.most})
+		if err != nil {
+			return err
+		}
+		if n >= bound.most {
+			return refusal{http.StatusTooManyRequests, fmt.Sprintf("%d of your runs %s, and no more may", n, bound.text)}
+		}
+		unclear = unclear || n+bound.others >= bound.most
+	}
+	if unclear {
+		return errUnclear
+	}
+	return nil
+}

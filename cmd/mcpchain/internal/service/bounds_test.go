@@ -1,0 +1,324 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// withTool serves an agent whose model calls a tool, which a person approves. The tokens of the users
+// are their names.
+func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, users ...string) (url string, made *service) {
+	t.Helper()
+	own := map[string]string{}
+	for _, user := range users {
+		own[user] = user
+	}
+	url = start(t, o, func(s *service) {
+		made = s
+		s.close() // of the demo
+		s.ends = nil
+		s.users = bearer(tokens.Of(own))
+		var err error
+		if s.store, err = s.openStore(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if err = s.equip(t.Context(), o, model, []adapter.Source{tool}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return url, made
+}
+
+// gate is a tool whose calls wait until they are let go.
+type gate struct {
+	open chan struct{}
+
+	mu        sync.Mutex // guards the fields below
+	now, most int
+}
+
+func (g *gate) note(ctx context.Context, in struct {
+	Text string `json:"text"`
+}) (string, error) {
+	if !strings.HasPrefix(in.Text, "wait") {
+		return "noted", nil
+	}
+	g.mu.Lock()
+	g.now++
+	g.most = max(g.most, g.now)
+	g.mu.Unlock()
+	select {
+	case <-g.open:
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now--
+	return "waited", nil
+}
+
+func (g *gate) atWork() (now, most int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.now, g.most
+}
+
+// eventually waits for a fact.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// allow answers the question of a run.
+func (p person) allow(id string) {
+	p.t.Helper()
+	q := p.settled(id).Asks[0]
+	if code, _ := p.do("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"allow"}]`, q.ID), nil); code != http.StatusNoContent {
+		p.t.Fatalf("answer run %s: got %d", id, code)
+	}
+}
+
+// TestAnswersAreBounded answers more runs of a user than may go on. Others do not wait for them.
+func TestAnswersAreBounded(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	tool := adapter.Func("note", "Notes a text.", g.note, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
+	url, _ := withTool(t, settings(t, "-running", "2", "-parallel", "3", "-rate", "1000"), script{time.Millisecond}, tool, "ada", "bob")
+	ada, bob := person{t, url, "ada"}, person{t, url, "bob"}
+	var runs []string
+	for n := range 5 {
+		runs = append(runs, ada.run(fmt.Sprint("wait ", n)))
+		ada.settled(runs[n])
+	}
+	for _, id := range runs {
+		ada.allow(id)
+	}
+	other := bob.run("note")
+	bob.allow(other)
+	bob.follow(other, "", is("answer"))
+	eventually(t, "two calls of ada's", func() bool { now, _ := g.atWork(); return now == 2 })
+	close(g.open)
+	for _, id := range runs {
+		ada.follow(id, "", is("answer"))
+	}
+	if _, most := g.atWork(); most != 2 {
+		t.Errorf("got %d runs of a user at once, want 2", most)
+	}
+}
+
+// TestIdempotencyKey sends a request again, at once and after the end of its run.
+func TestIdempotencyKey(t *testing.T) {
+	url := start(t, settings(t), nil)
+	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
+	post := func(p person, key, input string) (code int, id string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader(fmt.Sprintf(`{"input":%q}`, input)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Idempotency-Key", key)
+		code, _, id = p.send(req)
+		return code, id
+	}
+	ids := make(chan string, 8)
+	var both sync.WaitGroup
+	for range cap(ids) {
+		both.Go(func() {
+			p := person{aside{t}, url, "demo-ada"}
+			req, _ := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader(`{"input":"hi"}`))
+			req.Header.Set("Idempotency-Key", "one")
+			code, _, id := p.send(req)
+			ids <- fmt.Sprint(code, " ", id)
+		})
+	}
+	both.Wait()
+	close(ids)
+	if len(ids) < cap(ids) {
+		t.FailNow() // a request has failed
+	}
+	first := <-ids
+	for id := range ids {
+		if id != first {
+			t.Errorf("got %s and %s, want one run", first, id)
+		}
+	}
+	id := strings.Fields(first)[1]
+	ada.follow(id, "", is("answer"))
+	if code, again := post(ada, "one", "hi"); code != http.StatusCreated || again != id {
+		t.Errorf("after the end: got %d %s, want 201 %s", code, again, id)
+	}
+	if got := ada.state(id); len(got.Messages) != 2 {
+		t.Errorf("got %d messages, want a question and an answer", len(got.Messages))
+	}
+	if code, _ := post(ada, "one", "another"); code != http.StatusUnprocessableEntity {
+		t.Errorf("another input: got %d, want 422", code)
+	}
+	if code, _ := post(ada, strings.Repeat("x", maxKey+1), "hi"); code != http.StatusBadRequest {
+		t.Errorf("a long key: got %d, want 400", code)
+	}
+	for name, p := range map[string]person{"another key": ada, "another user": bob} {
+		key := map[string]string{"another key": "two", "another user": "one"}[name]
+		if code, other := post(p, key, "hi"); code != http.StatusCreated || p == ada && other == id {
+			t.Errorf("%s: got %d %s, want a run of its own", name, code, other)
+		}
+	}
+}
+
+// TestStoredRuns bounds what is kept of a user, and deletes what is over.
+func TestStoredRuns(t *testing.T) {
+	var s *service
+	url := start(t, settings(t, "-stored", "2"), func(made *service) { s = made })
+	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
+	code := func(method, path, body string) int {
+		t.Helper()
+		got, _ := ada.do(method, path, body, nil)
+		return got
+	}
+	over, asking := ada.run("hi"), ada.run("Book a table for 4 at Luigi")
+	ada.follow(over, "", is("answer"))
+	ada.settled(asking)
+	if got := code("POST", "/runs", `{"input":"hi"}`); got != http.StatusTooManyRequests {
+		t.Errorf("a third run: got %d, want 429", got)
+	}
+	if got := code("DELETE", "/runs/"+asking+"?forget=true", ""); got != http.StatusConflict {
+		t.Errorf("forget a run that waits: got %d, want 409", got)
+	}
+	if got := code("DELETE", "/runs/"+over+"?forget=true", ""); got != http.StatusNoContent {
+		t.Errorf("forget a run: got %d, want 204", got)
+	}
+	if got := code("GET", "/runs/"+over, ""); got != http.StatusNotFound {
+		t.Errorf("a run that is forgotten: got %d, want 404", got)
+	}
+	ended := bob.run("hi")
+	bob.follow(ended, "", is("answer"))
+	if n, err := s.forget(t.Context(), time.Now().Add(-time.Hour)); err != nil || n != 0 {
+		t.Errorf("got %d, %v, want that runs of this hour are kept", n, err)
+	}
+	if n, err := s.forget(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 1 {
+		t.Errorf("got %d, %v, want that bob's run is deleted", n, err)
+	}
+	if got := ada.state(asking).Status; got != run.StatusWaiting {
+		t.Errorf("got %s, want that a run that waits is kept", got)
+	}
+}
+
+// TestForgetGoesOn has runs that cannot be deleted before one that can.
+func TestForgetGoesOn(t *testing.T) {
+	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	const stuck = maxReasons + 3
+	for n := range stuck + 1 { // the last ones are listed first
+		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n))...)
+		if err == nil {
+			_, err = s.agent.Cancel(t.Context(), key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = s.db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON mcpchain_runs WHEN old.id <> 'run0' BEGIN SELECT RAISE(ABORT, 'this one is stuck'); END`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.forget(t.Context(), time.Now().Add(time.Hour))
+	if n != 1 || err == nil {
+		t.Fatalf("got %d, %v, want that one is deleted", n, err)
+	}
+	if got := strings.Count(err.Error(), "this one is stuck"); got != maxReasons || !strings.HasSuffix(err.Error(), "and 3 more") {
+		t.Errorf("got %d reasons of %v, want %d and the number of others", got, err, maxReasons)
+	}
+}
+
+// slowStart is an engine that keeps one input waiting.
+type slowStart struct {
+	engine
+	input       string
+	begun, open chan struct{}
+}
+
+func (e *slowStart) start(ctx context.Context, user, id, input string) (run.Key, error) {
+	if input == e.input {
+		close(e.begun)
+		<-e.open
+	}
+	return e.engine.start(ctx, user, id, input)
+}
+
+// TestSlowStart has the store keep one run of a user waiting. Others of the user begin meanwhile; the one for which there
+// may be no room waits, and is refused once that is known.
+func TestSlowStart(t *testing.T) {
+	slow := &slowStart{input: "Book a table for 4 at Luigi", begun: make(chan struct{}), open: make(chan struct{})}
+	var s *service
+	url := start(t, settings(t, "-stored", "3", "-rate", "1000"), func(made *service) {
+		s, slow.engine = made, made.engine
+		made.engine = slow
+	})
+	p := person{t, url, "demo-ada"}
+	var held, last sync.WaitGroup
+	held.Go(func() { person{aside{t}, url, p.token}.run(slow.input) })
+	<-slow.begun
+	for range 2 {
+		p.run("hi")
+	}
+	last.Go(func() {
+		if code, _ := (person{aside{t}, url, p.token}).do("POST", "/runs", `{"input":"hi"}`, nil); code != http.StatusTooManyRequests {
+			t.Errorf("a run too many: got %d, want 429", code)
+		}
+	})
+	eventually(t, "the last one waits", func() bool {
+		s.limits.mu.Lock()
+		defer s.limits.mu.Unlock()
+		return len(s.limits.all["ada"].beginning) == 2
+	})
+	close(slow.open)
+	held.Wait()
+	last.Wait()
+}
+
+// TestServersOfAFile has a server of a file that calls itself as the demo server, and its tool read-only.
+func TestServersOfAFile(t *testing.T) {
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	at := urlOf(servers[0])
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{%q:{"url":%q}}}`, demoLabel, at), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := person{t, start(t, settings(t, "-servers", file), nil), "demo-ada"}
+	id := p.run("call whoami")
+	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != demoLabel {
+		t.Fatalf("got %s with %v, want a question", got.Status, got.Asks)
+	}
+	p.allow(id)
+	all := p.follow(id, "", is("answer"))
+	if !slices.ContainsFunc(all, func(e event) bool { return strings.Contains(e.data, "You are ada.") }) {
+		t.Error("the server of the file was not told the user")
+	}
+}
+
+// urlOf is the address of a server.
+func urlOf(s adapter.Server) string { return s.Transport.(*mcpclient.HTTP).URL }

@@ -1,0 +1,101 @@
+package service
+
+import (
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// TestCompose checks that the services of compose.yaml know the flags that they are given, and find each other.
+func TestCompose(t *testing.T) {
+	data, err := os.ReadFile("../../compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Services map[string]struct {
+			Image       string
+			Command     []string
+			Environment map[string]string
+			Build       struct{ Context, Dockerfile string }
+			Secrets     []string
+			Grace       string `yaml:"stop_grace_period"`
+		}
+		Secrets map[string]any
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	roles := map[string]string{"service": front, "worker": worker}
+	graces := map[string]time.Duration{front: shutdown, worker: 30 * time.Second} // as agent/temporal says
+	for name, s := range file.Services {
+		if roles[name] == "" {
+			if s.Image == "" || !strings.Contains(s.Image, ":") {
+				t.Errorf("%s: got image %q, want one with a version", name, s.Image)
+			}
+			continue
+		}
+		if len(s.Command) < 2 || s.Command[0] != "serve" || s.Command[1] != "-api" {
+			t.Errorf("%s: got %q, want the command serve -api", name, s.Command)
+			continue
+		}
+		o, err := parse(s.Command[2:], io.Discard)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if grace, err := time.ParseDuration(s.Grace); err != nil || grace <= graces[o.role] {
+			t.Errorf("%s: got %q before a kill, %v, want more than %v", name, s.Grace, err, graces[o.role])
+		}
+		if _, err := os.Stat("../../../../" + s.Build.Dockerfile); err != nil || s.Build.Context != "../.." {
+			t.Errorf("%s: built by %+v: %v", name, s.Build, err)
+		}
+		postgres := file.Services["postgres"].Environment
+		want := "postgres://" + postgres["POSTGRES_USER"] + "@postgres:5432/" + postgres["POSTGRES_DB"] + "?"
+		if o.role != roles[name] || o.temporal != "temporal:7233" || !strings.HasPrefix(o.postgres, want) {
+			t.Errorf("%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.postgres, roles[name], want)
+		}
+		if s.Environment["PGPASSWORD"] != postgres["POSTGRES_PASSWORD"] || strings.Contains(strings.Join(s.Command, " "), "PASSWORD") || !o.attributes {
+			t.Errorf("%s: got %q, want the password in the environment alone, and search attributes", name, s.Command)
+		}
+		for _, secret := range s.Secrets {
+			if file.Secrets[secret] == nil || o.users != "/run/secrets/"+secret {
+				t.Errorf("%s: got users %s, want the secret %q", name, o.users, secret)
+			}
+		}
+		delete(roles, name)
+	}
+	if len(roles) > 0 {
+		t.Errorf("compose.yaml has no %v", roles)
+	}
+}
+
+// TestBuildContext checks that a build gets nothing but code: what is beside the code may be secret.
+func TestBuildContext(t *testing.T) {
+	data, err := os.ReadFile("../../Dockerfile.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) < 2 || lines[0] != "*" {
+		t.Fatalf("got %q, want all to be left out first", lines)
+	}
+	for _, line := range lines[1:] {
+		switch name := path.Base(line); {
+		case !strings.HasPrefix(line, "!"):
+		case !slices.Contains([]string{"*.go", "*.js", "*.css", "*.html", "*.svg", "go.mod", "go.sum"}, name):
+			t.Errorf("%s is let in", line)
+		}
+	}
+}

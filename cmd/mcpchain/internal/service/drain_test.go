@@ -1,0 +1,69 @@
+package service
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestGrace stops a process with a call under way, which ends within the grace or is cut. The log says what becomes of runs.
+func TestGrace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grace, says, other string
+		outcomes           int
+	}{
+		"long enough": {"1m", "", "are cut", 1},
+		"too short":   {"1ms", `level=WARN msg="calls under way are cut: what became of them is in doubt" run=`, "cannot go on", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "runs.db")
+			process, url := launch(t, file, time.Hour, "-grace", tt.grace)
+			p := person{t, url, "demo-ada"}
+			stopped, _ := p.counting()
+			if code, _ := p.do("DELETE", "/runs/"+stopped, "", nil); code != http.StatusAccepted {
+				t.Errorf("got %d, want 202", code)
+			}
+			p.settled(p.run("Book a table for 4 at Luigi"))
+			id, _ := p.counting()
+			if err := process.end(t, syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			log := process.log.String()
+			for _, want := range []string{
+				`level=WARN msg="the model is a demo`, `msg="a server can be used" server=demo`, `msg="the service drives runs" due=0 waiting=0`,
+				`msg="the service stops, and its runs go on later" runs=1 "calls under way"=1`, tt.says,
+			} {
+				if !strings.Contains(log, want) {
+					t.Errorf("got the log %s\nwant it with %s", log, want)
+				}
+			}
+			if strings.Contains(log, "cannot go on") || strings.Contains(log, tt.other) {
+				t.Errorf("got the log %s\nwant no warning of an ordinary stop", log)
+			}
+			s := &service{}
+			defer s.close()
+			store, err := s.openStore(t.Context(), &options{sqlite: file})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := store.Load(t.Context(), p.key(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			outcomes := 0
+			for _, r := range kept.Records {
+				if _, ok := r.Change.(*run.Outcome); ok {
+					outcomes++
+				}
+			}
+			if outcomes != tt.outcomes {
+				t.Errorf("got %d results of the call, want %d", outcomes, tt.outcomes)
+			}
+		})
+	}
+}

@@ -1,0 +1,27 @@
+package service
+
+import (
+	"context"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// engine drives the runs of the store.
+type engine interface {
+	// start begins a run of that id, or of a new one if it is empty. The error matches
+	// [run.ErrExists] if there is one.
+	start(ctx context.Context, user, id, input string) (run.Key, error)
+	answer(ctx context.Context, key run.Key, answers []run.Answer) error
+	stop(ctx context.Context, key run.Key) error
+	work(ctx context.Context) error // drives runs until the context ends
+}
+
+// named are the options of a run of a user.
+func named(user, id string) []agent.RunOption {
+	options := []agent.RunOption{agent.ForTenant(user), agent.Once()}
+	if id != "" {
+		options = append(options, agent.In(id))
+	}
+	return options
+}

@@ -1,0 +1,375 @@
+package service
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+)
+
+// TestUnusableServers has a file with a server that refuses, a missing program and a mistyped key.
+func TestUnusableServers(t *testing.T) {
+	const wrong = `"refused":{"url":"http://127.0.0.1:1/mcp"},"gone":{"command":"/does/not/exist"},"typo":{"comand":"x"},"off":{"command":"x","disabled":true}`
+	reasons := []string{"connection refused", "/does/not/exist", `did you mean`}
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	for name, tt := range map[string]struct {
+		servers string
+		starts  bool
+	}{
+		"some": {fmt.Sprintf(`%s,"fine":{"url":%q,"excludeTools":["whoamI"]}`, wrong, urlOf(servers[0])), true},
+		"all":  {wrong, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "mcp.json")
+			if err := os.WriteFile(file, []byte(`{"mcpServers":{`+tt.servers+`}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			s, err := assemble(t.Context(), settings(t, "-servers", file), slog.New(slog.NewTextHandler(&log, nil)))
+			if err == nil {
+				s.close()
+			}
+			if (err == nil) != tt.starts {
+				t.Fatalf("got %v, want a start: %v", err, tt.starts)
+			}
+			for i, server := range []string{"refused", "gone", "typo"} {
+				if want := `level=WARN msg="left out a server" server=` + server; !strings.Contains(log.String(), want) {
+					t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+				}
+				if !strings.Contains(log.String(), reasons[i]) || err != nil && !strings.Contains(err.Error(), reasons[i]) {
+					t.Errorf("got the log %s and %v\nwant them with %s", log.String(), err, reasons[i])
+				}
+			}
+			if want := `msg="a server can be used" server=fine tools=8`; tt.starts && !strings.Contains(log.String(), want) {
+				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+			}
+			if want := "a tool that the server does not have\" server=fine tool=whoamI"; tt.starts && !strings.Contains(log.String(), want) {
+				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+			}
+			if strings.Contains(log.String(), "server=off") || strings.Contains(log.String(), `cannot be used" server=fine`) {
+				t.Errorf("got the log %s\nwant nothing of other servers", log.String())
+			}
+		})
+	}
+}
+
+// TestSecureProxy has clients keep to HTTPS by the word of a trusted proxy, and of nobody else.
+func TestSecureProxy(t *testing.T) {
+	o := settings(t)
+	o.proxies, _ = bounded.Parse("192.0.2.0/24")
+	s, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	for _, tt := range []struct{ from, proto, want string }{
+		{"192.0.2.7:1", "https", "max-age=31536000"}, {"192.0.2.7:1", "http", ""}, {"198.51.100.7:1", "https", ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil)
+		r.RemoteAddr = tt.from
+		r.Header.Set("X-Forwarded-Proto", tt.proto)
+		w := httptest.NewRecorder()
+		s.routes().ServeHTTP(w, r)
+		if got := w.Header().Get("Strict-Transport-Security"); got != tt.want {
+			t.Errorf("%s by %s: got %q, want %q", tt.proto, tt.from, got, tt.want)
+		}
+	}
+}
+
+// TestStoreAway has a store that does not answer: that is no failure of the service.
+func TestStoreAway(t *testing.T) {
+	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	get := func(method, path, body string) int {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer demo-ada")
+		w := httptest.NewRecorder()
+		s.routes().ServeHTTP(w, r)
+		return w.Code
+	}
+	if got := get("GET", "/healthz", ""); got != http.StatusNoContent {
+		t.Errorf("healthz: got %d, want %d", got, http.StatusNoContent)
+	}
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range [][3]string{
+		{"GET", "/healthz", ""}, {"POST", "/runs", `{"input":"x"}`}, {"GET", "/runs", ""}, {"GET", "/runs/x/events", ""},
+		{"POST", "/runs/x/answers", `[{"ask":"x","action":"allow"}]`},
+	} {
+		if got := get(request[0], request[1], request[2]); got != http.StatusServiceUnavailable {
+			t.Errorf("%s %s: got %d, want %d", request[0], request[1], got, http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// TestModelAway has a model that refuses for long, that refuses once, and that cannot be reached.
+func TestModelAway(t *testing.T) {
+	for name, tt := range map[string]struct {
+		refusals int64 // of the first requests
+		after    string
+		closed   bool
+		want     run.Status
+		says     string
+		asked    int64
+	}{
+		"for long":    {1 << 30, "3600", false, run.StatusFailed, "HTTP status 429: slow_down: too many (retry after 1h0m0s)", 1},
+		"once":        {1, "0", false, run.StatusFinished, "", 2},
+		"unreachable": {0, "", true, run.StatusFailed, "connection refused; check the base URL and that the host is up", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet || asked.Add(1) > tt.refusals { // a GET asks about the endpoint
+					demomodel.Handler().ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Retry-After", tt.after)
+				w.WriteHeader(http.StatusTooManyRequests)
+				fmt.Fprint(w, `{"error":{"code":"slow_down","message":"too many"}}`)
+			}))
+			t.Cleanup(host.Close)
+			if tt.closed {
+				host.Close()
+			}
+			t.Setenv("OPENAI_BASE_URL", host.URL+"/v1")
+			t.Setenv("OPENAI_API_KEY", "a-secret-key")
+			t.Setenv("OPENAI_MODEL", demomodel.Name)
+			p := person{t, start(t, settings(t), nil), "demo-ada"}
+			id := p.run("hi")
+			got := p.settled(id)
+			if got.Status != tt.want || !strings.Contains(got.Error, tt.says) || tt.says == "" && got.Error != "" || asked.Load() != tt.asked {
+				t.Errorf("got %s %q after %d requests, want %s %q after %d", got.Status, got.Error, asked.Load(), tt.want, tt.says, tt.asked)
+			}
+			if strings.Contains(got.Error, "secret") {
+				t.Errorf("%s shows the key", got.Error)
+			}
+		})
+	}
+}
+
+// TestWrongBody has bodies of another shape: the response says what to send.
+func TestWrongBody(t *testing.T) {
+	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	for _, tt := range []struct{ path, body, want string }{
+		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list, as in [{"ask":"ID","action":"allow"}]`},
+		{"/runs/x/answers", `[{"ask":1}]`, "ask is a JSON number: want a text in quotes"},
+		{"/runs", `[]`, "the body is a JSON array: want an object, as in {…}"},
+	} {
+		var got struct{ Error string }
+		if code, _ := p.do("POST", tt.path, tt.body, &got); code != http.StatusBadRequest || got.Error != tt.want {
+			t.Errorf("%s: got %d %s, want %s", tt.body, code, got.Error, tt.want)
+		}
+	}
+}
+
+// TestRefusals has errors of several kinds: each is JSON, and says what is wrong.
+func TestRefusals(t *testing.T) {
+	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	id := p.run("Book a table for 4 at Luigi")
+	ask := p.settled(id).Asks[0].ID
+	for _, tt := range []struct {
+		method, path, body string
+		code               int
+		want, allow        string
+	}{
+		{"GET", "/", "", 404, "there is no such path", ""},
+		{"GET", "/runs/a/b/c", "", 404, "there is no such path", ""},
+		{"PUT", "/runs", "", 405, "the path has no such method", "GET, HEAD, POST"},
+		{"POST", "/healthz", "", 405, "the path has no such method", "GET, HEAD"},
+		{"GET", "/runs/none", "", 404, "there is no such run", ""},
+		{"POST", "/runs/" + id + "/answers", fmt.Sprintf(`[{"ask":%q,"action":"accept"}]`, ask), 422,
+			fmt.Sprintf(`answer question %q: a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`, ask), ""},
+	} {
+		var got struct{ Error string }
+		code, head := p.do(tt.method, tt.path, tt.body, &got)
+		if code != tt.code || got.Error != tt.want || head.Get("Allow") != tt.allow || head.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: got %d %q, Allow %q, %s, want %d %q, Allow %q, JSON", tt.method, tt.path, code, got.Error, head.Get("Allow"),
+				head.Get("Content-Type"), tt.code, tt.want, tt.allow)
+		}
+	}
+}
+
+// TestHangup reads the users again, and ends nothing. The database is for the user of the process alone.
+func TestHangup(t *testing.T) {
+	dir := t.TempDir()
+	users, servers := filepath.Join(dir, "users"), filepath.Join(dir, "mcp.json")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(users, "ada 0123456789abcdef\n")
+	write(servers, `{"mcpServers":{}}`)
+	o := settings(t, "-users", users, "-servers", servers)
+	log := &passedLog{written: make(chan string, 100)}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- o.run(ctx, slog.New(slog.NewTextHandler(log, nil))) }()
+	url := ""
+	await := func(want string) {
+		t.Helper()
+		for line := range log.written {
+			if _, after, ok := strings.Cut(line, "url="); ok {
+				url, _, _ = strings.Cut(after, " ")
+			}
+			if strings.Contains(line, want) {
+				return
+			}
+		}
+	}
+	await("no server that is enabled")
+	await("the service listens")
+	await("the service drives runs")
+	for _, name := range []string{o.sqlite, o.sqlite + "-wal", o.sqlite + "-shm"} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want 0600", name, info.Mode(), err)
+		}
+	}
+	knows := func(token string, want int) {
+		t.Helper()
+		p := person{t, url, token}
+		if code, _ := p.do("GET", "/runs", "", nil); code != want {
+			t.Errorf("%s: got %d, want %d", token, code, want)
+		}
+	}
+	hangup := func(want string) {
+		t.Helper()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		await(want)
+	}
+	knows("0123456789abcdef", 200)
+	write(users, "bob fedcba9876543210\ncyd abcdefghijklmnop\n")
+	hangup("the users are read again\" users=2")
+	knows("0123456789abcdef", 401)
+	knows("fedcba9876543210", 200)
+	write(users, "bob\n")
+	hangup("the users stay as they were")
+	knows("fedcba9876543210", 200)
+	stop()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
+
+// passedLog passes lines on.
+type passedLog struct{ written chan string }
+
+func (l *passedLog) Write(p []byte) (int, error) {
+	select {
+	case l.written <- string(p):
+	default: // the test has ended
+	}
+	return len(p), nil
+}
+
+// TestServersOfHealth shows users how the servers stand: one is down at the start, and is there later.
+func TestServersOfHealth(t *testing.T) {
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // nobody is there yet
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, urlOf(servers[0]), address), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := person{t, start(t, settings(t, "-servers", file, "-rate", "10000"), nil), "demo-ada"}
+	state := func() string {
+		var body struct{ Servers []serverState }
+		if code, _ := p.do("GET", "/healthz?detail", "", &body); code != http.StatusOK {
+			t.Fatalf("got status %d", code)
+		}
+		return fmt.Sprint(body.Servers)
+	}
+	if got, want := state(), "[{fine ready 8} {late down 0}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if code, _ := (person{t, p.url, "nobody"}).do("GET", "/healthz?detail", "", nil); code != http.StatusUnauthorized {
+		t.Errorf("without a token: got %d, want %d", code, http.StatusUnauthorized)
+	}
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = web.Serve(listener) }()
+	for state() != "[{fine ready 8} {late ready 8}]" {
+		if t.Context().Err() != nil {
+			t.Fatalf("got %s", state())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestWarningOfDemoModel says at the start that users of a file get a demo model.
+func TestWarningOfDemoModel(t *testing.T) {
+	users := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(users, []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s, err := assemble(t.Context(), settings(t, "-users", users, "-listen", ":8080"), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	if want := `level=WARN msg="the model is a demo: give -model, or set OPENAI_MODEL"`; !strings.Contains(log.String(), want) {
+		t.Errorf("got the log %s\nwant it with %s", log.String(), want)
+	}
+}
+
+// TestConnectionsOfAnAddress opens more connections than one address may have, without a token.
+func TestConnectionsOfAnAddress(t *testing.T) {
+	address := strings.TrimPrefix(start(t, settings(t, "-connections", "32"), nil), "http://")
+	get := func() error {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", address); err != nil {
+			return err
+		}
+		_, err = bufio.NewReader(conn).ReadString('\n')
+		return err
+	}
+	for n := range 4 {
+		if err := get(); err != nil {
+			t.Fatalf("connection %d: %v", n+1, err)
+		}
+	}
+	if err := get(); err == nil {
+		t.Error("got 5 of 32 connections for one address, want 4")
+	}
+}

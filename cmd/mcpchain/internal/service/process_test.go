@@ -1,0 +1,254 @@
+package service
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/proctest"
+)
+
+// process is the service as a process of its own.
+type process struct {
+	cmd  *exec.Cmd
+	over chan error
+	log  strings.Builder // complete when it is over
+}
+
+var listens = regexp.MustCompile(`url=(\S+)`)
+
+// launch starts the program, and returns its address.
+func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*process, string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -sqlite %s ", lease, file)+strings.Join(append(byTemporal(file), flags...), " "))
+	out, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: cmd, over: make(chan error, 1)}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-p.over // its files are closed
+	})
+	url := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			p.log.WriteString(lines.Text() + "\n")
+			if m := listens.FindStringSubmatch(lines.Text()); m != nil && len(url) == 0 {
+				url <- m[1]
+			}
+		}
+		p.over <- cmd.Wait()
+		close(p.over)
+		close(url)
+	}()
+	select {
+	case at := <-url:
+		if at == "" {
+			t.Fatal("the service has ended")
+		}
+		return p, at
+	case <-time.After(time.Minute):
+		t.Fatal("the service does not listen")
+	}
+	return nil, ""
+}
+
+// end sends a signal, and waits for the end of the process.
+func (p *process) end(t *testing.T, sig os.Signal) error {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-p.over:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatalf("the service has not ended after %v", sig)
+	}
+	return nil
+}
+
+// counting begins a run that calls a tool for a while, and returns once the call is under way, with the
+// events up to there.
+func (p person) counting() (id string, events []event) {
+	p.t.Helper()
+	for range 20 {
+		id = p.run("Count to 60")
+		events = p.follow(id, "", is("tool_start"))
+		if p.state(id).Status == run.StatusRunning {
+			return id, events
+		}
+	}
+	p.t.Fatal("each run is over before it is looked at")
+	return "", nil
+}
+
+// drained reads the events of a run until the stream ends, and then gives the error of that, nil if the service ended it.
+func (p person) drained(id string) <-chan error {
+	p.t.Helper()
+	req, err := http.NewRequest("GET", p.url+"/runs/"+id+"/events", nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		ended <- err
+	}()
+	return ended
+}
+
+// TestRestart ends the process while one run calls a tool and another waits for a person. Both go on in the next
+// process, and so does the stream. A process that is stopped lets its runs go, whatever their leases; it ends the stream.
+func TestRestart(t *testing.T) {
+	for name, sig := range map[string]os.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			file, lease := filepath.Join(t.TempDir(), "runs.db"), 3*time.Second
+			if name == "stopped" {
+				lease = time.Hour
+			}
+			first, url := launch(t, file, lease)
+			p := person{t, url, "demo-ada"}
+			asking := p.run("Book a table for 4 at Luigi")
+			q := p.settled(asking).Asks[0]
+			counting, before := p.counting()
+			stream := p.drained(counting)
+			if err := first.end(t, sig); (err == nil) != (sig == syscall.SIGTERM) {
+				t.Errorf("the process ended with %v", err)
+			}
+			if err := <-stream; (err == nil) != (sig == syscall.SIGTERM) {
+				t.Errorf("the stream ended with %v", err)
+			}
+			_, p.url = launch(t, file, lease)
+			if got := p.state(asking); got.Status != run.StatusWaiting || got.Asks[0].ID != q.ID {
+				t.Errorf("got %s with %v, want the question as it was", got.Status, got.Asks)
+			}
+			p.do("POST", "/runs/"+asking+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"deny","reason":"too late"}]`, q.ID), nil)
+			p.follow(asking, "", is("answer"))
+			if got := p.state(asking); got.Status != run.StatusFinished {
+				t.Errorf("got %s, want a run that goes on after the answer", got.Status)
+			}
+			last := strings.Fields(ids(before))
+			after := p.follow(counting, last[len(last)-1], is("answer"))
+			if got := p.state(counting); got.Status != run.StatusFinished {
+				t.Errorf("got %s, want a run that goes on", got.Status)
+			}
+			all := ids(p.follow(counting, "", is("answer")))
+			if got := ids(before) + " " + ids(after); got != all {
+				t.Errorf("the stream gave %q, want %q", got, all)
+			}
+		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for flags, want := range map[string]string{
+		"":                                       "",
+		"-listen localhost:1":                    "",
+		"-listen [::1]:1":                        "",
+		"-listen :8080":                          "-users",
+		"-listen 0.0.0.0:8080":                   "-users",
+		"-listen example.com:8080":               "-users",
+		"-listen 8080":                           "-listen",
+		"-listen :1 -users tokens":               "",
+		"-role queen":                            "-role",
+		"-role worker":                           "needs -temporal and -postgres:",
+		"-role front -postgres p":                "needs -temporal:",
+		"-role front -temporal t:1":              "needs -postgres:",
+		"-listen :8080 -servers mcp.json":        "-users",
+		"-grace -1s":                             "-grace",
+		"-grace 6m":                              "-grace",
+		"-grace 0":                               "",
+		"-role worker -temporal t:1 -postgres p": "",
+		"-role front -temporal t:1 -sqlite f":    "-postgres",
+		"-sqlite f -postgres p":                  "one of both",
+		"-search-attributes":                     "-temporal",
+		"-keep 0":                                "limit",
+		"-running 0":                             "limit",
+		"-rate -1":                               "limit",
+		"extra":                                  "extra",
+	} {
+		_, err := parse(strings.Fields(flags), new(strings.Builder))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want an error with %q", flags, err, want)
+		}
+	}
+}
+
+// TestWarningOfDemoUsers has servers of a file without users of a file.
+func TestWarningOfDemoUsers(t *testing.T) {
+	web, servers, err := startDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = web.Close() })
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"real":{"url":%q}}}`, urlOf(servers[0])), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-servers", file)
+	if err := process.end(t, syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	want := `level=WARN msg="the users are a demo: everybody knows their tokens" tokens="[demo-ada demo-bob]" "they may call the servers of"=` + file
+	if log := process.log.String(); !strings.Contains(log, want) {
+		t.Errorf("got the log %s\nwant it with %s", log, want)
+	}
+}
+
+// TestHelp asks for help, and gives a wrong flag.
+func TestHelp(t *testing.T) {
+	for flags, tt := range map[string]struct {
+		code        int
+		out, err    []string
+		first, none string
+	}{
+		"-help":       {0, []string{"OPENAI_MODEL", "OPENAI_BASE_URL", "-postgres", "POST and GET /runs", "docs/service.md"}, nil, "Serve -api runs agents", ""},
+		"-wrong":      {2, nil, []string{"-wrong", "mcpchain serve -api -help"}, "", "OPENAI_MODEL"},
+		"-role queen": {2, nil, []string{"-role", "mcpchain serve -api -help"}, "", "OPENAI_MODEL"},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), proctest.Role("service"), "SERVICE_FLAGS="+flags)
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run() // the code says how it ended
+		if got := cmd.ProcessState.ExitCode(); got != tt.code {
+			t.Errorf("%s: got the exit code %d, want %d", flags, got, tt.code)
+		}
+		for _, want := range tt.out {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("%s: got %s, want it with %s", flags, stdout.String(), want)
+			}
+		}
+		for _, want := range tt.err {
+			if strings.Count(stderr.String(), want) != 1 {
+				t.Errorf("%s: got %s, want it with %s once", flags, stderr.String(), want)
+			}
+		}
+		if !strings.HasPrefix(stdout.String(), tt.first) || tt.none != "" && strings.Contains(stderr.String(), tt.none) {
+			t.Errorf("%s: got %s%s, want %s first", flags, stdout.String(), stderr.String(), tt.first)
+		}
+	}
+}

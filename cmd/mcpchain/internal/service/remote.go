@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+)
+
+// remote has Temporal drive the runs.
+type remote struct {
+	agent  *agent.Agent
+	store  run.Store
+	client *temporal.Client
+	worker *temporal.Worker // nil in a process that only serves HTTP
+	logger *slog.Logger
+}
+
+func newRemote(service client.Client, a *agent.Agent, store run.Store, o *options, logger *slog.Logger) (*remote, error) {
+	r := &remote{agent: a, store: store, logger: logger}
+	r.client = temporal.NewClient(service, store, &temporal.ClientOptions{Queue: o.queue, SearchAttributes: o.attributes})
+	if o.role == front {
+		return r, nil
+	}
+	var err error
+	r.worker, err = temporal.NewWorker(service, []*agent.Agent{a}, o.forWorker(logger))
+	return r, err
+}
+
+// forWorker are the options of a worker.
+func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
+	return &temporal.WorkerOptions{
+		Queue: o.queue, Steps: o.parallel, Tenant: temporal.TenantLimits{Steps: o.running}, Logger: logger,
+		Context: func(ctx context.Context, key run.Key) context.Context { return withUser(ctx, key.Tenant) },
+	}
+}
+
+func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
+	key, err := r.client.Start(ctx, r.agent, agent.Text(input), named(user, id)...)
+	if err != nil && key.ID != "" { // it is kept, and driven once Temporal can be reached
+		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", user, "error", err)
+		return key, nil
+	}
+	return key, err
+}
+
+func (r *remote) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+	return r.client.Answer(ctx, key, answers...)
+}
+
+func (r *remote) stop(ctx context.Context, key run.Key) error { return r.client.Cancel(ctx, key) }
+
+// sweep is how often runs are looked for that no workflow drives.
+const sweep = time.Minute
+
+func (r *remote) work(ctx context.Context) error {
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer r.logger.Info("the process stops, and others go on with its runs")
+	if r.worker == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	sweeping.Go(func() {
+		for {
+			r.resume(ctx, time.Now().Add(-sweep))
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(sweep):
+			}
+		}
+	})
+	return r.worker.Run(ctx)
+}
+
+// resume has workflows drive the runs that are due and have not changed since a time: their process ended
+// before it reached Temporal. It does no harm to runs that have a workflow. A run that cannot be
+// read does not keep others waiting.
+func (r *remote) resume(ctx context.Context, since time.Time) {
+	unreadable := func(d *run.DamagedError) {
+		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)
+	}
+	due := r.store.List(ctx, run.Query{AllTenants: true, DueAt: time.Now(), Before: since})
+	for head, err := range run.Readable(due, unreadable) {
+		if err != nil {
+			r.warn(ctx, "the runs that are due cannot be listed", err)
+			return
+		}
+		if err := r.client.Resume(ctx, head.Key); err != nil {
+			r.warn(ctx, "a run cannot be given to Temporal", err, "run", head.Key.ID, "tenant", head.Key.Tenant)
+			if isAway(err) {
+				return
+			}
+		}
+	}
+}
+
+func (r *remote) warn(ctx context.Context, text string, err error, about ...any) {
+	if ctx.Err() == nil {
+		r.logger.Warn(text, append(about, "error", err)...)
+	}
+}
+
+// isAway reports whether Temporal cannot be reached.
+func isAway(err error) bool {
+	_, gone := errors.AsType[*serviceerror.Unavailable](err)
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return gone || late || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}

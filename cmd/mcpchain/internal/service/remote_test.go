@@ -1,0 +1,176 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/mocks"
+	"go.temporal.io/sdk/testsuite"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+)
+
+// orders is a client of Temporal that keeps which workflows are wanted.
+type orders struct {
+	*mocks.Client
+
+	mu    sync.Mutex
+	woken []string
+}
+
+// away is the error of a Temporal that cannot be reached.
+var away = serviceerror.NewUnavailable("away")
+
+func newOrders(t *testing.T, err error) *orders {
+	o := &orders{Client: mocks.NewClient(t)}
+	o.On("SignalWithStartWorkflow", mock.Anything, mock.Anything, "wake", nil, mock.Anything, "mcpchain.Run", mock.Anything).Maybe().
+		Run(func(args mock.Arguments) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.woken = append(o.woken, args.Get(4).(client.StartWorkflowOptions).ID)
+		}).Return(nil, err)
+	return o
+}
+
+func (o *orders) workflows() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.woken)
+}
+
+// atTemporal has a service leave its runs to Temporal, as a front does.
+func atTemporal(t *testing.T, c client.Client) func(*service) {
+	return func(s *service) {
+		o := settings(t, "-temporal", "t:1", "-queue", "q")
+		o.role = front
+		r, err := newRemote(c, s.agent, s.store, o, s.logger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.engine = r
+	}
+}
+
+// TestFrontOfTemporal begins, answers and stops runs whose workflows are elsewhere.
+func TestFrontOfTemporal(t *testing.T) {
+	gone := serviceerror.NewNotFound("no such workflow")
+	for name, err := range map[string]error{"reached": nil, "away": away} {
+		t.Run(name, func(t *testing.T) {
+			c := newOrders(t, err)
+			var s *service
+			url := start(t, settings(t), func(made *service) { s = made; atTemporal(t, c)(made) })
+			ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
+			id := ada.run("Book a table for 4 at Luigi")
+			if got := ada.state(id).Status; got != run.StatusRunning {
+				t.Errorf("got %s, want a run that is kept, whatever Temporal says", got)
+			}
+			if got, want := c.workflows(), []string{"ada/" + id}; !slices.Equal(got, want) {
+				t.Errorf("got workflows %q, want %q", got, want)
+			}
+			if _, err := s.agent.Advance(context.Background(), run.Key{Tenant: "ada", ID: id}, nil); err != nil { // as a worker does
+				t.Fatal(err)
+			}
+			q := ada.settled(id).Asks[0]
+			c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
+			answers := `[{"ask":"` + q.ID + `","action":"deny"}]`
+			if code, _ := bob.do("POST", "/runs/"+id+"/answers", answers, nil); code != http.StatusNotFound {
+				t.Errorf("another user's answer: got %d, want 404", code)
+			}
+			want := map[error]int{nil: http.StatusNoContent, away: http.StatusServiceUnavailable}[err]
+			if code, _ := ada.do("POST", "/runs/"+id+"/answers", answers, nil); code != want || len(c.workflows()) != 2 {
+				t.Errorf("an answer: got %d and workflows %q, want %d, and the workflow once more", code, c.workflows(), want)
+			}
+			c.On("CancelWorkflow", mock.Anything, "ada/"+id, "").Return(err)
+			want = map[error]int{nil: http.StatusAccepted, away: http.StatusServiceUnavailable}[err]
+			if code, _ := ada.do("DELETE", "/runs/"+id, "", nil); code != want {
+				t.Errorf("a stop: got %d, want %d", code, want)
+			}
+		})
+	}
+}
+
+// TestWorkerOfTemporal plays the workflow of a run in the worker of the service: its tools know the user.
+func TestWorkerOfTemporal(t *testing.T) {
+	o := settings(t, "-temporal", "t:1")
+	local := settings(t)
+	s, err := assemble(t.Context(), local, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	for _, user := range []string{"ada", "bob"} {
+		key, err := s.agent.Begin(t.Context(), agent.Text("call whoami"), named(user, "")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(log.NewStructuredLogger(s.logger))
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetTestTimeout(time.Minute)
+		env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: time.Minute})
+		if err := temporal.Register(env, []*agent.Agent{s.agent}, o.forWorker(s.logger)); err != nil {
+			t.Fatal(err)
+		}
+		env.ExecuteWorkflow("mcpchain.Run", map[string]any{"after": 100, "target": map[string]any{"tenant": user, "id": key.ID, "agent": s.agent.Name()}})
+		if err := env.GetWorkflowError(); err != nil {
+			t.Fatal(err)
+		}
+		log, err := s.store.Load(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := run.Fold(log.Records)
+		if want := "You are " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Answer, want) {
+			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Answer, err, want)
+		}
+	}
+}
+
+// TestResume gives runs to Temporal that no workflow drives. One that is damaged comes first.
+func TestResume(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want int
+	}{"reached": {nil, 2}, "away": {away, 1}, "refused": {errors.New("no"), 2}} {
+		t.Run(name, func(t *testing.T) {
+			s, err := assemble(t.Context(), settings(t), slog.New(slog.NewTextHandler(io.Discard, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.close)
+			for _, id := range []string{"damaged", "one", "two"} {
+				if _, err := s.agent.Begin(t.Context(), agent.Text("hi"), named("ada", id)...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.db.ExecContext(t.Context(), `UPDATE mcpchain_records SET sum = sum + 1 WHERE run = (SELECT num FROM mcpchain_runs WHERE id = 'damaged')`); err != nil {
+				t.Fatal(err)
+			}
+			c := newOrders(t, test.err)
+			atTemporal(t, c)(s)
+			s.engine.(*remote).resume(t.Context(), time.Now().Add(-time.Hour))
+			if got := c.workflows(); len(got) != 0 {
+				t.Errorf("got %q, want that runs of this hour are left alone", got)
+			}
+			s.engine.(*remote).resume(t.Context(), time.Now().Add(time.Hour))
+			if got := c.workflows(); len(got) != test.want || got[0] != "ada/one" {
+				t.Errorf("got %q, want %d of one and two", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package service
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// keepRun keeps a run of ada in a database.
+func keepRun(t *testing.T, store run.Store, id string, changes ...run.Change) {
+	t.Helper()
+	s := new(run.State)
+	var records []run.Record
+	for i, c := range append([]run.Change{&run.Begun{V: run.Version, ID: id, Tenant: "ada", Agent: run.AgentName{Name: "service"}}}, changes...) {
+		r := run.Record{Seq: uint64(i + 1), At: time.Now().AddDate(0, -1, 0).UTC(), Change: c}
+		if err := run.Apply(s, r); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	if _, err := store.Create(t.Context(), run.Holder{}, run.HeadOf(s), records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOperations runs the commands of the operator's guide, one after the other.
+func TestOperations(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	s := new(service)
+	t.Cleanup(s.close)
+	store, err := s.openStore(t.Context(), &options{sqlite: "runs.db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepRun(t, store, "one", &run.Opened{Ask: run.Ask{ID: "q1", Kind: run.AskURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &run.Suspended{})
+	keepRun(t, store, "parked", &run.Ended{Status: run.StatusFailed, Stop: run.StopParked, Error: "10 processes"})
+	says := map[string]string{
+		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
+		"delete": "1 runs deleted", "import": "ada/one", "export": "mcpchain_run",
+	}
+	files := regexp.MustCompile(` [<>] (\S+)$`)
+	done := map[string]bool{}
+	for _, line := range strings.Split(string(text), "\n") {
+		command, ok := strings.CutPrefix(line, "mcpchain runs ")
+		if !ok {
+			continue
+		}
+		command = strings.NewReplacer("ada/RUN", "ada/one", "ada/PARKED", "ada/parked", "ASK", "q1").Replace(command)
+		var in bytes.Buffer
+		file := files.FindStringSubmatch(command)
+		command = files.ReplaceAllString(command, "")
+		name, _, _ := strings.Cut(command, " ")
+		if name == "import" {
+			data, err := os.ReadFile(file[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Write(data)
+		}
+		var args []string
+		for i, part := range strings.Split(command, "'") { // as a shell does
+			if i%2 == 1 {
+				args = append(args, part)
+			} else {
+				args = append(args, strings.Fields(part)...)
+			}
+		}
+		var out bytes.Buffer
+		if status := operate(args, &in, &out); status != 0 || !strings.Contains(out.String(), says[name]) {
+			t.Fatalf("%s: got status %d and %s", line, status, &out)
+		}
+		if name == "export" {
+			if err := os.WriteFile(filepath.Join(dir, file[1]), out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done[name] = true
+	}
+	if len(done) != len(says) {
+		t.Errorf("the guide has the commands %v, want %d", done, len(says))
+	}
+	for id, want := range map[string]run.Status{"one": run.StatusCancelled, "parked": run.StatusRunning} {
+		if log, err := store.Load(t.Context(), run.Key{Tenant: "ada", ID: id}); err != nil || log.Head.Status != want {
+			t.Errorf("%s: got %+v, %v, want %s", id, log, err, want)
+		}
+	}
+}
+
+// TestRunsCommandLine has mistakes of a command line, and a database with damage.
+func TestRunsCommandLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs.db")
+	for line, want := range map[string]int{
+		"": 0, "help": 0, "-help": 0, "lists": 2, "show": 2, "show a/b c/d": 2, "list -x": 2, "delete": 2,
+		"show one -sqlite FILE": 1, "show a/b -sqlite FILE": 1, "verify -sqlite FILE": 0, "list -sqlite FILE -postgres x": 2,
+	} {
+		var out bytes.Buffer
+		if got := operate(strings.Fields(strings.ReplaceAll(line, "FILE", file)), new(bytes.Buffer), &out); got != want {
+			t.Errorf("%q: got status %d, want %d: %s", line, got, want, &out)
+		}
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepRun(t, store, "bad")
+	keepRun(t, store, "good")
+	if _, err := db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if status := operate([]string{"verify", "-sqlite", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || strings.Contains(out.String(), "good") {
+		t.Errorf("verify: got status %d and %s", status, &out)
+	}
+	out.Reset()
+	if status := operate([]string{"list", "-sqlite", file, "-user", "ada"}, nil, &out); status != 0 || !strings.Contains(out.String(), "damaged") || !strings.Contains(out.String(), "ada/good") {
+		t.Errorf("list: got status %d and %s", status, &out)
+	}
+	out.Reset()
+	if status := operate([]string{"show", "ada/good", "-sqlite", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
+		t.Errorf("show: got status %d and %s", status, &out)
+	}
+}

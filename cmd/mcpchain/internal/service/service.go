@@ -1,0 +1,223 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"go.temporal.io/sdk/client"
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+)
+
+// service is what a process has.
+type service struct {
+	agent   *agent.Agent
+	store   *sqlstore.Store
+	db      *sql.DB
+	feed    *feed.Feed
+	engine  engine
+	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
+	users   identify
+	again   func() (users int, err error) // reads the users again; nil for the demo's
+	limits  *limits
+	proxies bounded.Addresses // whose connections are of many
+	kept    time.Duration     // after the end of a run
+	logger  *slog.Logger
+
+	closing context.Context // ends event streams
+	silence context.CancelFunc
+	ends    []func() // in the order of making
+}
+
+// close ends what assemble began.
+func (s *service) close() {
+	for _, end := range slices.Backward(s.ends) {
+		end()
+	}
+}
+
+// assemble opens what the options name.
+func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service, err error) {
+	s := &service{logger: logger, kept: o.kept, limits: newLimits(o), proxies: o.proxies}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	known := tokens.Of(demo)
+	if o.users != "" {
+		if known, err = tokens.Read(o.users); err != nil {
+			return nil, fmt.Errorf("read users: %w", err)
+		}
+		s.again = known.Again
+	}
+	s.users = bearer(known)
+	if s.store, err = s.openStore(ctx, o); err != nil {
+		return nil, err
+	}
+	model, end, err := openModel(ctx, o.model, logger)
+	if err != nil {
+		return nil, err
+	}
+	s.ends = append(s.ends, end)
+	var tools []adapter.Source
+	if o.role != front {
+		toolset, end, err := openTools(ctx, o.servers, o.processes, logger)
+		if err != nil {
+			return nil, err
+		}
+		s.ends = append(s.ends, end)
+		tools, s.servers = append(tools, toolset), toolset.Servers
+	}
+	return s, s.equip(ctx, o, model, tools)
+}
+
+// askTTL is how long a question stays open.
+const askTTL = 7 * 24 * time.Hour
+
+// equip makes the agent and what drives its runs.
+func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
+	decide := agent.AskPerson
+	if o.servers == "" {
+		decide = approveDemo
+	}
+	s.agent, err = agent.New(model, &agent.Options{
+		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, AskTTL: askTTL, Approve: decide,
+		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
+	})
+	if err != nil {
+		return err
+	}
+	s.closing, s.silence = context.WithCancel(context.Background())
+	s.ends = append(s.ends, s.silence)
+	s.feed = feed.New(&feed.Options{
+		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.max, TotalBytes: o.memory, Fail: s.fail,
+	})
+	if o.temporal == "" { // this process drives runs, beside others that share the database
+		s.engine = &local{
+			agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, grace: o.grace, logger: s.logger,
+			wake: make(chan struct{}, 1), working: map[run.Key]*visit{},
+		}
+		return nil
+	}
+	service, err := client.Dial(client.Options{HostPort: o.temporal, Namespace: o.namespace, Logger: s.logger})
+	if err != nil {
+		return fmt.Errorf("reach Temporal: %w", err)
+	}
+	s.ends = append(s.ends, service.Close)
+	if o.attributes {
+		if err := temporal.AddSearchAttributes(ctx, service, o.namespace); err != nil {
+			return err
+		}
+	}
+	s.engine, err = newRemote(service, s.agent, s.store, o, s.logger)
+	return err
+}
+
+// poll is how often the store is asked for what other processes do.
+const poll = time.Second
+
+// head is what the store has of a run beside its records.
+func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
+	for head, err := range s.store.List(ctx, run.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+		return head, err
+	}
+	return run.Head{}, fmt.Errorf("run %q: %w", key.ID, run.ErrNotFound)
+}
+
+// connections bounds what a process takes of a Postgres server.
+const connections = 20
+
+// openStore opens the database of runs.
+func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, error) {
+	driver, source := "pgx", o.postgres
+	if o.dialect() == sqlstore.DialectSQLite {
+		driver, source = "sqlite", o.sqlite+"?_pragma=busy_timeout(10000)" // ms: other processes may write
+		if err := os.MkdirAll(filepath.Dir(o.sqlite), 0o700); err != nil {
+			return nil, err
+		}
+		file, err := os.OpenFile(o.sqlite, os.O_CREATE|os.O_RDWR, 0o600) // the files beside it get the same rights
+		if err != nil {
+			return nil, err
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, err
+	}
+	s.ends = append(s.ends, func() { _ = db.Close() })
+	db.SetMaxOpenConns(connections)
+	s.db = db
+	return sqlstore.New(ctx, db, o.dialect())
+}
+
+// work drives runs and deletes old ones until the context ends.
+func (s *service) work(ctx context.Context) error {
+	var tidying sync.WaitGroup
+	defer tidying.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tidying.Go(func() { s.tidy(ctx) })
+	return s.engine.work(ctx)
+}
+
+// shutdown is how long requests may take to end.
+const shutdown = 10 * time.Second
+
+// serve serves HTTP and drives runs until the context ends. Runs under way go on when a process comes for them; calls
+// that have not ended after -grace are cut, and are in doubt then.
+func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	server := &http.Server{
+		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+	}
+	server.RegisterOnShutdown(s.silence)
+	served, worked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(served)
+		cancel(server.Serve(bounded.New(listener, connections, s.proxies.Has)))
+	}()
+	work, rest := context.WithCancel(context.WithoutCancel(ctx))
+	defer rest()
+	go func() {
+		defer close(worked)
+		cancel(s.work(work))
+	}()
+	<-ctx.Done()
+	rest()
+	late, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer done()
+	if server.Shutdown(late) != nil {
+		_ = server.Close()
+	}
+	<-served
+	<-worked
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+func TestTwoUsers(t *testing.T) {
+	url := start(t, settings(t), nil)
+	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
+	runs := map[person]string{ada: ada.run("call whoami"), bob: bob.run("call whoami")}
+	for p, want := range map[person]string{ada: "You are ada.", bob: "You are bob."} {
+		if got := p.settled(runs[p]); got.Status != run.StatusFinished || !strings.Contains(got.Answer, want) {
+			t.Errorf("got %s %q, want %q of the server", got.Status, got.Answer, want)
+		}
+		var list struct{ Runs []struct{ Run string } }
+		p.do("GET", "/runs", "", &list)
+		if len(list.Runs) != 1 || list.Runs[0].Run != runs[p] {
+			t.Errorf("got runs %v, want the user's own, %s", list.Runs, runs[p])
+		}
+	}
+	asking := ada.run("Book a table for 4 at Luigi")
+	q := ada.settled(asking).Asks[0]
+	for _, test := range []struct{ method, path, body string }{
+		{"GET", "", ""}, {"GET", "/events", ""}, {"DELETE", "", ""},
+		{"POST", "/answers", fmt.Sprintf(`[{"ask":%q,"action":"allow"}]`, q.ID)},
+	} {
+		var refused struct{ Error string }
+		if code, _ := bob.do(test.method, "/runs/"+asking+test.path, test.body, &refused); code != http.StatusNotFound {
+			t.Errorf("%s %s of another user: got %d, want 404", test.method, test.path, code)
+		}
+	}
+	if got := ada.state(asking); got.Status != run.StatusWaiting || len(got.Asks) != 1 {
+		t.Errorf("got %s with %d questions, want a run that waits as before", got.Status, len(got.Asks))
+	}
+	for _, token := range []string{"", "demo", "demo-ada2"} {
+		if code, head := (person{t, url, token}).do("GET", "/runs", "", nil); code != http.StatusUnauthorized || head.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("token %q: got %d, want 401", token, code)
+		}
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	id := p.run("Book a table for 4 at Luigi")
+	send := func(want int, format string, args ...any) {
+		t.Helper()
+		body := fmt.Sprintf(format, args...)
+		if code, _ := p.do("POST", "/runs/"+id+"/answers", body, nil); code != want {
+			t.Errorf("answer %s: got %d, want %d", body, code, want)
+		}
+	}
+	approval := p.settled(id).Asks[0]
+	if approval.Kind != run.AskApproval || approval.Server != demoLabel {
+		t.Fatalf("got %+v, want an approval", approval)
+	}
+	send(409, `[{"ask":"forged","action":"allow"}]`)
+	send(422, `[{"ask":%q,"action":"accept"}]`, approval.ID)
+	send(400, `[{"ask":%q,"action":"allow","by":"bob"}]`, approval.ID)
+	send(400, `[]`)
+	send(204, `[{"ask":%q,"action":"allow"}]`, approval.ID)
+	send(204, `[{"ask":%q,"action":"allow"}]`, approval.ID)
+	send(409, `[{"ask":%q,"action":"deny"}]`, approval.ID)
+	p.follow(id, "", func(e event) bool { return e.Type == "asked" && strings.Contains(e.data, `"form"`) })
+	form := p.state(id).Asks[0]
+	send(422, `[{"ask":%q,"action":"accept","content":{"date":"x"}}]`, form.ID)
+	send(204, `[{"ask":%q,"action":"accept","content":{"date":"2030-01-02","time":"19:30","people":4}}]`, form.ID)
+	events := p.follow(id, "", is("answer"))
+	by := 0
+	for _, e := range events {
+		if e.Type == "answered" && strings.Contains(e.data, `"by":"ada"`) {
+			by++
+		}
+	}
+	if got := p.state(id); got.Status != run.StatusFinished || !strings.Contains(got.Answer, "2030-01-02") || by != 2 {
+		t.Errorf("got %s %q with %d answers by ada, want a booking with 2", got.Status, got.Answer, by)
+	}
+	send(409, `[{"ask":%q,"action":"decline"}]`, form.ID)
+}
+
+func TestStreamResumes(t *testing.T) {
+	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	id := p.run("Count to 3")
+	all := p.follow(id, "", is("answer"))
+	for i, e := range all {
+		if e.id == "" {
+			continue
+		}
+		got, want := "", ids(all[i+1:])
+		if want != "" {
+			got = ids(p.follow(id, e.id, is("answer")))
+		}
+		if got != want {
+			t.Errorf("after %s: got %q, want %q", e.id, got, want)
+		}
+	}
+	for _, last := range []string{"x", "1.2.3", "999"} {
+		if code, _ := p.do("GET", "/runs/"+id+"/events?after="+last, "", nil); code != http.StatusBadRequest {
+			t.Errorf("after %q: got %d, want 400", last, code)
+		}
+	}
+}
+
+func TestStop(t *testing.T) {
+	p := person{t, start(t, settings(t, "-rate", "1000"), nil), "demo-ada"}
+	id := p.run("Count to 1000")
+	p.follow(id, "", is("tool_start"))
+	var over sync.WaitGroup
+	over.Go(func() {
+		p := person{aside{t}, p.url, p.token}
+		p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.StatusCancelled })
+	})
+	if code, _ := p.do("DELETE", "/runs/"+id, "", nil); code != http.StatusAccepted {
+		t.Errorf("got %d, want 202", code)
+	}
+	over.Wait()
+	for range 2 {
+		if got := p.state(id); got.Status != run.StatusCancelled {
+			t.Errorf("got %s, want a cancelled run", got.Status)
+		}
+		if code, _ := p.do("DELETE", "/runs/"+id, "", nil); code != http.StatusAccepted {
+			t.Errorf("a run that is over: got %d, want 202", code)
+		}
+	}
+	waiting := p.run("Book a table for 4 at Luigi")
+	p.settled(waiting)
+	p.do("DELETE", "/runs/"+waiting, "", nil)
+	eventually(t, "a run that waited is cancelled", func() bool { v := p.state(waiting); return v.Status == run.StatusCancelled && len(v.Asks) == 0 })
+}
+
+func TestLimits(t *testing.T) {
+	var s *service
+	url := start(t, settings(t, "-running", "2", "-open", "1", "-streams", "1", "-rate", "100"), func(made *service) { s = made })
+	p := person{t, url, "demo-ada"}
+	code := func(method, path, body string) int {
+		t.Helper()
+		got, _ := p.do(method, path, body, nil)
+		return got
+	}
+	for body, want := range map[string]int{
+		`{"input":"` + strings.Repeat("x", maxInput) + `"}`: 413,
+		`{"input":"hi","state":{}}`:                         400,
+		`{"input":""}`:                                      400,
+		`{"input":"hi"} {}`:                                 400,
+		`x`:                                                 400,
+	} {
+		if got := code("POST", "/runs", body); got != want {
+			t.Errorf("%.40s: got %d, want %d", body, got, want)
+		}
+	}
+	first, second := p.run("Count to 1000"), p.run("Count to 1000")
+	if got := code("POST", "/runs", `{"input":"hi"}`); got != 429 {
+		t.Errorf("a third run at once: got %d, want 429", got)
+	}
+	if id := (person{t, url, "demo-bob"}).run("hi"); id == "" {
+		t.Error("another user has to wait")
+	}
+	p.follow(first, "", func(event) bool {
+		if got := code("GET", "/runs/"+second+"/events", ""); got != 429 {
+			t.Errorf("a second stream: got %d, want 429", got)
+		}
+		return true
+	})
+	p.do("DELETE", "/runs/"+first, "", nil)
+	p.do("DELETE", "/runs/"+second, "", nil)
+	asking := p.run("Book a table for 4 at Luigi")
+	eventually(t, "no stream is open", func() bool {
+		s.limits.mu.Lock()
+		defer s.limits.mu.Unlock()
+		return s.limits.all["ada"].streams == 0
+	})
+	p.settled(asking)
+	if got := code("POST", "/runs", `{"input":"hi"}`); got != 429 {
+		t.Errorf("a run beside one that waits: got %d, want 429", got)
+	}
+}
+
+func TestRate(t *testing.T) {
+	url := start(t, settings(t, "-rate", "0.1"), nil)
+	p := person{t, url, "demo-ada"}
+	if code, _ := p.do("GET", "/runs", "", nil); code != http.StatusOK {
+		t.Errorf("got %d, want 200", code)
+	}
+	code, head := p.do("GET", "/runs", "", nil)
+	if wait, err := strconv.Atoi(head.Get("Retry-After")); code != http.StatusTooManyRequests || err != nil || wait < 1 || wait > 10 {
+		t.Errorf("got %d after %q s, want 429 after at most 10", code, head.Get("Retry-After"))
+	}
+	if code, _ := (person{t, url, "demo-bob"}).do("GET", "/runs", "", nil); code != http.StatusOK {
+		t.Errorf("another user: got %d, want 200", code)
+	}
+}
+
+func TestUsersAreForgotten(t *testing.T) {
+	l := &limits{rate: 1e6, all: map[string]*tenant{}}
+	for i := range 10_000 {
+		if _, leave, wait := l.enter(fmt.Sprint(i)); wait == 0 {
+			leave()
+		}
+	}
+	if n := len(l.all); n > 128 {
+		t.Errorf("got %d users in memory, want at most 128", n)
+	}
+}

@@ -1,0 +1,100 @@
+//go:build unix
+
+package service
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/pgtest"
+)
+
+// database is a Postgres server until the test ends.
+func database(t testing.TB) (dsn string) {
+	t.Helper()
+	server, err := pgtest.Start()
+	if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server.DSN("postgres")
+}
+
+// TestTwoServices has two services share a database. Each shows the events of runs that the other one works on, takes
+// answers for them, and stops them. A client may change from one to the other within a stream.
+func TestTwoServices(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "shared.db")
+		twoServices(t, func(o *options) { o.sqlite = file })
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		dsn := database(t)
+		twoServices(t, func(o *options) { o.sqlite, o.postgres = "", dsn })
+	})
+}
+
+func twoServices(t *testing.T, share func(*options)) {
+	var services [2]*service
+	var people [2]person
+	for i := range services {
+		o := settings(t)
+		o.temporal, o.rate = "", 1000
+		share(o)
+		url := start(t, o, func(s *service) { services[i] = s })
+		people[i] = person{t, url, "demo-ada"}
+	}
+	for i, p := range people { // begun at each, and stopped where no work on it goes on
+		id := p.run("Count to 1000")
+		for _, reader := range people {
+			reader.follow(id, "", is("tool_start"))
+		}
+		other := people[1-worksOn(services, p.key(id))]
+		eventually(t, fmt.Sprintf("run %d is stopped at another service", i), func() bool { // 503: try again
+			code, _ := other.do("DELETE", "/runs/"+id, "", nil)
+			if code != http.StatusAccepted && code != http.StatusServiceUnavailable {
+				t.Fatalf("run %d: stopped at another service: got %d, want 202", i, code)
+			}
+			return code == http.StatusAccepted
+		})
+		for _, reader := range people {
+			reader.follow(id, "", func(e event) bool { return e.Type == "refresh" && reader.state(id).Status == run.StatusCancelled })
+		}
+	}
+	id := people[0].run("Book a table for 4 at Luigi")
+	q := people[1].settled(id).Asks[0]
+	people[1].do("POST", "/runs/"+id+"/answers", `[{"ask":"`+q.ID+`","action":"deny"}]`, nil)
+	all := people[0].follow(id, "", is("answer"))
+	for i, e := range all[:len(all)-1] { // the client goes on at the other service
+		if e.id == "" {
+			continue
+		}
+		if got, want := ids(people[1].follow(id, e.id, is("answer"))), ids(all[i+1:]); got != want {
+			t.Errorf("after %s at the other service: got %q, want %q", e.id, got, want)
+		}
+	}
+	if got := people[0].state(id); got.Status != run.StatusFinished {
+		t.Errorf("got %s, want a run that goes on", got.Status)
+	}
+}
+
+// key is the key of a run of ada.
+func (p person) key(id string) run.Key { return run.Key{Tenant: "ada", ID: id} }
+
+// worksOn is the service that works on a run.
+func worksOn(services [2]*service, key run.Key) int {
+	l := services[1].engine.(*local)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.working[key] != nil {
+		return 1
+	}
+	return 0
+}

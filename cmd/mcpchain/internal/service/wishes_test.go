@@ -1,0 +1,63 @@
+//go:build unix
+
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestOperatorCancels has the command line end a run that the service works on.
+func TestOperatorCancels(t *testing.T) {
+	o := settings(t)
+	o.temporal = ""
+	p := person{t, start(t, o, func(*service) {}), "demo-ada"}
+	id := p.run("Count to 1000")
+	p.follow(id, "", is("tool_start"))
+	key := p.key(id)
+	if status := operate([]string{"cancel", key.Tenant + "/" + key.ID, "-sqlite", o.sqlite}, nil, io.Discard); status != 0 {
+		t.Fatalf("got status %d", status)
+	}
+	p.follow(id, "", func(e event) bool { return e.Type == "refresh" && p.state(id).Status == run.StatusCancelled })
+}
+
+// TestRefusedStop has another process that keeps a run and does not hear that it is to end: it ends when that process lets it go.
+func TestRefusedStop(t *testing.T) {
+	o := settings(t)
+	o.temporal = ""
+	var s *service
+	p := person{t, start(t, o, func(made *service) { s = made }), "demo-ada"}
+	id := p.run("Book a table for 4 at Luigi")
+	p.settled(id)
+	var lease run.Lease
+	eventually(t, "the run is free", func() (free bool) {
+		var err error
+		lease, err = s.store.Acquire(t.Context(), p.key(id), run.Holder{Name: "other", TTL: time.Hour})
+		if err != nil && !errors.Is(err, run.ErrHeld) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := make(chan error)
+	go func() { refused <- s.engine.stop(ctx, p.key(id)) }()
+	eventually(t, "the other process hears of the wish", func() bool {
+		wishes, err := s.store.Wishes(t.Context())
+		return err == nil && len(wishes) == 1 && wishes[0].Key == p.key(id)
+	})
+	cancel()
+	if err := <-refused; !errors.Is(err, run.ErrHeld) {
+		t.Errorf("got %v, want that another process holds the run", err)
+	}
+	if err := s.store.Release(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.engine.stop(t.Context(), p.key(id)); err != nil || p.state(id).Status != run.StatusCancelled {
+		t.Errorf("got %v, %s, want a stop", err, p.state(id).Status)
+	}
+}

@@ -1,0 +1,53 @@
+package tokens_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+)
+
+// TestAgain gives and takes tokens while the table is used. A file with a mistake changes nothing.
+func TestAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const first, second = "0123456789abcdef", "fedcba9876543210"
+	write("# people\n\nada " + first + "\n")
+	table, err := tokens.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, hash, ok := table.Find(first)
+	if user != "ada" || !ok || !table.Holds("ada", hash) || table.Holds("bob", hash) || strings.Contains(hash, first) {
+		t.Errorf("got %q, %q, %v, want ada and a hash", user, hash, ok)
+	}
+	for text, want := range map[string]string{
+		"ada short\n":                              ":1: want a user",
+		"ada\n":                                    ":1: want a user",
+		"ada " + first + "\nbob " + first + "\n":   ":2: two users",
+		strings.Repeat("a", 300) + " " + first:     ":1: want a user",
+		"ada " + strings.Repeat("x", 100_000) + "": "too long",
+	} {
+		write(text)
+		if _, err := table.Again(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: got %v, want %q", text, err, want)
+		}
+		if !table.Holds("ada", hash) {
+			t.Errorf("%.40q has changed the users", text)
+		}
+	}
+	write("bob " + second + "\n")
+	if n, err := table.Again(); n != 1 || err != nil || table.Holds("ada", hash) {
+		t.Errorf("got %d users, %v, want that the token of ada is taken back", n, err)
+	}
+	if user, _, ok := table.Find(second); user != "bob" || !ok {
+		t.Errorf("got %q, %v, want bob", user, ok)
+	}
+}

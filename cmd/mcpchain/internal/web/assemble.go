@@ -1,0 +1,422 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/demo"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// app is the program without its listener.
+type app struct {
+	handler http.Handler
+	again   func() (users int, err error) // reads the users again; nil without a file
+	closers []func() error                // last first
+}
+
+func (a *app) later(close func() error) { a.closers = append(a.closers, close) }
+
+func (a *app) close() (err error) {
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, a.closers[i]())
+	}
+	return err
+}
+
+// assemble puts the parts together. The caller closes the app.
+func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err error) {
+	a := &app{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	db, err := a.database(o.database)
+	if err != nil {
+		return nil, err
+	}
+	store, err := a.store(ctx, o, db)
+	if err != nil {
+		return nil, err
+	}
+	users, err := a.signIn(ctx, o, db)
+	if err != nil {
+		return nil, err
+	}
+	model, prices, err := a.model(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	llm, err := model.Open(nil)
+	if err != nil {
+		return nil, err
+	}
+	sandboxed, err := a.sandbox(o, address)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := toolOptions(o, model, prices)
+	if err != nil {
+		return nil, err
+	}
+	var service *talk.Service
+	kept := rules.New(func(user string) { service.Changed(user) })
+	opts.Decisions = kept
+	var present atomic.Pointer[talk.Service] // servers come and go before it is there
+	tools, asking, refused, err := a.tools(ctx, o, sandboxed, opts, func(adapter.Event) {
+		if s := present.Load(); s != nil {
+			s.ChangedAll()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	personal, err := a.personal(o, address, opts, asking, func(ctx context.Context, user, server string, signedIn bool) {
+		service.Changed(user)
+		if !signedIn {
+			return
+		}
+		if err := service.SignedIn(ctx, user, server); err != nil && ctx.Err() == nil {
+			o.logger.Error("calls that wait for a sign-in do not go on", "server", server, "error", err)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	settings := talk.Options{
+		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
+		System: "You help the user with the tools that you have. Answer in Markdown.",
+		Limits: run.Limits{Tokens: int64(o.tokens)},
+		Shared: func() any { return shared{model.Name, o.config == "", names(tools), troubles(tools, refused)} },
+		Room: func(ctx context.Context, user string, begins bool) error {
+			return store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
+		},
+	}
+	if sandboxed != nil {
+		settings.View, settings.ViewTools = viewOf(tools), tools.ViewTools()
+	}
+	service, err = talk.New(settings)
+	if err != nil {
+		return nil, err
+	}
+	present.Store(service)
+	a.later(func() error { service.Close(); return nil })
+	shown, frames := sandboxed.show(a, o, service, tools)
+	a.handler = site.New(site.Options{
+		Views: shown, FrameOrigin: frames, Access: personal, Rules: kept,
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies,
+		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
+	})
+	return a, nil
+}
+
+// store is where conversations are kept.
+func (a *app) store(ctx context.Context, o *options, db *sql.DB) (*keep.Store, error) {
+	runs, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
+	if err != nil {
+		return nil, err
+	}
+	store, err := keep.New(ctx, db, runs)
+	if err != nil || o.kept == 0 {
+		return store, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var tidying sync.WaitGroup
+	tidying.Go(func() { store.Tidy(ctx, o.kept, o.logger) })
+	a.later(func() error { stop(); tidying.Wait(); return nil })
+	return store, nil
+}
+
+// shared is what windows show of the model and the servers of all users.
+type shared struct {
+	Model    string    `json:"model"`
+	Demo     bool      `json:"demo"` // the servers are those of this program
+	Servers  []string  `json:"servers"`
+	Troubles []trouble `json:"troubles"`
+}
+
+// trouble says why a server is left out, or what of its entry in the file has no effect.
+type trouble struct {
+	Server string `json:"server"`
+	Text   string `json:"text"`
+}
+
+// signIn is how people sign in.
+func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, error) {
+	if o.userFrom != "" {
+		return &signin.Proxy{Header: o.userFrom, Trusted: o.proxies}, nil
+	}
+	users := signin.Users{Names: o.users}
+	if o.usersFile != "" {
+		table, err := tokens.Read(o.usersFile)
+		if err != nil {
+			return nil, fmt.Errorf("-users-file: %w", err)
+		}
+		users, a.again = signin.Users{Tokens: table}, table.Again
+	}
+	return signin.New(ctx, db, users, o.isSecure())
+}
+
+// personal has the servers that each user signs in to. The tokens are beside the database, in files
+// that only this user may read.
+func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, servers []*config.Server, changed func(context.Context, string, string, bool)) (*access.Access, error) {
+	tokens, err := oauth.FileStore(filepath.Join(filepath.Dir(o.database), "tokens"))
+	if err != nil {
+		return nil, err
+	}
+	personal := access.New(access.Options{
+		Servers: servers, Store: tokens, Tools: opts, Logger: o.logger, Changed: changed,
+		Callback: o.base(address) + site.CallbackPath,
+	})
+	a.later(personal.Close)
+	return personal, nil
+}
+
+// database opens the file of conversations, which only this user may read.
+func (a *app) database(path string) (*sql.DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=busy_timeout(10000)"}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(8)
+	a.later(db.Close)
+	return db, nil
+}
+
+// model is the model with its prices: the demo model if none is named.
+func (a *app) model(ctx context.Context, o *options) (models.Model, *agent.Prices, error) {
+	if o.model.Model.Name != "" {
+		o.model.Model.Discover(ctx)
+		return o.model.Model, o.model.Prices, nil
+	}
+	if o.model.Hint != "" {
+		o.logger.Warn(o.model.Hint + ": the demo model is used")
+	}
+	server, err := demomodel.Start()
+	if err != nil {
+		return models.Model{}, nil, err
+	}
+	a.later(server.Close)
+	return models.Model{Name: demomodel.Name, BaseURL: server.BaseURL}, demoPrices, nil
+}
+
+// toolOptions are for the connections of all users, and of each.
+func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter.Options, error) {
+	opts := &adapter.Options{Client: &mcpclient.Options{Logger: o.logger}, User: talk.User, Logger: o.logger}
+	if model.API == models.Messages {
+		return opts, nil // servers cannot borrow it
+	}
+	sampler, err := model.Sampler(sampling.Options{
+		Review: sampling.AskLater(), Prices: prices,
+		Source: func(ctx context.Context) sampling.Source {
+			from, _ := adapter.SourceFrom(ctx)
+			return sampling.Source{Server: from.Server, Call: from.Call.ID}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	opts.Client.Sampling = sampler
+	return opts, nil
+}
+
+// patience is how long the start waits for servers that are slower than others; they join later.
+const patience = 2 * time.Second
+
+// tools connects to the servers, once for all users. Servers that ask for a sign-in are for each
+// user.
+func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options, changed func(adapter.Event)) (tools *adapter.Toolset, asking []*config.Server, refused []adapter.ServerStatus, err error) {
+	var servers []adapter.Server
+	var file []*config.Server
+	if o.config == "" {
+		servers, err = a.demoServers()
+	} else {
+		servers, file, refused, err = o.servers(ctx)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	shared := *opts
+	shared.Start, shared.OnChange = adapter.StartAvailable, changed
+	if len(file) == 0 { // else the start has to see who wants a sign-in
+		shared.Patience = patience
+	}
+	shared.Lists = adapter.NewFileLists(filepath.Join(filepath.Dir(o.database), "tools"))
+	if sandboxed != nil {
+		if shared.Client, err = apps.Declare(opts.Client); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if tools, err = adapter.Open(ctx, servers, &shared); err != nil {
+		return nil, nil, nil, err
+	}
+	a.later(tools.Close)
+	for _, s := range file {
+		if slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == s.Name && wantsSignIn(t.Err) }) {
+			if err := tools.Remove(s.Name); err != nil {
+				return nil, nil, nil, err
+			}
+			asking = append(asking, s)
+		} else if s.OAuth != nil {
+			asking = append(asking, s)
+		}
+	}
+	if o.config != "" && len(servers)+len(file)+len(refused) == 0 {
+		o.logger.Warn("the file has no server that is enabled: there are no tools", "file", o.config)
+	}
+	for _, s := range refused {
+		o.logger.Warn("left out a server", "server", s.Name, "error", s.Err)
+	}
+	for _, s := range tools.Servers() {
+		for _, name := range s.Unmatched {
+			o.logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
+		}
+	}
+	return tools, asking, refused, nil
+}
+
+// troubles are what the panel says of servers. A mistake in the file stands there with its line; how a server is
+// reached is for the log alone.
+func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) []trouble {
+	out := []trouble{}
+	for _, s := range slices.Concat(refused, tools.Servers()) {
+		mistake, ok := errors.AsType[*config.ServerError](s.Err)
+		switch {
+		case ok:
+			short := *mistake
+			short.File = filepath.Base(short.File)
+			out = append(out, trouble{Server: s.Name, Text: talk.ShownError(strings.Replace(short.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1))})
+		case errors.Is(s.Err, adapter.ErrConnecting):
+			out = append(out, trouble{Server: s.Name, Text: "is slow, and joins when it is ready"})
+		case s.Err != nil:
+			out = append(out, trouble{Server: s.Name, Text: "cannot be used; the log has the reason, and it is tried again"})
+		case s.Ended != nil:
+			out = append(out, trouble{Server: s.Name, Text: "has ended; it is tried again"})
+		case len(s.Unmatched) > 0:
+			out = append(out, trouble{Server: s.Name, Text: access.Unmatched(s)})
+		}
+	}
+	return out
+}
+
+// wantsSignIn reports whether a server refuses to be used without a token.
+func wantsSignIn(err error) bool {
+	refused, ok := errors.AsType[*transport.HTTPError](err)
+	return ok && refused.Status == http.StatusUnauthorized
+}
+
+// demoServers runs the demo servers, whose word on what only reads is taken.
+func (a *app) demoServers() ([]adapter.Server, error) {
+	servers, err := demo.Start()
+	if err != nil {
+		return nil, err
+	}
+	a.later(servers.Close)
+	var out []adapter.Server
+	for _, s := range []struct{ name, url string }{{"demo", servers.DemoURL}, {"desk", servers.DeskURL}} {
+		out = append(out, adapter.Server{
+			Name: s.name, Trust: adapter.TrustHints,
+			Transport: &mcpclient.HTTP{URL: s.url, Client: withUser(nil, demo.UserHeader)},
+		})
+	}
+	return out, nil
+}
+
+// servers reads the configuration. Its servers are not trusted: each call is asked about. Those with
+// "oauth" are for each user; they are in the file alone. A mistake in one server leaves out that server.
+func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*config.Server, refused []adapter.ServerStatus, err error) {
+	cfg, err := (&config.Loader{Filters: true, SignIn: true}).Load(ctx, o.config)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	shared := new(config.Config)
+	for i := range cfg.Servers {
+		s := &cfg.Servers[i]
+		if s.Err == nil && !s.Disabled {
+			file = append(file, s)
+		}
+		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.userHeader != "" && s.OAuth == nil {
+			h.Client = withUser(h.Client, o.userHeader)
+		}
+		if s.OAuth == nil {
+			shared.Servers = append(shared.Servers, *s)
+		}
+	}
+	out, refused = adapter.FromConfig(shared)
+	for i := range out { // a process does not say for whom it asks
+		if _, ok := out[i].Transport.(*mcpclient.Command); ok {
+			out[i].PerUser = o.processes
+		}
+	}
+	return out, file, refused, nil
+}
+
+// withUser is a client whose requests say for which user they are made.
+func withUser(c *http.Client, header string) *http.Client {
+	copied := *cmp.Or(c, &http.Client{})
+	copied.Transport = &adapter.ContextHeaders{Base: copied.Transport, Headers: func(ctx context.Context) http.Header {
+		if user := talk.User(ctx); user != "" {
+			return http.Header{http.CanonicalHeaderKey(header): {user}}
+		}
+		return nil
+	}}
+	return &copied
+}
+
+// names are the servers that can be used.
+func names(tools *adapter.Toolset) []string {
+	out := []string{}
+	for _, s := range tools.Servers() {
+		if s.Err == nil && s.Ended == nil {
+			out = append(out, s.Name)
+		}
+	}
+	return out
+}
+
+// demoPrices are prices for the demo model, so that costs are seen.
+var demoPrices = &agent.Prices{Date: "2026-11-01", Models: []agent.Price{{Model: demomodel.Name, Currency: "USD", Input: 250_000, Output: 2_000_000}}}

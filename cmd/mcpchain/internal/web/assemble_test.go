@@ -1,0 +1,266 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/demoserver"
+)
+
+// trial is the program with these flags, and its log. Its page is at 127.0.0.1:8080.
+func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	args = append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
+	o, err := parseFlags(args, func(string) string { return "" }, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.logger = slog.New(slog.NewTextHandler(log, nil))
+	a, err := assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a.handler, log
+}
+
+// request is one of the page, and its response.
+func request(h http.Handler, method, path, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1:8080"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://127.0.0.1:8080")
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// as signs in, and has requests come from that session.
+func as(t *testing.T, h http.Handler, body string) func(*http.Request) {
+	t.Helper()
+	w := request(h, "POST", "/sign-in", body)
+	if w.Code != http.StatusNoContent {
+		t.Fatalf("got %d %s, want a session", w.Code, w.Body)
+	}
+	cookies := w.Result().Cookies()
+	return func(r *http.Request) { r.AddCookie(cookies[0]) }
+}
+
+// TestFileWithMistakes has each mistake leave out its server alone, and tells it in the log and on the panel.
+func TestFileWithMistakes(t *testing.T) {
+	server := demoserver.New()
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(web.Close)
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	text := fmt.Sprintf(`{"mcpServers": {
+		"good": {"url": %[1]q, "timeout": "90s", "excludeTools": ["ad", "add"]},
+		"mine": {"url": %[1]q, "oauth": {"clientId": "x"}, "timeout": "90s"},
+		"typo": {"comand": "x"},
+		"odd": {"url": %[1]q, "timeout": 2000},
+		"gone": {"command": "/does/not/exist"},
+		"off": {"command": "x", "disabled": true}
+	}}`, web.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parseFlags([]string{"-config", file, "-db", "x"}, func(string) string { return "" }, new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shared, _, _, err := o.servers(t.Context()); err != nil || len(shared) != 2 || shared[0].IdleTimeout != 90*time.Second || len(shared[0].Deny) != 2 {
+		t.Errorf("got %+v, %v, want the settings of the file", shared, err)
+	}
+	h, log := trial(t, "-config", file)
+	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))
+	if len(me.Servers) != 1 || me.Servers[0] != "good" {
+		t.Errorf("got %+v, want the server that can be used", me)
+	}
+	shown := fmt.Sprint(me.Troubles)
+	for _, want := range []string{`mcp.json:4: comand: unknown key`, "mcp.json:5", "cannot be used; the log has the reason", "has no tool ad, which"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("got %s, want %s", shown, want)
+		}
+	}
+	if len(me.Troubles) != 4 || strings.Contains(shown, "/") {
+		t.Errorf("got %s, want nothing of other servers, and no place of this machine", shown)
+	}
+	for _, want := range []string{"server=typo", "server=odd", "server=gone", "server does not have\" server=good tool=ad"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("got the log %s\nwant %s", log, want)
+		}
+	}
+}
+
+// sharedBy is what the event stream says first of what all users share.
+func sharedBy(t *testing.T, h http.Handler, signed func(*http.Request)) (s shared) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "127.0.0.1:8080"
+	signed(r)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for kind := ""; lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			kind = name
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && kind == "shared" {
+			if err := json.Unmarshal([]byte(data), &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+	}
+	t.Fatalf("got status %d and no word of the servers: %v", resp.StatusCode, lines.Err())
+	return s
+}
+
+// TestOrigin tells browsers to use HTTPS alone if the page has it, and takes a proxy's word for the user.
+func TestOrigin(t *testing.T) {
+	h, _ := trial(t, "-origin", "https://agent.example", "-user-from", "X-User", "-trusted-proxy", "192.0.2.0/24", "-address-header", "X-From")
+	by := func(proxy string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Host, r.RemoteAddr = "agent.example", proxy+":1"
+			r.Header.Set("X-User", "Ada")
+			r.Header.Set("Origin", "https://agent.example")
+		}
+	}
+	w := request(h, "GET", "/api/me", "", by("192.0.2.7"))
+	if got := w.Header().Get("Strict-Transport-Security"); got != "max-age=31536000" || !strings.Contains(w.Body.String(), `"user":"Ada"`) {
+		t.Errorf("got %q and %s, want HTTPS alone, for Ada", got, w.Body)
+	}
+	if w := request(h, "GET", "/api/me", "", by("198.51.100.1")); strings.Contains(w.Body.String(), "Ada") {
+		t.Errorf("got %s by a machine that is no proxy of the page", w.Body)
+	}
+	plain, _ := trial(t)
+	if got := request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"); got != "" {
+		t.Errorf("got %q without HTTPS", got)
+	}
+}
+
+// TestNavigations has names of this machine lead to one page, and a person read words and not JSON.
+func TestNavigations(t *testing.T) {
+	h, _ := trial(t)
+	browse := func(host string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Host = host
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Del("Origin")
+		}
+	}
+	for _, host := range []string{"localhost:8080", "LOCALHOST:8080", "[::1]:8080"} {
+		if w := request(h, "GET", "/", "", browse(host)); w.Code != http.StatusTemporaryRedirect || w.Header().Get("Location") != "http://127.0.0.1:8080/" {
+			t.Errorf("%s: got %d to %s", host, w.Code, w.Header().Get("Location"))
+		}
+	}
+	if w := request(h, "GET", "/", "", browse("127.0.0.1:8080")); w.Code != http.StatusOK {
+		t.Errorf("got %d, want the page", w.Code)
+	}
+	for _, tt := range []struct {
+		host, path, want string
+		code             int
+	}{
+		{"127.0.0.1:8080", "/servers/callback?state=x", "<h1>You are not signed in</h1><p>The page says: sign in first.</p>", 401},
+		{"localhost:8080", "/servers/callback?error=<script>", "You are not signed in", 401},
+		{"127.0.0.1:8080", "/none", "404 page not found", 404},
+		{"127.0.0.1:8080", "/sign-in", "there is no such page", 404},
+		{"127.0.0.1:8080", "/api/conversations", "sign in first", 401},
+		{"evil.example", "/", "this host is not served here", 421},
+	} {
+		w := request(h, "GET", tt.path, "", browse(tt.host))
+		if w.Code != tt.code || !strings.Contains(w.Body.String(), tt.want) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || strings.Contains(w.Body.String(), "{") {
+			t.Errorf("%s%s: got %d %s", tt.host, tt.path, w.Code, w.Body)
+		}
+	}
+	if w := request(h, "GET", "/api/conversations", ""); w.Code != 401 || w.Body.String() != `{"error":"sign in first"}`+"\n" {
+		t.Errorf("got %d %s, want JSON for the page's scripts", w.Code, w.Body)
+	}
+}
+
+// TestBoundsOfAUser has a user keep as many conversations, and bytes, as there may be: the page says so, and what to do.
+func TestBoundsOfAUser(t *testing.T) {
+	begin := func(h http.Handler, who func(*http.Request)) *httptest.ResponseRecorder {
+		return request(h, "POST", "/api/conversations", `{"text":"hello"}`, who)
+	}
+	h, _ := trial(t, "-stored", "2")
+	ada, grace := as(t, h, `{"name":"Ada"}`), as(t, h, `{"name":"Grace"}`)
+	for range 2 {
+		if w := begin(h, ada); w.Code != http.StatusAccepted {
+			t.Fatalf("got %d %s", w.Code, w.Body)
+		}
+	}
+	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep as many conversations as you may (2): delete one") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := begin(h, grace); w.Code != http.StatusAccepted {
+		t.Errorf("another user: got %d %s", w.Code, w.Body)
+	}
+	h, _ = trial(t, "-bytes", "100")
+	ada = as(t, h, `{"name":"Ada"}`)
+	if w := begin(h, ada); w.Code != http.StatusAccepted {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "that they may") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.
+func TestServerThatEnds(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close() // nobody is there yet
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {"late": {"url": "http://`+address+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, _ := trial(t, "-config", file)
+	ada := as(t, h, `{"name":"Ada"}`)
+	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
+		t.Errorf("got %+v, want the server that is not there", s)
+	}
+	late := demoserver.New()
+	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	go func() { _ = web.Serve(listener) }()
+	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
+		if t.Context().Err() != nil {
+			t.Fatalf("got %+v, want the server", s)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,96 @@
+//go:build unix
+
+package web
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+)
+
+// TestGuide starts the program by each command of the guide and the READMEs, with the demo model in the
+// place of the endpoint, gets the page, and ends it by an interrupt.
+func TestGuide(t *testing.T) {
+	model, err := demomodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = model.Close() }()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "mcpchain")
+	if out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, document := range []string{"../../../../README.md", "../../../../docs/page.md", "README.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range guide.Commands(string(text)) {
+			args, ok := strings.CutPrefix(c.Text, "go run ./cmd/mcpchain serve")
+			if !ok {
+				continue // another program's
+			}
+			count++
+			args = strings.ReplaceAll(args, "http://localhost:11434/v1", model.BaseURL)
+			serve(t, program, dir, append(append([]string{"serve"}, strings.Fields(args)...), "-listen", "127.0.0.1:0"))
+		}
+	}
+	if count < 6 {
+		t.Errorf("got %d commands, want the ones of the guide", count)
+	}
+}
+
+// serve runs the program until it serves its page.
+func serve(t *testing.T, program, dir string, args []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "HOME="+t.TempDir(), "OPENAI_BASE_URL=", "OPENAI_MODEL=", "OPENAI_API_KEY=")
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said += lines.Text() + "\n"
+		url := regexp.MustCompile(`http://\S+:\d+/`).FindString(lines.Text())
+		if url == "" {
+			continue
+		}
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+		} else if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: got %s", args, resp.Status)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said, "http://") {
+		t.Errorf("%s: got %v and %s", args, err, said)
+	}
+}

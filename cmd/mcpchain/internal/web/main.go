@@ -1,0 +1,127 @@
+// Package web is an agent behind a page, for several people at once.
+//
+// Without flags it starts a demo model and demo servers on the loopback interface, so it
+// runs without a key, a configuration or a network, and prints the URL to open:
+//
+//	go run ./cmd/mcpchain serve
+//
+// Its packages, from the top:
+//
+//   - main reads the command line and puts the parts together
+//   - internal/site serves the page and its routes, and refuses what does not come from the page
+//   - internal/signin knows the users of the demo
+//   - internal/access signs users in to servers that ask for it
+//   - internal/talk keeps the conversations of users, as runs of one agent
+//   - internal/viewing keeps the sessions with views of tools, which run in a sandbox of another origin
+//   - internal/prose turns a model's Markdown into a tree that a page can show
+//   - internal/page has the files of the page
+//   - internal/demo has the servers that the page is tried with
+package web
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Main runs the program, and returns its exit status.
+func Main(args []string) int {
+	o, err := parseFlags(args, os.Getenv, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mcpchain:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := listen(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "mcpchain:", hosttext.Line(err.Error(), 4000))
+		return 1
+	}
+	return 0
+}
+
+// The bounds of connections.
+const (
+	maxConnections = 4096
+	headerTime     = 10 * time.Second
+	bodyTime       = 30 * time.Second
+	answerTime     = time.Minute // streams set their own
+	idleTime       = 2 * time.Minute
+	closeTime      = 5 * time.Second
+)
+
+// listen serves until the context ends.
+func listen(ctx context.Context, o *options) (err error) {
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("%w; -listen names another address, as in -listen 127.0.0.1:0 for a free port", err)
+	}
+	defer func() { _ = listener.Close() }()
+	o.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	app, err := assemble(ctx, o, listener.Addr())
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	server := &http.Server{
+		Handler: app.handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 32 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with the program
+		ErrorLog:    slog.NewLogLogger(o.logger.Handler(), slog.LevelWarn),
+	}
+	for _, w := range o.warnings(listener.Addr()) {
+		fmt.Fprintln(os.Stderr, "Warning:", w)
+	}
+	defer tokens.OnHangup(o.logger, app.again)()
+	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(bounded.New(listener, maxConnections, o.proxies.Has)) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	if server.Shutdown(ending) != nil {
+		_ = server.Close()
+	}
+	<-served
+	return nil
+}
+
+// warnings are what is wrong with a page that others can reach, said at the start.
+func (o *options) warnings(a net.Addr) (out []string) {
+	if !isLoopback(a) && !o.isSecure() {
+		out = append(out, "other machines can reach this page without encryption.")
+	}
+	if o.origin == nil && isLoopback(a) {
+		return out
+	}
+	if o.model.Model.Name == "" {
+		out = append(out, "the model is a demo that follows fixed rules, and others can reach this page: -model names a real one.")
+	}
+	if o.isDemo() {
+		out = append(out, "the sign-in asks for no proof, and others can reach this page.")
+	}
+	return out
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

@@ -1,0 +1,199 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFlags(t *testing.T) {
+	none := func(string) string { return "" }
+	for name, tt := range map[string]struct {
+		args []string
+		want string // in the error
+	}{
+		"none":         {[]string{"-db", "x.db"}, ""},
+		"argument":     {[]string{"x"}, "unknown"},
+		"no user":      {[]string{"-users", " ,"}, "names no user"},
+		"no rate":      {[]string{"-rate", "0"}, "at least 1"},
+		"no origin":    {[]string{"-origin", "agent.example"}, "want a URL"},
+		"path":         {[]string{"-origin", "https://agent.example/x"}, "want a URL"},
+		"no endpoint":  {[]string{"-model", "gpt"}, "needs an endpoint"},
+		"exposed":      {[]string{"-origin", "https://agent.example"}, "-demo-sign-in"},
+		"everywhere":   {[]string{"-listen", ":8080"}, "-demo-sign-in"},
+		"no proxy":     {[]string{"-origin", "https://agent.example", "-user-from", "X-User"}, "needs -trusted-proxy"},
+		"bad proxy":    {[]string{"-user-from", "X-User", "-trusted-proxy", "here"}, "want an address"},
+		"two sign-ins": {[]string{"-user-from", "X-User", "-trusted-proxy", "127.0.0.1", "-users-file", "x"}, "give one"},
+		"demo":         {[]string{"-origin", "https://agent.example", "-demo-sign-in", "-db", "x.db"}, ""},
+		"file":         {[]string{"-origin", "https://agent.example", "-users-file", "x", "-db", "x.db"}, ""},
+		"proxy":        {[]string{"-origin", "https://agent.example", "-user-from", "X-User", "-trusted-proxy", "10.0.0.0/8, ::1", "-db", "x.db"}, ""},
+		"endpoint":     {[]string{"-model", "gpt", "-base-url", "http://localhost:1/v1", "-db", "x.db"}, ""},
+	} {
+		o, err := parseFlags(tt.args, none, new(strings.Builder))
+		switch {
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: got %v, want %q", name, err, tt.want)
+		case tt.want == "" && (err != nil || o.listen != "127.0.0.1:8080"):
+			t.Errorf("%s: got %v, %v, want the loopback interface", name, o, err)
+		}
+	}
+}
+
+func TestAllowedHosts(t *testing.T) {
+	for listen, tt := range map[string]struct{ want, others []string }{
+		"127.0.0.1:8080": {[]string{"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "agent.example"}, []string{"evil.example:8080", "localhost"}},
+		"127.0.0.1:80":   {[]string{"127.0.0.1", "localhost", "[::1]", "localhost:80"}, []string{"evil.example"}},
+	} {
+		o, err := parseFlags([]string{"-db", "x.db", "-origin", "https://Agent.Example/", "-demo-sign-in"}, func(string) string { return "" }, new(strings.Builder))
+		if err != nil || !o.isSecure() {
+			t.Fatal(o, err)
+		}
+		hosts := o.allowedHosts(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listen)))
+		for _, want := range tt.want {
+			if !slices.Contains(hosts, want) {
+				t.Errorf("%s: got %q, want %s among them", listen, hosts, want)
+			}
+		}
+		for _, other := range tt.others {
+			if slices.Contains(hosts, other) {
+				t.Errorf("%s: got %q with %s", listen, hosts, other)
+			}
+		}
+	}
+}
+
+// TestBusyPort names the flag for another address.
+func TestBusyPort(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if err := listen(t.Context(), &options{listen: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
+		t.Errorf("got %v, want the flag named", err)
+	}
+}
+
+// TestWarnings says at the start what a demonstration lacks once others can reach it, and what an empty file means.
+func TestWarnings(t *testing.T) {
+	loopback, lan := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8080}
+	const plain, model, proof = "without encryption", "the model is a demo", "asks for no proof"
+	proxy := []string{"-origin", "https://agent.example", "-user-from", "X-User", "-trusted-proxy", "127.0.0.1"}
+	for _, tt := range []struct {
+		args []string
+		at   net.Addr
+		want []string
+	}{
+		{nil, loopback, nil},
+		{proxy, loopback, []string{model}},
+		{append(proxy, "-model", "x", "-base-url", "http://127.0.0.1:1/v1"), loopback, nil},
+		{[]string{"-listen", "192.0.2.1:8080", "-demo-sign-in"}, lan, []string{plain, model, proof}},
+	} {
+		o, err := parseFlags(append([]string{"-db", "x"}, tt.args...), func(string) string { return "" }, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.warnings(tt.at)
+		if len(got) != len(tt.want) {
+			t.Errorf("%q: got %q, want %q", tt.args, got, tt.want)
+			continue
+		}
+		for i, want := range tt.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("%q: got %q, want %q", tt.args, got[i], want)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {"off": {"command": "x", "disabled": true}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, log := trial(t, "-config", file); !strings.Contains(log.String(), `level=WARN msg="the file has no server that is enabled: there are no tools"`) {
+		t.Errorf("got the log %s, want that the file has no server", log)
+	}
+}
+
+// TestFilesAreOfTheUser keeps what people said from other users of the machine.
+func TestFilesAreOfTheUser(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "web.db")
+	trial(t, "-db", file)
+	for _, name := range []string{file, file + "-wal", file + "-shm"} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want 0600", name, info, err)
+		}
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("got %v, %v, want a folder with 0700", info, err)
+	}
+}
+
+// TestConnectionsOfAnAddress opens more connections than one address may have, without a sign-in: others are refused, and the page is
+// served by those that are there.
+func TestConnectionsOfAnAddress(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	o, err := parseFlags([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-views", "none", "-listen", address}, func(string) string { return "" }, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- listen(ctx, o) }()
+	defer func() {
+		stop()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	}()
+	get := func() (net.Conn, error) {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := fmt.Fprintf(conn, "GET /api/me HTTP/1.1\r\nHost: %s\r\n\r\n", address); err != nil {
+			return conn, err
+		}
+		_, err = bufio.NewReader(conn).ReadString('\n')
+		return conn, err
+	}
+	var first net.Conn
+	for err := error(nil); first == nil; { // it listens
+		select {
+		case err := <-over:
+			t.Fatal(err)
+		default:
+		}
+		if first, err = get(); err != nil {
+			first = nil
+		}
+	}
+	for n := 1; n < maxConnections/8; n++ {
+		if _, err := get(); err != nil {
+			t.Fatalf("connection %d: %v", n+1, err)
+		}
+	}
+	if _, err := get(); err == nil {
+		t.Errorf("got %d connections of one address, want an eighth of %d", maxConnections/8+1, maxConnections)
+	}
+	_ = first.Close()
+	for _, err := get(); err != nil; _, err = get() { // there is room again
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+// Package prose turns a model's Markdown into a tree that a page can show as it is.
+//
+// The text is untrusted. The tree has elements of a short list, no HTML of the text, and
+// links to the web and to mail alone; a picture becomes a link, because to load one tells
+// its host who reads. The page makes elements of the tree and never parses HTML.
+package prose
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/commonmark"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+const (
+	// MaxText bounds a text that is read as Markdown, in bytes. A longer one is shown as it
+	// is, and MaxPlain bounds that.
+	MaxText  = 256 << 10
+	MaxPlain = 1 << 20
+
+	maxNodes = 20_000
+	maxDepth = 40
+	maxMarks = 200  // of quotes and lists at the beginning of a line
+	maxStars = 1000 // of emphasis in a block
+)
+
+var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)
+
+// Tree is the text as elements.
+func Tree(markdownText string) []Node {
+	shown := hosttext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
+	if len(shown) > MaxText || isDeep(shown) || isStarred(shown) {
+		return []Node{element("pre", plain(shown))}
+	}
+	source := []byte(shown)
+	b := builder{source: source, left: maxNodes}
+	tree := b.children(markdown.Parser().Parse(text.NewReader(source)), 0)
+	if b.left < 0 {
+		return []Node{element("pre", plain(shown))}
+	}
+	return tree
+}
+
+// isDeep reports whether a line begins with more marks of quotes and lists than a person
+// writes: to read them takes time that grows with their square.
+func isDeep(s string) bool {
+	for line := range strings.Lines(s) {
+		if len(line)-len(strings.TrimLeft(line, "> \t-*+")) > maxMarks {
+			return true
+		}
+	}
+	return strings.Contains(s, strings.Repeat("[", maxMarks))
+}
+
+// isStarred reports whether a block has more marks of emphasis than a person writes: to pair them
+// takes time that grows with their square. Marks within a word, as of a_name, are not paired.
+func isStarred(s string) bool {
+	n := 0
+	for line := range strings.Lines(s) {
+		if strings.TrimSpace(line) == "" {
+			n = 0
+		}
+		before, run := ' ', false
+		for _, c := range line {
+			mark := c == '*' || c == '~' || c == '_' && !isWord(before)
+			if before == '_' && !isWord(c) {
+				mark = true // it may end one
+			}
+			if mark && !run {
+				n++
+			}
+			before, run = c, mark
+		}
+		if n > maxStars {
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// plain is a text as it is, up to its bound.
+func plain(s string) Node {
+	if len(s) > MaxPlain {
+		s = strings.ToValidUTF8(s[:MaxPlain], "") + "\n… (" + strconv.Itoa(len(s)-MaxPlain) + " bytes more)"
+	}
+	return Node{Text: s}
+}
+
+// builder makes elements of what the parser found.
+type builder struct {
+	source []byte
+	left   int // nodes that may follow
+}
+
+func (b *builder) children(parent ast.Node, depth int) (out []Node) {
+	for n := parent.FirstChild(); n != nil && b.left >= 0; n = n.NextSibling() {
+		b.left--
+		if depth > maxDepth {
+			out = append(out, Node{Text: "…"})
+			return out
+		}
+		for _, node := range b.node(n, depth+1) {
+			if last := len(out) - 1; last >= 0 && node.Tag == "" && out[last].Tag == "" {
+				out[last].Text += node.Text
+				continue
+			}
+			out = append(out, node)
+		}
+	}
+	return out
+}
+
+func (b *builder) node(n ast.Node, depth int) []Node {
+	if tag, ok := tags[n.Kind()]; ok {
+		return []Node{element(tag, b.children(n, depth)...)}
+	}
+	switch n := n.(type) {
+	case *ast.Text:
+		return b.text(n)
+	case *ast.String:
+		return []Node{{Text: string(n.Value)}}
+	case *ast.Heading: // the page has the first two levels
+		return []Node{element("h"+strconv.Itoa(min(n.Level+2, 6)), b.children(n, depth)...)}
+	case *ast.List:
+		return []Node{b.list(n, depth)}
+	case *ast.Emphasis:
+		if n.Level == 1 {
+			return []Node{element("em", b.children(n, depth)...)}
+		}
+		return []Node{element("strong", b.children(n, depth)...)}
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		return []Node{element("pre", element("code", Node{Text: string(n.Lines().Value(b.source))}))}
+	case *ast.ThematicBreak:
+		return []Node{element("hr")}
+	case *ast.Link:
+		return b.link(string(n.Destination), b.children(n, depth))
+	case *ast.Image:
+		return b.link(string(n.Destination), append([]Node{{Text: "🖼 "}}, b.children(n, depth)...))
+	case *ast.AutoLink:
+		return b.link(autoURL(n, b.source), []Node{{Text: string(n.Label(b.source))}})
+	case *east.TableCell:
+		return []Node{b.cell(n, depth)}
+	case *east.TaskCheckBox:
+		if n.IsChecked {
+			return []Node{{Text: "☑ "}}
+		}
+		return []Node{{Text: "☐ "}}
+	}
+	return b.children(n, depth) // a kind without an element of its own
+}
+
+// tags are the elements of kinds that have nothing but children.
+var tags = map[ast.NodeKind]string{
+	ast.KindParagraph: "p", ast.KindBlockquote: "blockquote", ast.KindListItem: "li", ast.KindCodeSpan: "code",
+	east.KindStrikethrough: "del", east.KindTable: "table", east.KindTableHeader: "tr", east.KindTableRow: "tr",
+}
+
+func (b *builder) text(n *ast.Text) []Node {
+	out := []Node{{Text: string(n.Segment.Value(b.source))}}
+	if !n.IsRaw() {
+		out[0].Text = string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(out[0].Text)))))
+		out[0].Text = hosttext.Prose(out[0].Text) // entities may stand for what is not seen
+	}
+	switch {
+	case n.HardLineBreak():
+		out = append(out, element("br"))
+	case n.SoftLineBreak():
+		out = append(out, Node{Text: "\n"})
+	}
+	return out
+}
+
+func (b *builder) list(n *ast.List, depth int) Node {
+	list := element("ul", b.children(n, depth)...)
+	if n.IsOrdered() {
+		list.Tag = "ol"
+		if n.Start != 1 {
+			list.Attrs = map[string]string{"start": strconv.Itoa(n.Start)}
+		}
+	}
+	return list
+}
+
+func (b *builder) cell(n *east.TableCell, depth int) Node {
+	cell := element("td", b.children(n, depth)...)
+	if n.Parent().Kind() == east.KindTableHeader {
+		cell.Tag = "th"
+	}
+	return cell
+}
+
+// link is a link if the address is of the web or of mail, and else its text.
+func (b *builder) link(address string, children []Node) []Node {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+	case (u.Scheme == "https" || u.Scheme == "http") && u.Host != "", u.Scheme == "mailto":
+		a := element("a", children...)
+		a.Attrs = map[string]string{"href": u.String()}
+		return []Node{a}
+	}
+	return append(children, Node{Text: " (" + hosttext.Line(address, 200) + ")"})
+}
+
+func autoURL(n *ast.AutoLink, source []byte) string {
+	address := string(n.URL(source))
+	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(address), "mailto:") {
+		return "mailto:" + address
+	}
+	return address
+}

@@ -1,0 +1,58 @@
+package rules_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
+)
+
+// TestRules keeps the rules of each user apart, lists them, and takes them back. There is a bound of a user's rules.
+func TestRules(t *testing.T) {
+	var told []string
+	r := rules.New(func(user string) { told = append(told, user) })
+	key := func(user, server, tool string) adapter.DecisionKey {
+		return adapter.DecisionKey{Scope: adapter.ScopeTool, User: user, Server: server, Tool: tool}
+	}
+	holds := func(k adapter.DecisionKey, want bool) {
+		t.Helper()
+		if d, ok, err := r.Recall(t.Context(), k); ok != want || err != nil || ok && !d.Allow {
+			t.Errorf("%v: got %v, %v, %v, want %v", k, d, ok, err, want)
+		}
+	}
+	for _, k := range []adapter.DecisionKey{key("Ada", "b", "x"), key("Ada", "a", "y"), key("Grace", "a", "y"), key("Ada", "a", "y")} {
+		if err := r.Remember(t.Context(), k, adapter.Allow()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := r.View("Ada").([]rules.Rule)
+	if len(all) != 2 || all[0].Server != "a" || all[0].Tool != "y" || !all[0].Allow || all[0].Scope == "" || all[0].ID == all[1].ID {
+		t.Errorf("got %+v, want both rules of Ada, in their order", all)
+	}
+	if r.Drop("Grace", all[1].ID) || !r.Drop("Ada", all[0].ID) || r.Drop("Ada", all[0].ID) {
+		t.Error("a rule is dropped by its user, once")
+	}
+	holds(key("Ada", "a", "y"), false)
+	holds(key("Grace", "a", "y"), true)
+	holds(key("Ada", "b", "x"), true)
+	if want := []string{"Ada", "Ada", "Grace", "Ada", "Ada"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if err := r.Forget(t.Context(), "", "b"); err != nil {
+		t.Fatal(err)
+	}
+	holds(key("Ada", "b", "x"), false)
+	for i := range 200 {
+		if err := r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), adapter.Allow()); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if err := r.Remember(t.Context(), key("Ada", "a", "more"), adapter.Allow()); err == nil {
+		t.Error("Ada has as many rules as she likes")
+	}
+	if err := r.Remember(t.Context(), key("Grace", "a", "more"), adapter.Allow()); err != nil {
+		t.Error(err)
+	}
+}

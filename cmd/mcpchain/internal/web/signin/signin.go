@@ -1,0 +1,150 @@
+// Package signin knows who uses the page: by a token of a file, by a header of a proxy in front, or, for a demo,
+// by a name that a person chooses without any proof. Another sign-in implements site.SignIn.
+//
+// Sessions are a random secret in a cookie that scripts and other sites cannot use. The
+// database has only the hash of it.
+package signin
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+)
+
+const lifetime = 7 * 24 * time.Hour
+
+// Sessions is a sign-in by token or by name. It implements site.SignIn.
+type Sessions struct {
+	db     *sql.DB
+	users  Users
+	secure bool
+}
+
+// Users are who may sign in.
+type Users struct {
+	Names  []string      // without any proof
+	Tokens *tokens.Table // nil: by Names
+}
+
+// New makes the table of sessions in a SQLite database, which stays the caller's. If browsers
+// reach the page by HTTPS, secure has them send the cookie in no other way.
+func New(ctx context.Context, db *sql.DB, users Users, secure bool) (*Sessions, error) {
+	_, err := db.ExecContext(ctx, `DROP TABLE IF EXISTS web_sessions; CREATE TABLE IF NOT EXISTS web_sign_ins (
+		hash TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT NOT NULL, expires INTEGER NOT NULL) STRICT`)
+	if err != nil {
+		return nil, fmt.Errorf("make the table of sessions: %w", err)
+	}
+	return &Sessions{db, users, secure}, nil
+}
+
+// Choices implements site.SignIn.
+func (d *Sessions) Choices() site.Choices {
+	return site.Choices{Names: d.users.Names, Token: d.users.Tokens != nil}
+}
+
+// holds reports whether a session with the hash of a token is still one of the user.
+func (d *Sessions) holds(user, token string) bool {
+	if d.users.Tokens != nil {
+		return d.users.Tokens.Holds(user, token)
+	}
+	return token == "" && slices.Contains(d.users.Names, user)
+}
+
+// Person names the user of a request.
+func (d *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
+	cookie, err := r.Cookie(d.cookieName())
+	if err != nil {
+		return site.Person{}, false
+	}
+	p.Session = hashOf(cookie.Value)
+	var token string
+	err = d.db.QueryRowContext(r.Context(), `SELECT name, token FROM web_sign_ins WHERE hash = ? AND expires > ?`,
+		p.Session, time.Now().Unix()).Scan(&p.User, &token)
+	return p, err == nil && d.holds(p.User, token)
+}
+
+// ServeHTTP begins a session for {"name": "…"} or {"token": "…"}.
+func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost || r.URL.Path != "/sign-in" {
+		http.Error(w, `{"error":"there is no such page"}`, http.StatusNotFound)
+		return
+	}
+	var in struct {
+		Name  string `json:"name"`
+		Token string `json:"token"`
+	}
+	body := json.NewDecoder(r.Body)
+	err := body.Decode(&in)
+	if err == nil {
+		if _, more := body.Token(); !errors.Is(more, io.EOF) {
+			err = cmp.Or(more, errors.New("there is more than one value"))
+		}
+	}
+	token := ""
+	if d.users.Tokens != nil {
+		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))
+	}
+	if err != nil || !d.holds(in.Name, token) {
+		http.Error(w, `{"error":"no user has that name or token"}`, http.StatusBadRequest)
+		return
+	}
+	secret, now := rand.Text(), time.Now()
+	_, err = d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE expires <= ?`, now.Unix())
+	if err == nil {
+		_, err = d.db.ExecContext(r.Context(), `INSERT INTO web_sign_ins VALUES (?, ?, ?, ?)`, hashOf(secret), in.Name, token, now.Add(lifetime).Unix())
+	}
+	if err != nil {
+		http.Error(w, `{"error":"the session cannot be kept"}`, http.StatusInternalServerError)
+		return
+	}
+	http.SetCookie(w, d.cookie(secret, lifetime))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// SignOut ends the session.
+func (d *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(d.cookieName()); err == nil {
+		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
+			http.Error(w, `{"error":"the session cannot be ended"}`, http.StatusInternalServerError)
+			return
+		}
+	}
+	http.SetCookie(w, d.cookie("", -time.Second))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// cookie is not Strict: the browser has to send it when a server's sign-in leads back here. A
+// request of another site that changes something has no cookie all the same.
+func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: d.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: d.secure,
+	}
+}
+
+// cookieName is not that of other programs on this machine, whose ports share their cookies.
+func (d *Sessions) cookieName() string {
+	if d.secure {
+		return "__Host-mcpchain-web"
+	}
+	return "mcpchain-web"
+}
+
+func hashOf(secret string) string {
+	hash := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(hash[:])
+}

@@ -1,0 +1,170 @@
+package signin_test
+
+import (
+	"database/sql"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
+)
+
+func opened(t *testing.T, path string, names ...string) (*signin.Sessions, *sql.DB) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	d, err := signin.New(t.Context(), db, signin.Users{Names: names}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, db
+}
+
+// request is a request with the cookie of a response.
+func request(body string, before *httptest.ResponseRecorder) *http.Request {
+	r := httptest.NewRequest("POST", "/sign-in", strings.NewReader(body))
+	if before != nil {
+		for _, c := range before.Result().Cookies() {
+			r.AddCookie(c)
+		}
+	}
+	return r
+}
+
+func TestSession(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "web.db")
+	d, db := opened(t, path, "Ada", "Grace")
+	in := httptest.NewRecorder()
+	d.ServeHTTP(in, request(`{"name":"Ada"}`, nil))
+	cookies := in.Result().Cookies()
+	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode || len(cookies[0].Value) < 26 {
+		t.Fatalf("got the cookies %v, want one that scripts and other sites cannot use", cookies)
+	}
+	check := func(d *signin.Sessions, want string) {
+		t.Helper()
+		if p, ok := d.Person(request("", in)); p.User != want && ok {
+			t.Errorf("got the user %q, %v, want %q", p.User, ok, want)
+		} else if ok != (want != "") {
+			t.Errorf("got %v, want the user %q", ok, want)
+		}
+	}
+	check(d, "Ada")
+	var kept string
+	if err := db.QueryRow(`SELECT hash FROM web_sign_ins`).Scan(&kept); err != nil || strings.Contains(kept, cookies[0].Value) {
+		t.Errorf("the database has %q, %v; want a hash", kept, err)
+	}
+	later, _ := opened(t, path, "Ada") // the next process
+	check(later, "Ada")
+	without, _ := opened(t, path, "Grace") // Ada is no user any more
+	check(without, "")
+	if _, err := db.Exec(`UPDATE web_sign_ins SET expires = 1`); err != nil {
+		t.Fatal(err)
+	}
+	check(d, "")
+	again := httptest.NewRecorder()
+	d.ServeHTTP(again, request(`{"name":"Ada"}`, nil))
+	in = again
+	check(d, "Ada")
+	d.SignOut(httptest.NewRecorder(), request(`{}`, in))
+	check(d, "")
+}
+
+func TestUnknownUser(t *testing.T) {
+	d, _ := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada")
+	for _, body := range []string{`{"name":"Eve"}`, `{"name":""}`, `{"name":"Ada"} {}`, `x`} {
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, request(body, nil))
+		if w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {
+			t.Errorf("%s: got %d with %d cookies, want 400 without", body, w.Code, len(w.Result().Cookies()))
+		}
+	}
+	r := request("", nil)
+	r.AddCookie(&http.Cookie{Name: "mcpchain-web", Value: "forged"})
+	if p, ok := d.Person(r); ok {
+		t.Errorf("a forged cookie is %q", p.User)
+	}
+}
+
+// TestToken signs in by the token of a file. Who loses the token is signed out.
+func TestToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Ada 0123456789abcdef\n")
+	table, err := tokens.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, db := opened(t, filepath.Join(t.TempDir(), "web.db"))
+	s, err := signin.New(t.Context(), db, signin.Users{Names: []string{"Ada"}, Tokens: table}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"name":"Ada"}`, `{"token":""}`, `{"token":"0123456789abcdeF"}`, `{"name":"Ada","token":"x"}`} {
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, request(body, nil)); w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {
+			t.Errorf("%s: got %d, want 400 without a session", body, w.Code)
+		}
+	}
+	in := httptest.NewRecorder()
+	s.ServeHTTP(in, request(`{"token":" 0123456789abcdef "}`, nil))
+	if p, ok := s.Person(request("", in)); !ok || p.User != "Ada" {
+		t.Errorf("got %v, %v, want Ada", p, ok)
+	}
+	write("Ada fedcba9876543210\n")
+	if _, err := table.Again(); err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := s.Person(request("", in)); ok {
+		t.Errorf("got %v with a token that is not Ada's any more", p)
+	}
+}
+
+// TestProxy takes the user from a proxy that is trusted, and from no other machine.
+func TestProxy(t *testing.T) {
+	trusted, err := bounded.Parse("10.0.0.0/8, ::1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &signin.Proxy{Header: "X-User", Trusted: trusted}
+	for _, tt := range []struct {
+		from  string
+		users []string
+		want  string
+	}{
+		{"10.1.2.3:4", []string{"Ada"}, "Ada"},
+		{"[::ffff:10.1.2.3]:4", []string{" Ada "}, "Ada"},
+		{"[::1]:4", []string{"Ada"}, "Ada"},
+		{"11.1.2.3:4", []string{"Ada"}, ""},
+		{"", []string{"Ada"}, ""},
+		{"10.1.2.3:4", nil, ""},
+		{"10.1.2.3:4", []string{""}, ""},
+		{"10.1.2.3:4", []string{"Ada", "Grace"}, ""},
+		{"10.1.2.3:4", []string{"A\x00da"}, ""},
+		{"10.1.2.3:4", []string{strings.Repeat("a", 257)}, ""},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr, r.Header["X-User"] = tt.from, tt.users
+		if got, ok := p.Person(r); got.User != tt.want || ok != (tt.want != "") {
+			t.Errorf("%q from %s: got %q, %v, want %q", tt.users, tt.from, got.User, ok, tt.want)
+		}
+		w := httptest.NewRecorder()
+		if p.ServeHTTP(w, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "<h1>You are not signed in</h1>") {
+			t.Errorf("got %d %s, want a page in words", w.Code, w.Body)
+		}
+	}
+}

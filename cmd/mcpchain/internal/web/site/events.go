@@ -1,0 +1,156 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+)
+
+const (
+	// maxStream is how long a stream lasts. The browser begins it anew at the event where it
+	// stopped, and is asked again who it is.
+	maxStream = 15 * time.Minute
+
+	// writeTime bounds the time in which a browser takes a batch of events.
+	writeTime = 30 * time.Second
+
+	// maxBatch is how many bytes are written at a time, or one event.
+	maxBatch = 256 << 10
+)
+
+// shown is a conversation that a window shows, "" for none, and the last event that the window has.
+type shown struct {
+	conversation string
+	after        agent.Position
+	window       string // whose views it shows, "" for none
+}
+
+// shownIn are the windows of a request, in the order of its parameters.
+func shownIn(r *http.Request) ([]shown, error) {
+	query := r.URL.Query()
+	ids, after, names := query["conversation"], query["after"], query["window"]
+	windows := make([]shown, max(1, len(ids)))
+	for i := range windows {
+		if i < len(ids) {
+			windows[i].conversation = ids[i]
+		}
+		if i < len(after) {
+			var err error
+			if windows[i].after, err = agent.ParsePosition(after[i]); err != nil {
+				return nil, err
+			}
+		}
+		if i < len(names) {
+			windows[i].window = names[i]
+		}
+	}
+	return windows, nil
+}
+
+// events streams to the windows of a browser, which share one connection: each gets its
+// conversation, and the list of all.
+func (s *Site) events(w http.ResponseWriter, r *http.Request) {
+	person, ok := s.person(w, r, s.changes)
+	if !ok {
+		return
+	}
+	windows, err := shownIn(r)
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxStream)
+	defer cancel()
+	leave, ok := s.streams.take(person, r.URL.Query().Get("reader"), len(windows), cancel)
+	if !ok {
+		w.Header().Set("Retry-After", "10")
+		writeError(w, http.StatusTooManyRequests, "too many windows are open")
+		return
+	}
+	defer leave()
+	out := newStream(w)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i, window := range windows {
+		wg.Go(func() {
+			send := func(events []talk.Event) error {
+				err := out.send(i, events)
+				if err != nil {
+					cancel() // the browser is gone, or takes nothing
+				}
+				return err
+			}
+			err := s.watch(ctx, person, window, send)
+			if err == nil || ctx.Err() != nil || send([]talk.Event{s.refusal(r, err)}) != nil {
+				return
+			}
+			_ = s.opts.Talk.Watch(ctx, person.User, "", agent.Position{}, send) // the list is there all the same
+		})
+	}
+}
+
+// refusal tells a window why it gets nothing.
+func (s *Site) refusal(r *http.Request, err error) talk.Event {
+	status, text := s.describe(r, err)
+	data, err := json.Marshal(map[string]any{"status": status, "error": text})
+	if err != nil {
+		data = []byte("{}")
+	}
+	return talk.Event{Type: "refused", Data: data}
+}
+
+// stream writes server-sent events. The field "window" says whose an event is: clients with one
+// window ignore it, as the format wants.
+type stream struct {
+	control *http.ResponseController
+
+	mu sync.Mutex // one batch is written at a time
+	w  http.ResponseWriter
+}
+
+func newStream(w http.ResponseWriter) *stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	return &stream{control: http.NewResponseController(w), w: w}
+}
+
+// send writes a batch; an empty one keeps the connection alive.
+func (s *stream) send(window int, events []talk.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b bytes.Buffer
+	for _, e := range events {
+		fmt.Fprintf(&b, "window: %d\nevent: %s\n", window, e.Type)
+		if e.ID != "" {
+			fmt.Fprintf(&b, "id: %s\n", e.ID)
+		}
+		fmt.Fprintf(&b, "data: %s\n\n", e.Data)
+		if b.Len() > maxBatch {
+			if err := s.write(&b); err != nil {
+				return err
+			}
+		}
+	}
+	if len(events) == 0 {
+		b.WriteString(":\n\n")
+	}
+	return s.write(&b)
+}
+
+// write writes what is in the buffer, and empties it.
+func (s *stream) write(b *bytes.Buffer) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	if _, err := b.WriteTo(s.w); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

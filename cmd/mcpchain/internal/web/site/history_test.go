@@ -1,0 +1,310 @@
+package site_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// painting is a tool whose pictures are of a number each.
+func painting() adapter.Source {
+	return adapter.Func("paint", "Paints.", func(_ context.Context, in struct {
+		Number int `json:"number"`
+	}) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{
+			&mcp.ImageContent{MIMEType: "image/png", Data: fmt.Appendf(nil, "picture %d", in.Number)},
+			&mcp.AudioContent{MIMEType: "audio/wav", Data: fmt.Appendf(nil, "sound %d", in.Number)},
+		}}, nil
+	}, &adapter.FuncOptions{ReadOnly: true, Trusted: true})
+}
+
+// sameID has the model call a tool by an id that it uses in each turn, as some do.
+func sameID(tool, arguments string) agenttest.Step {
+	return func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		res, err := agenttest.Use(agenttest.Wanted{Tool: tool, Arguments: arguments})(ctx, p)
+		if err == nil {
+			res.Message.Parts[0].ID = "call"
+		}
+		return res, err
+	}
+}
+
+// shownResult is what a window has of a result.
+type shownResult struct {
+	ID, Name, Arguments string
+	Media               []struct{ URL, Type string }
+}
+
+// resultsUntil are the results that a window gets, up to the nth end of a turn.
+func (w *window) resultsUntil(t *testing.T, ends int) (out []shownResult) {
+	t.Helper()
+	for range ends {
+		for _, e := range w.until(t, "ended") {
+			if e.Type != "result" {
+				continue
+			}
+			var r shownResult
+			if err := json.Unmarshal(e.Data, &r); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// painted checks that the media of the results are of the numbers.
+func (w *world) painted(t *testing.T, results []shownResult, numbers ...int) {
+	t.Helper()
+	if len(results) != len(numbers) {
+		t.Fatalf("got %d results, want %d", len(results), len(numbers))
+	}
+	for i, r := range results {
+		if len(r.Media) != 2 {
+			t.Errorf("result %d: got %d media, want a picture and a sound", i, len(r.Media))
+			continue
+		}
+		for k, want := range []string{"picture", "sound"} {
+			if status, _, got := w.do(t, "Ada", "GET", r.Media[k].URL, ""); status != 200 || got != fmt.Sprintf("%s %d", want, numbers[i]) {
+				t.Errorf("result %d: got %d %q, want %s %d", i, status, got, want, numbers[i])
+			}
+		}
+	}
+}
+
+// TestMediaKeepTheirPlace compacts a conversation whose calls have one id, and asks anew in another conversation. Each
+// result keeps its own picture and sound.
+func TestMediaKeepTheirPlace(t *testing.T) {
+	store := run.NewMemory()
+	model := agenttest.Play(sameID("paint", `{"number":1}`), agenttest.Say("One."), sameID("paint", `{"number":2}`), agenttest.Say("Two."),
+		sameID("paint", `{"number":3}`), agenttest.Say("Three."), agenttest.Say("Four."))
+	w := serve(t, site.Limits{}, store, model, painting())
+	id := w.begin(t, "Ada", "Paint one.")
+	window := w.watch(t, "Ada", id, "")
+	results := window.resultsUntil(t, 1)
+	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "Paint two."})
+	results = append(results, window.resultsUntil(t, 1)...)
+	w.painted(t, results, 1, 2)
+
+	compacting, err := agent.New(agenttest.Play(agenttest.Say("Short.")), &agent.Options{Name: "web", Store: store,
+		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*run.Compacted, error) {
+			return &run.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := compacting.Run(t.Context(), agent.Text("Go on."), agent.In(id), agent.ForTenant("Ada")); err != nil {
+		t.Fatal(err)
+	}
+	w.painted(t, results, 1, 2)
+	w.painted(t, w.watch(t, "Ada", id, "").resultsUntil(t, 2), 1, 2)
+
+	other := w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "Paint three."})
+	window = w.watch(t, "Ada", other, "")
+	w.painted(t, window.resultsUntil(t, 4), 1, 2, 3)
+	if status, _, _ := w.do(t, "Grace", "GET", results[0].Media[0].URL, ""); status != 404 {
+		t.Errorf("the picture of another user: got %d, want 404", status)
+	}
+}
+
+// TestEditKeepsCalls puts a question anew after two calls with one id: the new conversation has their arguments and
+// their media.
+func TestEditKeepsCalls(t *testing.T) {
+	model := agenttest.Play(sameID("paint", `{"number":1}`), sameID("paint", `{"number":2}`), agenttest.Say("There."), agenttest.Say("Old."), agenttest.Say("New."))
+	w := serve(t, site.Limits{}, run.NewMemory(), model, painting())
+	id := w.begin(t, "Ada", "Paint.")
+	window := w.watch(t, "Ada", id, "")
+	window.until(t, "ended")
+	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "And then?"})
+	said := window.until(t, "said")
+	seq := json.Number(said[len(said)-1].member(t, "seq"))
+	window.until(t, "ended")
+	other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": seq, "index": 0, "text": "And now?"})
+	results := w.watch(t, "Ada", other, "").resultsUntil(t, 1)
+	w.painted(t, results, 1, 2)
+	for i, r := range results {
+		if want := fmt.Sprintf("{\n  \"number\": %d\n}", i+1); r.Arguments != want || r.Name != "paint" {
+			t.Errorf("result %d: got %s %s, want paint %s", i, r.Name, r.Arguments, want)
+		}
+	}
+}
+
+// TestEditsStoreWhatChanged puts a one-letter question anew 25 times behind 300 KB of conversation: the database grows by what changed.
+func TestEditsStoreWhatChanged(t *testing.T) {
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	runs, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := keep.New(t.Context(), db, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := make([]agenttest.Step, 40)
+	for i := range steps {
+		steps[i] = agenttest.Say("Yes.")
+	}
+	w := serve(t, site.Limits{Burst: 100}, store, agenttest.Play(steps...))
+	long := strings.Repeat("a long text ", 5000)
+	id := w.begin(t, "Ada", long)
+	window := w.watch(t, "Ada", id, "")
+	window.until(t, "ended")
+	var seq json.Number
+	for _, text := range []string{long, long, long, long, "x"} {
+		w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": text})
+		said := window.until(t, "said")
+		seq = json.Number(said[len(said)-1].member(t, "seq"))
+		window.until(t, "ended")
+	}
+	edit := func(n int) {
+		other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": seq, "index": 0, "text": "x"})
+		edited := w.watch(t, "Ada", other, "")
+		defer edited.close()
+		if got := kinds(edited.until(t, "ended")); strings.Count(got, "said") != 6 {
+			t.Fatalf("edit %d: got %q, want the six questions", n, got)
+		}
+	}
+	edit(0)
+	_, before, err := store.Kept(t.Context(), "Ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 24 {
+		edit(n + 1)
+	}
+	kept, after, err := store.Kept(t.Context(), "Ada")
+	if err != nil || kept != 26 || before < 300_000 || after-before > 24*10_000 {
+		t.Errorf("got %d conversations, %d bytes and then %d, %v, want 24 edits in 10 kB each", kept, before, after, err)
+	}
+}
+
+// TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read anew.
+func TestSpentBySubAgents(t *testing.T) {
+	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").Using(1000, 200)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper, err := agent.Sub(helping, "helper", "Helps.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goOn := make(chan struct{})
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "helper", Arguments: `{"task":"help"}`}).Using(10, 1),
+		func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+			}
+			return agenttest.Say("done").Using(30, 3)(ctx, p)
+		})
+	w := serve(t, site.Limits{}, run.NewMemory(), model, helper)
+	id := w.begin(t, "Ada", "Help.")
+	window := w.watch(t, "Ada", id, "")
+	window.spends(t, 1010, 201)
+	close(goOn)
+	window.spends(t, 1040, 204)
+	w.watch(t, "Ada", id, "").spends(t, 1040, 204)
+}
+
+// spends waits until the conversation has used so many tokens. It fails if there are more.
+func (w *window) spends(t *testing.T, input, output int64) {
+	t.Helper()
+	for {
+		e := w.next(t)
+		if e.Type != "now" {
+			continue
+		}
+		var now struct{ Spent struct{ Input, Output int64 } }
+		if err := json.Unmarshal(e.Data, &now); err != nil {
+			t.Fatal(err)
+		}
+		if now.Spent.Input == input && now.Spent.Output == output {
+			return
+		}
+		if now.Spent.Input > input || now.Spent.Output > output {
+			t.Fatalf("got %+v, want %d and %d", now.Spent, input, output)
+		}
+	}
+}
+
+// TestOlder reaches all conversations of a user, a page at a time.
+func TestOlder(t *testing.T) {
+	type page struct {
+		List []struct{ ID, Updated string }
+		More bool
+	}
+	const all = 120
+	store := run.NewMemory()
+	made, err := agent.New(agenttest.PlayOn(agenttest.Say("hello")), &agent.Options{Name: "web", Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) { // all have one time
+		for i := range all {
+			if _, err := made.Run(t.Context(), agent.Text("hello"), agent.In(fmt.Sprint("c", i)), agent.ForTenant("Ada")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	w := serve(t, site.Limits{}, store, agenttest.PlayOn(agenttest.Say("hello")))
+	w.begin(t, "Grace", "hers")
+	var latest page
+	for e := w.watch(t, "Ada", "", ""); latest.List == nil; {
+		if e := e.next(t); e.Type == "list" {
+			if err := json.Unmarshal(e.Data, &latest.List); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for p, pages := latest, 1; ; pages++ {
+		if len(p.List) > 50 {
+			t.Errorf("page %d: got %d conversations, want 50 at most", pages, len(p.List))
+		}
+		for _, c := range p.List {
+			if seen[c.ID] {
+				t.Errorf("%s comes twice", c.ID)
+			}
+			seen[c.ID] = true
+		}
+		if pages > 1 && !p.More {
+			if pages != 3 {
+				t.Errorf("got %d pages, want 3", pages)
+			}
+			break
+		}
+		last := p.List[len(p.List)-1]
+		status, _, body := w.do(t, "Ada", "GET", "/api/conversations?"+url.Values{"after": {last.ID}, "updated": {last.Updated}}.Encode(), "")
+		p = page{}
+		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 200 {
+			t.Fatal(status, body, err)
+		}
+	}
+	if len(seen) != all || !seen["c0"] {
+		t.Errorf("got %d conversations, want the %d of the user", len(seen), all)
+	}
+	if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations?after=c1&updated=yesterday", ""); status != 400 {
+		t.Errorf("no time: got %d, want 400", status)
+	}
+}

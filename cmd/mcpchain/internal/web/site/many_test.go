@@ -1,0 +1,119 @@
+package site_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+)
+
+// inFile is a store in a SQLite file.
+func inFile(t testing.TB) run.Store {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(8)
+	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// users is how many people use the page at the same time.
+const users = 200
+
+// together has all users do something at the same time.
+func together(do func(user string, i int)) {
+	var wg sync.WaitGroup
+	for i := range users {
+		wg.Go(func() { do(fmt.Sprintf("user %d", i), i) })
+	}
+	wg.Wait()
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestManyUsers gives 200 users a stream each, and one more whose browser takes nothing: the server is in the middle of
+// a write to it all the time. No other window waits for it, neither of its own conversation.
+func TestManyUsers(t *testing.T) {
+	reply := strings.Repeat("word ", 2000)
+	w := serve(t, site.Limits{}, inFile(t), agenttest.PlayOn(agenttest.Say(reply)))
+	before, goroutines := heap(), runtime.NumGoroutine()
+	held := w.begin(t, "slow", "hello")
+	slow := w.watchUnread(t, "slow", held)
+	windows := make([]*window, users)
+	together(func(user string, i int) {
+		windows[i] = w.watch(t, user, w.begin(t, user, "hello"), "")
+		events := windows[i].until(t, "ended")
+		if got := events[len(events)-2].member(t, "text"); !strings.Contains(got, strings.TrimSpace(reply)) {
+			t.Errorf("%s: got %.100s", user, got)
+		}
+	})
+	other := w.watch(t, "slow", held, "")
+	other.until(t, "ended")
+	w.post(t, "slow", "/api/conversations/"+held+"/messages", map[string]string{"text": "again"})
+	other.until(t, "ended")
+	if slow.over.Load() {
+		t.Error("the write to the browser that takes nothing has ended")
+	}
+	if grown := int64(heap()) - int64(before); grown > 64<<20 {
+		t.Errorf("%d streams take %d MiB, want at most 64", users, grown>>20)
+	}
+	if n := runtime.NumGoroutine() - goroutines; n > 8*users { // both ends of each connection are in this process
+		t.Errorf("%d streams take %d goroutines", users, n)
+	}
+	for _, window := range windows {
+		window.close()
+	}
+}
+
+// BenchmarkUsers has 200 users with a window each ask at the same time.
+func BenchmarkUsers(b *testing.B) {
+	w := serve(b, site.Limits{PerMinute: 1 << 20, Burst: 1 << 20}, inFile(b), agenttest.PlayOn(agenttest.Say(strings.Repeat("word ", 200))))
+	before := heap()
+	windows, ids := make([]*window, users), make([]string, users)
+	together(func(user string, i int) {
+		ids[i] = w.begin(b, user, "hello")
+		windows[i] = w.watch(b, user, ids[i], "")
+		windows[i].until(b, "ended")
+	})
+	kept := float64(int64(heap())-int64(before)) / users
+	var mu sync.Mutex
+	var took []time.Duration
+	for b.Loop() {
+		together(func(user string, i int) {
+			start := time.Now()
+			w.post(b, user, "/api/conversations/"+ids[i]+"/messages", map[string]string{"text": "again"})
+			windows[i].until(b, "ended")
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, time.Since(start))
+		})
+	}
+	slices.Sort(took)
+	b.ReportMetric(kept, "heap-B/window")
+	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Milliseconds()), "p99-ms")
+}

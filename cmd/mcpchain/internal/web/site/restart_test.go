@@ -1,0 +1,188 @@
+package site_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// TestRestart ends the process with a question open, and answers it in the next one.
+func TestRestart(t *testing.T) {
+	store := inFile(t)
+	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`})), paying())
+	id := first.begin(t, "Ada", "Pay the bill.")
+	asked := first.watch(t, "Ada", id, "").until(t, "asked")
+	last := asked[len(asked)-1]
+	first.stop()
+
+	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("It is paid.")), paying())
+	window := second.watch(t, "Ada", id, last.ID)
+	second.answer(t, "Ada", id, map[string]any{"ask": last.member(t, "id"), "action": "allow"})
+	rest := window.until(t, "ended")
+	if got := kinds(rest); !strings.HasPrefix(got, "answered") || !strings.HasSuffix(got, "result reply ended") {
+		t.Errorf("got %q after the restart, want the answer, the result, the reply and the end", got)
+	}
+	status, _, _ := second.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+last.member(t, "id")+`","action":"deny"}`)
+	if status != http.StatusNotFound {
+		t.Errorf("a second answer: got %d, want 404", status)
+	}
+}
+
+// TestLeftAlone ends the process in the middle of a model's reply. The next one goes on without
+// being asked.
+func TestLeftAlone(t *testing.T) {
+	store := inFile(t)
+	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Hang()))
+	id := first.begin(t, "Ada", "hello")
+	first.watch(t, "Ada", id, "").works(t)
+	first.stop()
+	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("Here I am.")))
+	events := second.watch(t, "Ada", id, "").until(t, "ended")
+	if got := kinds(events); got != "said reply ended" {
+		t.Errorf("got %q, want the question, the reply and the end", got)
+	}
+}
+
+// TestStop ends a turn whose model hangs. The conversation takes another question then, and the
+// first question can be put anew in another conversation.
+func TestStop(t *testing.T) {
+	asked := make(chan struct{})
+	hang := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		close(asked)
+		return agenttest.Hang()(ctx, p)
+	}
+	model := agenttest.Play(hang, agenttest.Say("Yes?"), agenttest.Say("Anew."))
+	w := serve(t, site.Limits{}, run.NewMemory(), model)
+	id := w.begin(t, "Ada", "hello")
+	window := w.watch(t, "Ada", id, "")
+	window.works(t)
+	<-asked // a stop before would leave the first step to the next question
+	if status, _, body := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/messages", `{"text":"too early"}`); status != http.StatusConflict {
+		t.Errorf("a question meanwhile: got %d %s, want 409", status, body)
+	}
+	w.post(t, "Ada", "/api/conversations/"+id+"/stop", struct{}{})
+	events := window.until(t, "ended")
+	if end := events[len(events)-1].member(t, "status"); end != "cancelled" {
+		t.Errorf("got the status %q, want cancelled", end)
+	}
+	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "And now?"})
+	if events = window.until(t, "ended"); kinds(events) != "said reply ended" {
+		t.Errorf("got %q, want a question, a reply and the end", kinds(events))
+	}
+	other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": 1, "index": 0, "text": "hello again"})
+	if events = w.watch(t, "Ada", other, "").until(t, "ended"); kinds(events) != "said reply ended" || other == id {
+		t.Errorf("got %q in %s, want a question, a reply and the end in another conversation", kinds(events), other)
+	}
+	if n := len(model.Prompts()[2].Request.Messages); n != 1 {
+		t.Errorf("the model got %d messages for the new conversation, want the question alone", n)
+	}
+	if status, _, _ := w.do(t, "Ada", "DELETE", "/api/conversations/"+id, ""); status != http.StatusAccepted {
+		t.Errorf("DELETE: got %d", status)
+	}
+	if got := w.watch(t, "Ada", id, "").next(t); got.Type != "refused" || got.member(t, "status") != "404" {
+		t.Errorf("a deleted conversation: got %s %s, want a refusal with 404", got.Type, got.Data)
+	}
+}
+
+// asking is a server whose tool shows a form, in an open call of the legacy era.
+func asking(t *testing.T) adapter.Source {
+	t.Helper()
+	server := &agenttest.Server{Tools: []agenttest.Tool{{Name: "book", ReadOnly: true, Run: func(ctx context.Context, c *agenttest.Call) (string, error) {
+		answer, err := c.Elicit(ctx, "When?", `{"type":"object","properties":{
+			"day":{"type":"string","format":"date"},"people":{"type":"integer","minimum":1,"maximum":12}},"required":["day","people"]}`)
+		if err != nil {
+			return "", err
+		}
+		content, err := json.Marshal(answer.Content)
+		return answer.Action + " " + string(content), err
+	}}}}
+	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "desk", Transport: server, Trust: adapter.TrustHints}},
+		nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tools.Close() })
+	return tools
+}
+
+// TestFormIsChecked refuses what does not fit a form, each field with its reason.
+func TestFormIsChecked(t *testing.T) {
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
+	w := serve(t, site.Limits{}, run.NewMemory(), model, asking(t))
+	id := w.begin(t, "Ada", "Book a table.")
+	window := w.watch(t, "Ada", id, "")
+	asked := window.until(t, "asked")
+	ask := asked[len(asked)-1].member(t, "id")
+	for name, tt := range map[string]struct {
+		fields string
+		status int
+		want   []string
+	}{
+		"all":           {`{}`, 422, []string{`"day":`, `"people":`}},
+		"one":           {`{"day":"2026-12-24","people":"13"}`, 422, []string{`"people":`}},
+		"other type":    {`{"day":5,"people":"1"}`, 422, []string{`"day":`}},
+		"no number":     {`{"day":"2026-12-24","people":"many"}`, 422, []string{`"people":`}},
+		"unknown field": {`{"day":"2026-12-24","people":"1","more":1}`, 422, []string{"no field", "more"}},
+	} {
+		status, _, body := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"accept","fields":`+tt.fields+`}`)
+		for _, want := range tt.want {
+			if status != tt.status || !strings.Contains(body, want) {
+				t.Errorf("%s: got %d %s, want %d with %q", name, status, body, tt.status, want)
+			}
+		}
+	}
+	if status, _, _ := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"ran"}`); status != 422 {
+		t.Errorf("an action that is none of a form: got %d, want 422", status)
+	}
+	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "accept", "fields": map[string]any{"day": "2026-12-24", "people": "12"}})
+	rest := window.until(t, "result")
+	if text := rest[len(rest)-1].member(t, "text"); text != `accept {"day":"2026-12-24","people":12}` {
+		t.Errorf("the server got %s", text)
+	}
+}
+
+// TestMedia serves pictures that can have no script, and nothing else.
+func TestMedia(t *testing.T) {
+	png := []byte("\x89PNG\r\n\x1a\n")
+	tool := adapter.Func("paint", "Paints.", func(context.Context, struct{}) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{
+			&mcp.ImageContent{MIMEType: "image/png", Data: png},
+			&mcp.ImageContent{MIMEType: "image/svg+xml", Data: []byte("<svg onload='x'/>")},
+			&mcp.ImageContent{MIMEType: "text/html", Data: []byte("<script>x</script>")},
+		}}, nil
+	}, &adapter.FuncOptions{ReadOnly: true})
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
+	w := serve(t, site.Limits{}, run.NewMemory(), model, tool)
+	id := w.begin(t, "Ada", "Paint.")
+	window := w.watch(t, "Ada", id, "")
+	var result event
+	for result.Type != "result" {
+		result = window.next(t)
+		if result.Type == "asked" {
+			w.answer(t, "Ada", id, map[string]any{"ask": result.member(t, "id"), "action": "allow"})
+		}
+	}
+	window.until(t, "ended")
+	var view struct{ Media []struct{ URL, Type string } }
+	if err := json.Unmarshal(result.Data, &view); err != nil || len(view.Media) != 1 {
+		t.Fatalf("got the media %v, %v; want the picture alone", view.Media, err)
+	}
+	status, h, body := w.do(t, "Ada", "GET", view.Media[0].URL, "")
+	if status != 200 || body != string(png) || h.Get("Content-Type") != "image/png" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("got %d %v %q", status, h, body)
+	}
+	for _, n := range []string{"1", "2", "3", "-1", "x"} {
+		if status, _, _ := w.do(t, "Ada", "GET", strings.TrimSuffix(view.Media[0].URL, "0")+n, ""); status != 404 {
+			t.Errorf("media %s: got %d, want 404", n, status)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package site_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+)
+
+// redirecting is a sign-in by a provider: GET /sign-in leads there, and /sign-in/callback back.
+type redirecting struct {
+	provider string
+
+	mu    sync.Mutex // guards the field below
+	users map[string]string
+}
+
+func (s *redirecting) Person(r *http.Request) (site.Person, bool) {
+	cookie, err := r.Cookie("session")
+	if err != nil {
+		return site.Person{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user, ok := s.users[cookie.Value]
+	return site.Person{User: user, Session: "of " + user}, ok
+}
+
+func (s *redirecting) Choices() site.Choices { return site.Choices{} }
+
+func (s *redirecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/sign-in" {
+		state := rand.Text()
+		http.SetCookie(w, &http.Cookie{Name: "state", Value: state, Path: "/sign-in", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		http.Redirect(w, r, s.provider+"?state="+state+"&back="+url.QueryEscape("http://"+r.Host+"/sign-in/callback"), http.StatusFound)
+		return
+	}
+	state, err := r.Cookie("state")
+	if err != nil || state.Value != r.URL.Query().Get("state") {
+		http.Error(w, "begin again", http.StatusForbidden)
+		return
+	}
+	session := rand.Text()
+	s.mu.Lock()
+	s.users[session] = r.URL.Query().Get("code")
+	s.mu.Unlock()
+	http.SetCookie(w, &http.Cookie{Name: "session", Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (s *redirecting) SignOut(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie("session"); err == nil {
+		s.mu.Lock()
+		delete(s.users, cookie.Value)
+		s.mu.Unlock()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"location":"` + s.provider + `"}`))
+}
+
+// TestSignInByProvider puts a sign-in in the place of the demo's that leads to a provider and back.
+func TestSignInByProvider(t *testing.T) {
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		http.Redirect(w, r, query.Get("back")+"?code=Ada&state="+query.Get("state"), http.StatusFound)
+	}))
+	t.Cleanup(provider.Close)
+	signIn := &redirecting{provider: provider.URL, users: map[string]string{}}
+	w := serveFor(t, signIn, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Client().Jar = jar
+	t.Cleanup(func() { w.Client().Jar = nil })
+	if _, _, body := w.do(t, "", "GET", "/api/me", ""); body != `{"names":null}`+"\n" {
+		t.Errorf("before: got %s, want no user, and none to choose from", body)
+	}
+	foreign := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
+	if status, _, body := w.do(t, "", "GET", "/sign-in/callback?code=Eve&state=x", "", foreign); status != 403 {
+		t.Errorf("an answer that was not asked for: got %d %s, want 403", status, body)
+	}
+	if status, _, body := w.do(t, "", "GET", "/sign-in", "", foreign); status != 200 || !strings.Contains(body, "<!doctype html>") {
+		t.Errorf("got %d %.100s, want the page", status, body)
+	}
+	if _, _, body := w.do(t, "", "GET", "/api/me", ""); !strings.Contains(body, `"user":"Ada"`) {
+		t.Errorf("after: got %s, want Ada", body)
+	}
+	w.begin(t, "", "hello")
+	if _, _, body := w.do(t, "", "POST", "/api/sign-out", `{}`); !strings.Contains(body, provider.URL) {
+		t.Errorf("got %s, want the provider's page", body)
+	}
+	if status, _, _ := w.do(t, "", "POST", "/api/conversations", `{"text":"hello"}`); status != 401 {
+		t.Errorf("after the sign-out: got %d, want 401", status)
+	}
+}

@@ -1,0 +1,223 @@
+// Package site serves the page, and the conversations of its users as JSON and server-sent
+// events.
+//
+//	GET    /                                       the page
+//	GET    /page/{file}                            its scripts and styles
+//	GET    /api/me                                 who is signed in, and who may sign in
+//	GET    /sign-in, /sign-in/…                    the sign-in's own, also POST
+//	POST   /api/sign-out
+//	GET    /api/events?conversation=&after=&…      the stream of a browser's windows, the next of its reader=
+//	POST   /api/conversations                      a new conversation {text}
+//	POST   /api/conversations/{id}/messages        another question {text}
+//	POST   /api/conversations/{id}/edits           another question in the place of one {seq, index, text}
+//	POST   /api/conversations/{id}/answers         an answer of the user to a question
+//	POST   /api/conversations/{id}/stop            the end of the turn
+//	DELETE /api/conversations/{id}
+//	GET    /api/conversations/{id}/media/{seq}/{index}/{call}/{n}
+//	GET    /api/conversations?after=&updated=      older ones than that one {list, more}
+//	POST   /api/views                              the view of a call, see package viewing
+//	POST   /api/views/seen                         the messages that a window has
+//	POST   /api/views/{session}/messages, answers, mode
+//	DELETE /api/views/{session}
+//	POST   /api/servers/{server}/sign-in           the page where the user signs in to a server {link}
+//	POST   /api/servers/{server}/sign-out
+//	DELETE /api/rules/{rule}                       a decision for later calls
+//	GET    /servers/callback                       the way back from there
+//
+// An error is {"error": "…"}, and for a form {"error": "…", "fields": {name: "…"}}.
+package site
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/page"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
+)
+
+// Person is who sends a request.
+type Person struct {
+	User    string // never empty; conversations are kept under it
+	Session string // a name of the session, and not its secret: a sign-out ends its streams
+}
+
+// SignIn says who uses the page. The demo's asks for a name and no proof; a real one takes its
+// place, such as one that redirects to a provider.
+type SignIn interface {
+	// Person tells who sends a request; ok is false if no person is signed in.
+	Person(r *http.Request) (p Person, ok bool)
+
+	// Choices are what the page asks for. It sends POST /sign-in with it.
+	Choices() Choices
+
+	// ServeHTTP answers /sign-in and all below, such as the redirect to a provider and the way back.
+	// POST requests have passed the checks of this package. GET requests may come from any site.
+	http.Handler
+
+	// SignOut ends the session. It answers with 204, or with 200 and {"location": "…"}, a page of the
+	// provider to go to.
+	SignOut(w http.ResponseWriter, r *http.Request)
+}
+
+// Choices are the users to choose from, for a page without proof: it sends {"name": "…"}, or whether it asks for a
+// token: {"token": "…"}. With neither the page has a link to GET /sign-in.
+type Choices struct {
+	Names []string `json:"names"`
+	Token bool     `json:"token,omitempty"`
+}
+
+// Options configure a site. Talk, SignIn and Hosts must be set.
+type Options struct {
+	Talk   *talk.Service
+	SignIn SignIn
+
+	// Hosts are the names, with their ports, by which browsers may reach the site. A request for
+	// another one is refused: its name may lead here by a DNS entry of somebody else.
+	Hosts []string
+
+	// Secure says that browsers reach the site by HTTPS: they are told to use nothing else for a year.
+	Secure bool
+
+	// Canonical is the origin to which the other names of Hosts lead, as sign-ins of servers come back there. Default: none.
+	Canonical string
+
+	// Views keeps the views that windows show, and FrameOrigin is where their sandbox is; nil and "" for no views.
+	Views       *viewing.Service
+	FrameOrigin string
+
+	// AddressHeader is a header in which the proxy in front names the address of the browser, as the
+	// last one, such as X-Forwarded-For. Default: no proxy. If Proxies are given, what others say there counts for
+	// nothing.
+	AddressHeader string
+	Proxies       bounded.Addresses
+
+	// Rules are what users decided for later calls. Default: none can be taken back.
+	Rules interface{ Drop(user, rule string) bool }
+
+	// Access signs users in to servers. Default: none asks for it.
+	Access Access
+
+	Limits Limits
+	Logger *slog.Logger // default: [slog.Default]
+}
+
+// Site is the handler of all routes.
+type Site struct {
+	opts           Options
+	changes, reads *rates
+	streams        *streams
+}
+
+// New returns the handler.
+func New(o Options) http.Handler {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Limits = o.Limits.withDefaults()
+	s := &Site{
+		opts: o, changes: newRates(o.Limits.PerMinute, o.Limits.Burst), reads: newRates(o.Limits.ReadsPerMinute, o.Limits.ReadBurst),
+		streams: newStreams(o.Limits),
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", page.Handler())
+	mux.Handle("GET /page/", page.Handler())
+	mux.HandleFunc("GET /api/me", s.me)
+	mux.HandleFunc("/sign-in", s.signIn)
+	mux.HandleFunc("/sign-in/", s.signIn)
+	mux.HandleFunc("POST /api/sign-out", s.signOut)
+	mux.HandleFunc("GET /api/events", s.events)
+	mux.HandleFunc("POST /api/conversations", s.signed(s.begin))
+	mux.HandleFunc("GET /api/conversations", s.signed(s.older))
+	mux.HandleFunc("POST /api/conversations/{id}/messages", s.signed(s.say))
+	mux.HandleFunc("POST /api/conversations/{id}/edits", s.signed(s.edit))
+	mux.HandleFunc("POST /api/conversations/{id}/answers", s.signed(s.answer))
+	mux.HandleFunc("POST /api/conversations/{id}/stop", s.signed(s.stop))
+	mux.HandleFunc("DELETE /api/conversations/{id}", s.signed(s.delete))
+	mux.HandleFunc("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.signed(s.media))
+	if o.Rules != nil {
+		mux.HandleFunc("DELETE /api/rules/{rule}", s.signed(func(w http.ResponseWriter, r *http.Request, user string) {
+			if !o.Rules.Drop(user, r.PathValue("rule")) {
+				writeError(w, http.StatusNotFound, "there is no such rule")
+				return
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}))
+	}
+	if o.Access != nil {
+		mux.HandleFunc("POST /api/servers/{server}/sign-in", s.signed(s.beginServer))
+		mux.HandleFunc("POST /api/servers/{server}/sign-out", s.signed(s.leaveServer))
+		mux.HandleFunc("GET "+CallbackPath, s.signed(s.callback))
+	}
+	s.viewRoutes(mux)
+	return guarded(&o, mux)
+}
+
+// me tells the page who is signed in, or who may sign in.
+func (s *Site) me(w http.ResponseWriter, r *http.Request) {
+	person, ok := s.opts.SignIn.Person(r)
+	if !ok {
+		writeJSON(w, http.StatusOK, s.opts.SignIn.Choices())
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"user": person.User})
+}
+
+// signIn has the sign-in decide, within the rate of the address.
+func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
+	if s.changes.allow(w, "address "+s.addressOf(r)) {
+		s.opts.SignIn.ServeHTTP(w, r)
+	}
+}
+
+// signOut ends the session, and what is under way for it.
+func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
+	if !s.changes.allow(w, "address "+s.addressOf(r)) {
+		return
+	}
+	person, ok := s.opts.SignIn.Person(r)
+	endViews := func() {
+		if ok && s.opts.Views != nil {
+			s.opts.Views.EndSession(person.User, person.Session)
+		}
+	}
+	endViews() // while their windows can still answer
+	s.opts.SignIn.SignOut(w, r)
+	if !ok {
+		return
+	}
+	s.streams.end(person.Session)
+	endViews() // that have begun meanwhile
+}
+
+// signed passes on the requests of a user who is signed in, within the user's rate.
+func (s *Site) signed(next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
+	return s.signedWithin(s.changes, next)
+}
+
+func (s *Site) signedWithin(changes *rates, next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if person, ok := s.person(w, r, changes); ok {
+			next(w, r, person.User)
+		}
+	}
+}
+
+// person is who sends a request, or the request is answered: it has no session, or the rate is
+// used up. The page names the user that it shows: in another window another one may have signed in.
+func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *rates) (p Person, ok bool) {
+	p, ok = s.opts.SignIn.Person(r)
+	shown, err := url.PathUnescape(r.Header.Get("Page-User"))
+	switch {
+	case !ok:
+		writeError(w, http.StatusUnauthorized, "sign in first")
+		return p, false
+	case err != nil || shown != "" && shown != p.User:
+		writeError(w, http.StatusUnauthorized, "another user is signed in by now")
+		return p, false
+	case r.Method == http.MethodGet:
+		return p, s.reads.allow(w, "user "+p.User)
+	}
+	return p, changes.allow(w, "user "+p.User)
+}

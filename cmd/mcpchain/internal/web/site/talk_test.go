@@ -1,0 +1,74 @@
+package site_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+)
+
+type payment struct {
+	Number int `json:"number"`
+}
+
+// paying is a tool that says who has paid.
+func paying() adapter.Source {
+	return adapter.Func("pay", "Pays a bill.", func(ctx context.Context, in payment) (string, error) {
+		return "paid by " + talk.User(ctx), nil
+	}, nil)
+}
+
+// TestStreamResumes has a window go on at each event where its stream may have stopped.
+func TestStreamResumes(t *testing.T) {
+	model := agenttest.Play(
+		agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}, agenttest.Wanted{Tool: "pay", Arguments: `{"number":2}`}),
+		agenttest.Say("**Done.**"), agenttest.Say("Bye."))
+	w := serve(t, site.Limits{Streams: 100}, run.NewMemory(), model, paying())
+	id := w.begin(t, "Ada", "Pay both bills.")
+	first := w.watch(t, "Ada", id, "")
+	var asks []string
+	for len(asks) < 2 { // side by side
+		events := first.until(t, "asked")
+		asks = append(asks, events[len(events)-1].member(t, "id"))
+	}
+	w.answer(t, "Ada", id, map[string]any{"ask": asks[1], "action": "allow"})
+	w.answer(t, "Ada", id, map[string]any{"ask": asks[0], "action": "deny", "reason": "not this one"})
+	first.until(t, "ended")
+	w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": "Thanks."})
+	first.until(t, "ended")
+
+	all := w.watch(t, "Ada", id, "").until(t, "ended")
+	all = append(all, w.watch(t, "Ada", id, all[len(all)-1].ID).until(t, "ended")...)
+	got := kinds(all)
+	for _, want := range []string{"said reply", "asked", "answered", "result", "reply ended said reply ended"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+	if text := all[len(all)-2].member(t, "text"); !strings.Contains(text, "Bye.") {
+		t.Errorf("got the answer %s, want Bye.", text)
+	}
+	var paid []string
+	for _, e := range all {
+		if e.Type == "result" {
+			paid = append(paid, e.member(t, "text"))
+		}
+	}
+	if text := strings.Join(paid, "; "); !strings.Contains(text, "paid by Ada") || !strings.Contains(text, "not this one") || len(paid) != 2 {
+		t.Errorf("got the results %q", text)
+	}
+	for i, e := range all[:len(all)-1] {
+		rest := w.watch(t, "Ada", id, e.ID)
+		for _, want := range all[i+1:] {
+			if got := rest.until(t, want.Type); len(got) != 1 || got[0].ID != want.ID {
+				t.Fatalf("after %s: got %v, want the event %s alone", e.ID, got, want.ID)
+			}
+		}
+		rest.close()
+	}
+}

@@ -1,0 +1,169 @@
+package site_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+)
+
+// TestOneStreamForAllWindows has one connection serve windows with different conversations, one of
+// them without any and one with somebody else's.
+func TestOneStreamForAllWindows(t *testing.T) {
+	w := serve(t, site.Limits{Streams: 4}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	ids := []string{w.begin(t, "Ada", "one"), w.begin(t, "Ada", "two"), w.begin(t, "Grace", "hers")}
+	all := w.watch(t, "Ada", ids[0]+"&conversation="+ids[1]+"&conversation="+ids[2]+"&conversation=", "")
+	got, lists := map[string]string{}, 0
+	for lists < 4 || !strings.HasSuffix(got["0"], "ended") || !strings.HasSuffix(got["1"], "ended") {
+		e := all.next(t)
+		if e.Type == "list" {
+			lists++
+			continue
+		}
+		if e.ID != "" || e.Type == "refused" {
+			got[e.Window] += " " + e.Type
+		}
+	}
+	want := map[string]string{"0": " said reply ended", "1": " said reply ended", "2": " refused"}
+	for window, kinds := range want {
+		if got[window] != kinds {
+			t.Errorf("window %s: got%s, want%s", window, got[window], kinds)
+		}
+	}
+	if status, _, _ := w.do(t, "Ada", "GET", "/api/events?conversation=", ""); status != 429 {
+		t.Errorf("a fifth window: got %d, want 429", status)
+	}
+	all.close()
+	browser := "&reader=all"
+	first := w.watch(t, "Grace", "&conversation=&conversation="+browser, "")
+	first.until(t, "list")
+	w.watch(t, "Grace", "&conversation=&conversation=&conversation="+browser, "").until(t, "list")
+	first.ends(t) // the next stream of the browser takes its place
+}
+
+// TestReload closes the only window while a question waits. The run waits on for the next window, so
+// it can be stopped there.
+func TestReload(t *testing.T) {
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}), agenttest.Say("Paid."))
+	w := serve(t, site.Limits{Streams: 1}, run.NewMemory(), model, paying())
+	id := w.begin(t, "Ada", "Pay the bill.")
+	first := w.watch(t, "Ada", id, "")
+	events := first.until(t, "asked")
+	ask := events[len(events)-1].member(t, "id")
+	first.close()
+	second := w.watchOnce(t, "Ada", id) // there is room when the first window is gone
+	second.works(t)
+	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "allow"})
+	events = second.until(t, "ended")
+	if got := kinds(events); !strings.HasSuffix(got, "answered call result reply ended") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestTaken shows a window that its answer is kept while another call runs.
+func TestTaken(t *testing.T) {
+	begun, over := make(chan struct{}), make(chan struct{})
+	long := adapter.Func("long", "Takes long.", func(ctx context.Context, _ struct{}) (string, error) {
+		close(begun)
+		select {
+		case <-over:
+		case <-ctx.Done():
+		}
+		return "over", nil
+	}, nil)
+	t.Cleanup(func() { close(over) })
+	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "long", Arguments: `{}`}, agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}))
+	w := serve(t, site.Limits{}, run.NewMemory(), model, long, paying())
+	id := w.begin(t, "Ada", "Do both.")
+	window := w.watch(t, "Ada", id, "")
+	asks := map[string]string{}
+	for len(asks) < 2 {
+		events := window.until(t, "asked")
+		asked := events[len(events)-1]
+		asks[asked.member(t, "tool")] = asked.member(t, "id")
+	}
+	w.answer(t, "Ada", id, map[string]any{"ask": asks["long"], "action": "allow"})
+	select {
+	case <-begun:
+	case <-time.After(time.Minute):
+		t.Fatal("the long call does not begin")
+	}
+	w.answer(t, "Ada", id, map[string]any{"ask": asks["pay"], "action": "allow"})
+	for later := w.watch(t, "Ada", id, ""); ; {
+		if e := later.next(t); e.Type == "now" && strings.Contains(e.member(t, "taken"), asks["pay"]) {
+			return
+		}
+	}
+}
+
+// TestAtWork bounds the conversations of a user at work, however many begin at the same moment.
+func TestAtWork(t *testing.T) {
+	w := serve(t, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Hang()))
+	statuses := make(chan int, 24)
+	var wg sync.WaitGroup
+	for range cap(statuses) {
+		wg.Go(func() {
+			status, _, _ := w.do(t, "Ada", "POST", "/api/conversations", `{"text":"hello"}`)
+			statuses <- status
+		})
+	}
+	wg.Wait()
+	close(statuses)
+	got := map[int]int{}
+	for status := range statuses {
+		got[status]++
+	}
+	if got[202] != 8 || got[429] != cap(statuses)-8 {
+		t.Errorf("got %v, want 8 that begin", got)
+	}
+	w.begin(t, "Grace", "hello")
+}
+
+// TestSignOut ends the streams of the session, and of no other one.
+func TestSignOut(t *testing.T) {
+	w := serve(t, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	ada, grace := w.watch(t, "Ada", "", ""), w.watch(t, "Grace", "", "")
+	ada.until(t, "list")
+	grace.until(t, "list")
+	if status, _, _ := w.do(t, "Ada", "POST", "/api/sign-out", `{}`); status != http.StatusNoContent {
+		t.Fatalf("got %d, want 204", status)
+	}
+	ada.ends(t)
+	w.begin(t, "Grace", "hello")
+	grace.until(t, "list")
+}
+
+// TestOtherUserSignedIn refuses what a window asks that shows another user.
+func TestOtherUserSignedIn(t *testing.T) {
+	w := serve(t, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	shows := func(name string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Page-User", name) }
+	}
+	for name, want := range map[string]int{"Ada": 401, "Gr%C3%A4ce": 202, "": 202, "%": 401} {
+		status, _, body := w.do(t, "Gräce", "POST", "/api/conversations", `{"text":"hello"}`, shows(name))
+		if status != want {
+			t.Errorf("the page shows %q: got %d %s, want %d", name, status, body, want)
+		}
+	}
+	if status, _, _ := w.do(t, "Gräce", "GET", "/api/events", "", shows("Ada")); status != 401 {
+		t.Errorf("stream: got %d, want 401", status)
+	}
+}
+
+// TestReadsAreRated bounds what only reads, apart from what changes something.
+func TestReadsAreRated(t *testing.T) {
+	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	for i, want := range []int{404, 404, 429} {
+		if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations/none/media/1/0/1/0", ""); status != want {
+			t.Errorf("read %d: got %d, want %d", i+1, status, want)
+		}
+	}
+	w.begin(t, "Ada", "hello")
+}

@@ -1,0 +1,259 @@
+package site_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+)
+
+// headerSignIn takes the user from a header: the seam of a sign-in.
+type headerSignIn struct{}
+
+func (headerSignIn) Person(r *http.Request) (site.Person, bool) {
+	name := r.Header.Get("X-Test-User")
+	return site.Person{User: name, Session: "of " + name}, name != ""
+}
+func (headerSignIn) Choices() site.Choices { return site.Choices{Names: []string{"Ada"}} }
+func (headerSignIn) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(http.StatusNoContent)
+}
+func (headerSignIn) SignOut(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// world is a site on a server.
+type world struct {
+	*httptest.Server
+	stop func() // ends the process, so to speak
+}
+
+func serve(t testing.TB, limits site.Limits, store run.Store, model agent.Model, tools ...adapter.Source) *world {
+	t.Helper()
+	return serveFor(t, headerSignIn{}, limits, store, model, tools...)
+}
+
+func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store run.Store, model agent.Model, tools ...adapter.Source) *world {
+	t.Helper()
+	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Server: httptest.NewUnstartedServer(nil)}
+	w.Config.Handler = site.New(site.Options{
+		Talk: service, SignIn: signIn, Hosts: []string{w.Listener.Addr().String()}, Limits: limits,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	w.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	w.Start()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		w.CloseClientConnections()
+		w.Close()
+		service.Close()
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
+// do sends a request of a user, "" for one who is not signed in.
+func (w *world) do(t testing.TB, user, method, path, body string, change ...func(*http.Request)) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Test-User", user)
+	r.Header.Set("Content-Type", "application/json")
+	for _, f := range change {
+		f(r)
+	}
+	res, err := w.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(data)
+}
+
+// post sends a request that has to succeed, and returns the id of the conversation.
+func (w *world) post(t testing.TB, user, path string, body any) string {
+	t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _, answer := w.do(t, user, "POST", path, string(data))
+	var out struct{ ID string }
+	if err := json.Unmarshal([]byte(answer), &out); err != nil || status != http.StatusAccepted {
+		t.Fatalf("POST %s: got %d %s", path, status, answer)
+	}
+	return out.ID
+}
+
+// begin begins a conversation.
+func (w *world) begin(t testing.TB, user, text string) string {
+	t.Helper()
+	return w.post(t, user, "/api/conversations", map[string]string{"text": text})
+}
+
+func (w *world) answer(t testing.TB, user, id string, body map[string]any) {
+	t.Helper()
+	w.post(t, user, "/api/conversations/"+id+"/answers", body)
+}
+
+// event is a server-sent event.
+type event struct {
+	Type, ID string
+	Window   string // of a stream for several
+	Data     json.RawMessage
+}
+
+func (e event) member(t testing.TB, name string) string {
+	t.Helper()
+	var members map[string]any
+	if err := json.Unmarshal(e.Data, &members); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(members[name])
+}
+
+// window reads a stream.
+type window struct {
+	body   io.ReadCloser
+	lines  *bufio.Reader
+	cancel context.CancelFunc
+}
+
+func (w *world) watch(t testing.TB, user, id, after string) *window {
+	t.Helper()
+	out, status := w.open(t, user, id, after)
+	if status != http.StatusOK {
+		t.Fatalf("GET /api/events: got %d", status)
+	}
+	return out
+}
+
+// watchOnce opens a window as soon as there is room for one more.
+func (w *world) watchOnce(t testing.TB, user, id string) *window {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		out, status := w.open(t, user, id, "")
+		if status == http.StatusOK {
+			return out
+		}
+		if status != http.StatusTooManyRequests || time.Now().After(end) {
+			t.Fatalf("GET /api/events: got %d", status)
+		}
+		out.close()
+	}
+}
+
+func (w *world) open(t testing.TB, user, id, after string) (*window, int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", w.URL+"/api/events?conversation="+id+"&after="+after, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Test-User", user)
+	res, err := w.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &window{res.Body, bufio.NewReader(res.Body), cancel}
+	t.Cleanup(out.close)
+	return out, res.StatusCode
+}
+
+func (w *window) close() {
+	w.cancel()
+	_ = w.body.Close()
+}
+
+// next is the next event.
+func (w *window) next(t testing.TB) (e event) {
+	t.Helper()
+	timer := time.AfterFunc(time.Minute, w.cancel)
+	defer timer.Stop()
+	for {
+		line, err := w.lines.ReadBytes('\n')
+		if err != nil {
+			t.Fatal("read the stream:", err)
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		field, value, _ := strings.Cut(string(line), ": ")
+		switch {
+		case field == "event":
+			e.Type = value
+		case field == "window":
+			e.Window = value
+		case field == "id":
+			e.ID = value
+		case field == "data":
+			e.Data = json.RawMessage(value)
+		case len(line) == 0 && e.Type != "":
+			return e
+		}
+	}
+}
+
+// ends waits for the end of the stream.
+func (w *window) ends(t testing.TB) {
+	t.Helper()
+	late := time.AfterFunc(time.Minute, w.cancel)
+	if _, err := io.Copy(io.Discard, w.lines); err != nil || !late.Stop() {
+		t.Errorf("the stream goes on; %v", err)
+	}
+}
+
+// until returns the events with a position up to the first one of a type.
+func (w *window) until(t testing.TB, kind string) (out []event) {
+	t.Helper()
+	for {
+		e := w.next(t)
+		if e.ID == "" && e.Type != kind {
+			continue
+		}
+		if out = append(out, e); e.Type == kind {
+			return out
+		}
+	}
+}
+
+// works waits until the model is at work.
+func (w *window) works(t testing.TB) {
+	t.Helper()
+	for {
+		if e := w.next(t); e.Type == "now" && e.member(t, "working") == "true" {
+			return
+		}
+	}
+}
+
+func kinds(events []event) string {
+	var out []string
+	for _, e := range events {
+		out = append(out, e.Type)
+	}
+	return strings.Join(out, " ")
+}

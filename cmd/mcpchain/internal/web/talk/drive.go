@@ -1,0 +1,277 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+const (
+	// lookEvery is how often the store is asked for conversations that wait for work: an
+	// earlier process has left them, or an answer came at the last moment.
+	lookEvery = time.Second
+
+	// maxRecovered bounds the conversations of all users that are taken up in this way at one
+	// time.
+	maxRecovered = 256
+
+	// retryAfter is how long a conversation is left alone that could not be driven.
+	retryAfter = 10 * time.Second
+)
+
+type (
+	userKey  struct{}
+	topicKey struct{}
+)
+
+// WithUser returns a context for the calls of a user.
+func WithUser(ctx context.Context, user string) context.Context {
+	return context.WithValue(ctx, userKey{}, user)
+}
+
+// User names the user of a call, "" outside of conversations: for [adapter.Options].User and
+// the headers of requests to servers.
+func User(ctx context.Context) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	return user
+}
+
+// kick has a goroutine drive a conversation until its run has ended or waits.
+func (s *Service) kick(key run.Key) { s.start(key, false) }
+
+// start is kick, and reports whether a goroutine has begun. Its work may be counted already.
+func (s *Service) start(key run.Key, counted bool) bool {
+	t, err := s.acquire(s.ctx, key)
+	if err != nil {
+		s.logger.Warn("a conversation cannot go on", "error", err)
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.working || t.barred > 0 || s.ctx.Err() != nil {
+		t.again = true
+		s.release(t)
+		return false
+	}
+	t.working, t.again, t.idle = true, false, make(chan struct{})
+	t.given, t.asked = map[string]run.Answer{}, map[string]chan struct{}{}
+	if !counted && !isViewCall(key) {
+		s.count(key.Tenant, 1)
+	}
+	s.work.Go(func() {
+		defer s.release(t)
+		s.drive(t)
+		if isViewCall(key) {
+			s.viewEnded(key)
+		} else {
+			s.count(key.Tenant, -1)
+		}
+		s.changed(key.Tenant)
+	})
+	return true
+}
+
+func (s *Service) count(user string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.atWork[user] += n; s.atWork[user] == 0 {
+		delete(s.atWork, user)
+	}
+}
+
+// drive moves the run on as long as there is something to do.
+func (s *Service) drive(t *topic) {
+	for {
+		ctx, cancel := context.WithCancelCause(context.WithValue(WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
+		t.mu.Lock()
+		t.cancel, t.again = cancel, false
+		if t.barred > 0 {
+			cancel(errStopped)
+		}
+		t.changed.fire()
+		t.mu.Unlock()
+		err := s.move(ctx, t)
+		cancel(errEnded)
+		if err != nil && !errors.Is(err, run.ErrHeld) && s.ctx.Err() == nil {
+			s.logger.Debug("a turn has ended without an answer", "conversation", t.key.ID, "error", err)
+		}
+		if !t.goesOn() {
+			return
+		}
+	}
+}
+
+// goesOn reports whether the run has to be driven again, and else ends the work.
+func (t *topic) goesOn() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clearLocked()
+	if t.again && t.barred == 0 {
+		return true
+	}
+	t.working, t.cancel, t.given, t.asked = false, nil, nil, nil
+	close(t.idle)
+	t.changed.fire()
+	return false
+}
+
+// clearLocked forgets what is of the moment.
+func (t *topic) clearLocked() {
+	t.draft, t.progress = prose.Draft{}, nil
+	t.generation++
+}
+
+// move drives the run until it has ended or waits.
+func (s *Service) move(ctx context.Context, t *topic) (err error) {
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, s.catchUp(ctx, t))
+	}()
+	if err := s.catchUp(ctx, t); err != nil {
+		return err
+	}
+	by := s.agentOf(t.key)
+	if s.personal != nil && by == s.agent {
+		s.personal.Connect(ctx, t.key.Tenant)
+		by = s.of(t.key.Tenant)
+	}
+	for e, err := range by.Resume(s.asView(ctx, t.key), t.key) {
+		if err != nil {
+			return err
+		}
+		s.take(t, e)
+	}
+	return nil
+}
+
+// take brings an event to the windows.
+func (s *Service) take(t *topic, e agent.Event) {
+	switch e := e.(type) {
+	case *agent.TextDelta:
+		if len(e.Path) == 0 {
+			t.write(e.Text)
+		}
+		return
+	case *agent.ToolProgress:
+		t.report(e)
+		return
+	}
+	view, kind := s.viewOf(t.key, e)
+	t.finish(e)
+	p := placed{at: e.Position(), Event: eventOf(kind, e.Position(), view)}
+	if t.append(p) && (kind == "asked" || kind == "answered" || kind == "ended") {
+		s.changed(t.key.Tenant)
+	}
+}
+
+// write adds a piece of the model's text.
+func (t *topic) write(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.draft.Add(text)
+	t.changed.fire()
+}
+
+// report shows the progress of a call.
+func (t *topic) report(e *agent.ToolProgress) {
+	data, err := json.Marshal(progress{
+		Done: e.Progress.Progress, Total: e.Progress.Total, Message: hosttext.Line(e.Progress.Message, 200),
+	})
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.progress == nil {
+		t.progress = map[string]json.RawMessage{}
+	}
+	t.progress[e.ID] = data
+	t.changed.fire()
+}
+
+// finish forgets what an event says as a whole.
+func (t *topic) finish(e agent.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if end, ok := e.(*agent.ModelEnd); ok {
+		t.spent.Add(end.Usage)
+	}
+	switch e := e.(type) {
+	case *agent.ModelStart, *agent.ModelEnd:
+		t.clearLocked()
+	case *agent.ToolEnd:
+		delete(t.progress, e.ID)
+	}
+}
+
+// catchUp takes what the store has and the topic has not. What the run has used is as the store has it: not all of it
+// has an event.
+func (s *Service) catchUp(ctx context.Context, t *topic) error {
+	t.mu.Lock()
+	at := t.at
+	t.mu.Unlock()
+	log, err := s.store.Load(ctx, t.key)
+	if err != nil {
+		return gone(err)
+	}
+	events, err := s.historyIn(ctx, t.key, log, at)
+	for _, p := range events {
+		t.append(p)
+	}
+	if err != nil {
+		return err
+	}
+	state, err := run.Fold(log.Records)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spent = state.Spent
+	t.changed.fire()
+	return nil
+}
+
+// recover takes up the conversations that are due, until the service is closed.
+func (s *Service) recover() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	last := map[run.Key]time.Time{}
+	for {
+		if err := s.takeUp(last); err != nil && s.ctx.Err() == nil {
+			s.logger.Warn("the conversations that are due cannot be listed", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// takeUp drives what is due and was not driven a moment ago.
+func (s *Service) takeUp(last map[run.Key]time.Time) error {
+	for key, when := range last {
+		if time.Since(when) > retryAfter {
+			delete(last, key)
+		}
+	}
+	for head, err := range s.due() {
+		if err != nil {
+			return err
+		}
+		if _, tried := last[head.Key]; tried || len(last) >= maxRecovered {
+			continue
+		}
+		last[head.Key] = time.Now()
+		s.kick(head.Key)
+	}
+	return nil
+}

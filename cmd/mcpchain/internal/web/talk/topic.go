@@ -1,0 +1,221 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+)
+
+// The bounds of the events that a topic has, in number and in bytes. A window that lacks earlier ones
+// reads them from the store.
+const (
+	maxRecent      = 256
+	maxRecentBytes = 4 << 20
+)
+
+// Event is what a window gets: a server-sent event. Without an ID it is of the moment, and the
+// next one of its type replaces it.
+type Event struct {
+	Type string
+	ID   string // the position, see [agent.ParsePosition]
+	Data []byte // JSON
+}
+
+// topic is a conversation that this process works on, or that a window shows.
+type topic struct {
+	key  run.Key
+	refs int // guarded by Service.mu
+
+	mu      sync.Mutex // guards the fields below
+	changed signal
+	base    agent.Position // of the last event before those in recent
+	at      agent.Position // of the last event
+	recent  []placed
+	bytes   int // of the data in recent
+
+	spent      run.Spent // by the conversation, its sub-agents and samplings
+	generation int       // of the draft
+	draft      prose.Draft
+	progress   map[string]json.RawMessage // by call
+	windows    int
+
+	working bool // a goroutine drives the run
+	again   bool // and has to look once more
+	barred  int  // how many keep it from being driven
+	cancel  context.CancelCauseFunc
+	idle    chan struct{} // closed when it is not driven any more
+
+	left  chan struct{}         // closed when the last window is gone
+	given map[string]run.Answer // while the run is driven
+	asked map[string]chan struct{}
+}
+
+// placed is an event with its place.
+type placed struct {
+	at agent.Position
+	Event
+}
+
+// acquire returns the topic of a conversation. The caller releases it.
+func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
+	s.mu.Lock()
+	if t := s.topics[key]; t != nil {
+		t.refs++
+		s.mu.Unlock()
+		return t, nil
+	}
+	s.mu.Unlock()
+	log, err := run.LoadCurrent(ctx, s.store, key)
+	if err != nil {
+		return nil, gone(err)
+	}
+	if log.Head.Agent != s.agentOf(key).Name() {
+		return nil, ErrGone
+	}
+	state, err := run.Fold(log.Records)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.topics[key]
+	if t == nil {
+		at := agent.Position{Seq: log.Head.Seq}
+		t = &topic{key: key, base: at, at: at, spent: state.Spent, left: closed(), idle: closed()}
+		s.topics[key] = t
+	}
+	t.refs++
+	return t, nil
+}
+
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func (s *Service) release(t *topic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.refs--; t.refs == 0 {
+		delete(s.topics, t.key)
+	}
+}
+
+// append takes an event, unless the topic has it.
+func (t *topic) append(p placed) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.at.Before(p.at) {
+		return false
+	}
+	t.at = p.at
+	if p.Type != "" {
+		t.recent = append(t.recent, p)
+		t.bytes += len(p.Data)
+	}
+	n := 0
+	for ; len(t.recent)-n > maxRecent || t.bytes > maxRecentBytes; n++ {
+		t.bytes -= len(t.recent[n].Data)
+	}
+	if n > 0 {
+		t.base = t.recent[n-1].at
+		t.recent = append([]placed(nil), t.recent[n:]...)
+	}
+	t.changed.fire()
+	return true
+}
+
+// after returns the events after a position; whole is false if earlier ones are in the store
+// alone.
+func (t *topic) after(at agent.Position) (events []placed, whole bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at.Before(t.base) {
+		return nil, false
+	}
+	for i, p := range t.recent {
+		if at.Before(p.at) {
+			return append(events, t.recent[i:]...), true
+		}
+	}
+	return nil, true
+}
+
+var (
+	errStopped = errors.New("the user stopped the turn")
+	errEnded   = errors.New("the turn has ended")
+)
+
+// settled waits until this process has let go of a run that has ended.
+func (s *Service) settled(ctx context.Context, key run.Key) error {
+	s.mu.Lock()
+	t := s.topics[key]
+	s.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	idle := t.idle
+	t.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// interrupt ends the work on the conversation, and keeps it from beginning until resume.
+func (t *topic) interrupt(ctx context.Context) error {
+	t.mu.Lock()
+	t.barred++
+	if t.cancel != nil {
+		t.cancel(errStopped)
+	}
+	idle := t.idle
+	t.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		t.resume()
+		return context.Cause(ctx)
+	}
+}
+
+func (t *topic) resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.barred--
+}
+
+// signal tells any number of waiters that something has changed. The zero value is ready.
+type signal struct {
+	mu sync.Mutex // guards the field below
+	c  chan struct{}
+}
+
+// next is closed by the next fire.
+func (s *signal) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c == nil {
+		s.c = make(chan struct{})
+	}
+	return s.c
+}
+
+func (s *signal) fire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c != nil {
+		close(s.c)
+		s.c = nil
+	}
+}

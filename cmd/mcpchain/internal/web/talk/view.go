@@ -1,0 +1,228 @@
+package talk
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// The bounds of what a window shows, in bytes.
+const (
+	maxArguments = 16 << 10
+	maxResult    = 64 << 10
+	maxReasoning = 64 << 10
+	maxError     = 2000
+)
+
+// The views are what windows get of events. Texts of servers and models have escapes for
+// what is not seen; the page shows them as text.
+type (
+	said struct {
+		Seq   uint64 `json:"seq"`
+		Index int    `json:"index"`
+		Text  string `json:"text"`
+	}
+	reply struct {
+		Text      []prose.Node `json:"text,omitempty"`
+		Reasoning string       `json:"reasoning,omitempty"`
+		Model     string       `json:"model,omitempty"`
+	}
+	call struct {
+		ID        string `json:"id"`
+		Turn      int    `json:"turn,omitempty"`
+		Server    string `json:"server,omitempty"`
+		View      string `json:"view,omitempty"` // that shows the result
+		Name      string `json:"name"`
+		Arguments string `json:"arguments,omitempty"`
+	}
+	result struct {
+		call
+		Text  string  `json:"text"`
+		Error bool    `json:"error,omitempty"`
+		Media []media `json:"media,omitempty"`
+		Took  int64   `json:"took_ms,omitempty"`
+	}
+	media struct {
+		URL  string `json:"url"`
+		Type string `json:"type"` // image or audio
+	}
+	progress struct {
+		Done    float64  `json:"done"`
+		Total   *float64 `json:"total,omitempty"`
+		Message string   `json:"message,omitempty"`
+	}
+	answered struct {
+		Ask    string `json:"ask"`
+		Action string `json:"action"`
+		Reason string `json:"reason,omitempty"`
+		What   string `json:"what"`
+		Link   *link  `json:"link,omitempty"` // of a page that the user wants to visit
+	}
+	ended struct {
+		Status string `json:"status"` // done, failed or cancelled
+		Error  string `json:"error,omitempty"`
+		Stop   string `json:"stop,omitempty"` // the limit that ended the turn
+	}
+	note struct {
+		Text string `json:"text"`
+	}
+)
+
+// viewOf is what windows get of an event; kind is "" for what they do not.
+func viewOf(key run.Key, e agent.Event) (view any, kind string) {
+	switch e := e.(type) {
+	case *agent.Asked:
+		return askOf(e.Ask), "asked"
+	case *agent.Answered:
+		return answeredOf(e), "answered"
+	}
+	if len(pathOf(e)) > 0 {
+		return nil, "" // of a sub-agent: its result is the call's
+	}
+	switch e := e.(type) {
+	case *agent.ModelEnd:
+		return replyOf(e.Text, e.Reasoning, e.Model), "reply"
+	case *agent.ToolStart:
+		return callOf(e.Call), "call"
+	case *agent.ToolEnd:
+		return resultOf(key, kept{seq: e.Seq}, e), "result"
+	case *agent.Compacted:
+		return note{"Older messages were shortened for the model."}, "note"
+	case *agent.Answer:
+		stop := ""
+		if e.StopReason != agent.StopAnswer {
+			stop = hosttext.Line(string(e.StopReason), 100)
+		}
+		return ended{Status: string(run.StatusFinished), Stop: stop}, "ended"
+	}
+	return nil, ""
+}
+
+func answeredOf(e *agent.Answered) answered {
+	a := answered{Ask: e.Ask.ID, Action: string(e.Answer.Action), Reason: shownText(e.Answer.Reason, maxError), What: subject(e.Ask)}
+	if e.Ask.Kind == run.AskURL && e.Answer.Action == run.ActionAccept {
+		a.Link, _ = linkOf(e.Ask.Elicit.URL)
+	}
+	return a
+}
+
+func pathOf(e agent.Event) []string {
+	switch e := e.(type) {
+	case *agent.ModelEnd:
+		return e.Path
+	case *agent.ToolStart:
+		return e.Path
+	case *agent.ToolEnd:
+		return e.Path
+	case *agent.Answer:
+		return e.Path
+	}
+	return nil
+}
+
+func replyOf(text, reasoning, model string) reply {
+	r := reply{Reasoning: shownText(reasoning, maxReasoning), Model: hosttext.Line(model, 100)}
+	if strings.TrimSpace(text) != "" {
+		r.Text = prose.Tree(text)
+	}
+	return r
+}
+
+func callOf(c agent.Call) call {
+	return call{ID: c.ID, Turn: c.Turn, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
+}
+
+// kept is where a result is kept: in a record, in a message of it. Records stay as they are, whatever becomes
+// of the history for the model.
+type kept struct {
+	seq   uint64
+	index int
+}
+
+func resultOf(key run.Key, at kept, e *agent.ToolEnd) result {
+	r := result{call: callOf(e.Call), Text: shownText(e.Part.Text, maxResult), Error: e.Part.IsError, Took: int64(e.Duration / time.Millisecond)}
+	for i, p := range e.Part.Media {
+		if !isShown(p) {
+			continue
+		}
+		kind, _, _ := strings.Cut(p.MIMEType, "/")
+		r.Media = append(r.Media, media{
+			URL:  fmt.Sprintf("/api/conversations/%s/media/%d/%d/%s/%d", url.PathEscape(key.ID), at.seq, at.index, url.PathEscape(e.ID), i),
+			Type: kind,
+		})
+	}
+	return r
+}
+
+// shownTypes are the pictures and sounds that a page shows: types that can have no script.
+var shownTypes = map[string]bool{
+	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true,
+	"audio/mpeg": true, "audio/wav": true, "audio/ogg": true, "audio/mp4": true, "audio/webm": true,
+}
+
+func isShown(p run.Part) bool { return shownTypes[p.MIMEType] && len(p.Data) > 0 }
+
+// shownText is a text that a person only reads, cut to n bytes.
+func shownText(s string, n int) string {
+	more := ""
+	if len(s) > n {
+		s, more = s[:n], "\n… ("+strconv.Itoa(len(s)-n)+" bytes more)"
+	}
+	return hosttext.Prose(strings.ToValidUTF8(s, "\ufffd")) + more
+}
+
+// exactText is a text that a person decides on, cut to n bytes.
+func exactText(s string, n int) string {
+	more := ""
+	if len(s) > n {
+		s, more = s[:n], "\n… ("+strconv.Itoa(len(s)-n)+" bytes more)"
+	}
+	return hosttext.Exact(strings.ToValidUTF8(s, "\ufffd")) + more
+}
+
+// shownJSON is JSON on lines, with escapes for what is not seen, cut to n bytes before they are
+// set.
+func shownJSON(text string, n int) string {
+	if len(text) > n || isNested(text) {
+		return exactText(text, n)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(text), "", "  "); err != nil || b.Len() > 4*n {
+		return exactText(text, n)
+	}
+	return hosttext.EscapeJSON(b.String())
+}
+
+// isNested reports whether JSON is so deep that its indentation would be most of it.
+func isNested(text string) bool {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest > 32
+}
+
+// ShownError is the text of an error as the page shows it.
+func ShownError(text string) string { return shownError(text) }
+
+func shownError(text string) string { return hosttext.Line(text, maxError) }

@@ -1,0 +1,212 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+)
+
+const (
+	// pace is the shortest time between two updates of a window.
+	pace = 60 * time.Millisecond
+
+	// beat is how long a window hears nothing before it gets an empty batch.
+	beat = 15 * time.Second
+)
+
+// now is what is of the moment in a conversation.
+type now struct {
+	Working  bool                       `json:"working"`
+	From     int                        `json:"from"`   // how many blocks of the draft stay
+	Blocks   []([]prose.Node)           `json:"blocks"` // that follow, complete
+	Open     []prose.Node               `json:"open"`   // and the block that goes on
+	Progress map[string]json.RawMessage `json:"progress,omitempty"`
+	Taken    []string                   `json:"taken,omitempty"` // questions with answers that the run has not read
+	Spent    spent                      `json:"spent"`
+}
+
+// spent is what a conversation has used.
+type spent struct {
+	Input  int64            `json:"input"` // tokens
+	Output int64            `json:"output"`
+	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
+}
+
+// window is what a window of a user has.
+type window struct {
+	at         agent.Position
+	generation int
+	blocks     int
+	last       string // of now
+}
+
+// Watch sends the events of a conversation after a position, and the list of the user's
+// conversations, until the context ends or send fails. Without an id it sends the list alone.
+func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
+	list := s.list(user)
+	defer s.forget(user)
+	var t *topic
+	w := &window{at: after}
+	if id != "" {
+		var err error
+		if t, err = s.acquire(ctx, run.Key{Tenant: user, ID: id}); err != nil {
+			return err
+		}
+		defer s.release(t)
+		t.open()
+		defer t.close()
+	}
+	alive := time.NewTicker(beat)
+	defer alive.Stop()
+	known := false
+	for {
+		listed := list.next()
+		var moved <-chan struct{}
+		var batch []Event
+		if t != nil {
+			moved = t.changed.next()
+			var err error
+			if batch, err = s.read(ctx, t, w); err != nil {
+				return err
+			}
+		}
+		if !known {
+			heads, err := s.List(ctx, user)
+			if err != nil {
+				return err
+			}
+			batch, known = append(batch, momentary("list", heads)), true
+			if s.shared != nil {
+				batch = append(batch, momentary("shared", s.shared()))
+			}
+			if s.rules != nil {
+				batch = append(batch, momentary("rules", s.rules.View(user)))
+			}
+			if s.personal != nil {
+				batch = append(batch, momentary("servers", s.personal.View(user)))
+			}
+		}
+		if len(batch) > 0 {
+			if err := send(batch); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-moved:
+		case <-listed:
+			known = false
+		case <-alive.C:
+			if err := send(nil); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+		if err := sleep(ctx, pace); err != nil {
+			return nil
+		}
+		select {
+		case <-listed:
+			known = false
+		default:
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// read returns what a window lacks.
+func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, err error) {
+	for {
+		events, whole := t.after(w.at)
+		if !whole {
+			if events, err = s.history(ctx, t.key, w.at); err != nil {
+				return nil, err
+			}
+			if len(events) == 0 {
+				t.mu.Lock()
+				w.at = t.base
+				t.mu.Unlock()
+			}
+		}
+		for _, p := range events {
+			w.at = p.at
+			if p.Type != "" {
+				out = append(out, p.Event)
+			}
+		}
+		if whole {
+			break
+		}
+	}
+	e := t.now(w)
+	if string(e.Data) != w.last {
+		w.last = string(e.Data)
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// now is what is of the moment, as far as a window lacks it.
+func (t *topic) now(w *window) Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w.generation != t.generation {
+		w.generation, w.blocks = t.generation, 0
+	}
+	n := now{Working: t.working, From: w.blocks, Blocks: t.draft.Blocks[w.blocks:], Open: t.draft.Open(), Progress: t.progress, Taken: slices.Sorted(maps.Keys(t.given))}
+	n.Spent = spent{t.spent.Input, t.spent.Output, t.spent.Cost}
+	w.blocks = len(t.draft.Blocks)
+	return momentary("now", n)
+}
+
+// open counts a window; close is its end.
+func (t *topic) open() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.windows++; t.windows == 1 {
+		t.left = make(chan struct{})
+	}
+}
+
+func (t *topic) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.windows--; t.windows == 0 {
+		close(t.left)
+	}
+}
+
+// momentary is an event without a position.
+func momentary(kind string, v any) Event {
+	data, err := json.Marshal(v)
+	if err != nil { // it has no values that JSON lacks
+		data = []byte("null")
+	}
+	return Event{Type: kind, Data: data}
+}
+
+// eventOf is an event with a position; without a kind windows do not get it.
+func eventOf(kind string, at agent.Position, v any) Event {
+	if kind == "" {
+		return Event{}
+	}
+	e := momentary(kind, v)
+	e.ID = at.String()
+	return e
+}

@@ -1,0 +1,209 @@
+package viewing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+var (
+	hostInfo     = mcp.Implementation{Name: "mcpchain web", Version: "1"}
+	inlineHeight = 600.0
+)
+
+// access is what a view reaches of its server. A call that needs no approval and may be repeated is sent at once, so
+// that a view which polls leaves no record. Each other call is a run of package talk: it waits for a person, and it is
+// known to be in doubt if the process ends before its result comes.
+type access struct {
+	service *Service
+	view    *view
+	user    string
+	direct  *adapter.ViewAccess
+}
+
+// Tools implements [host.Server].
+func (a *access) Tools() []*mcp.Tool { return a.direct.Tools() }
+
+// errAsk says that a person has to be asked about a call.
+var errAsk = errors.New("a person is asked about the call")
+
+// unapproved sends what needs no approval, or has it already, and nothing else.
+var unapproved = &adapter.Caller{
+	Approve: func(adapter.ApproveFunc) adapter.ApproveFunc {
+		return func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Decision{}, errAsk }
+	},
+}
+
+// CallTool implements [host.Server].
+func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
+	began := time.Now()
+	call := a.view.call
+	call.Tool, call.Arguments = name, arguments
+	var res *mcp.CallToolResult
+	err := errAsk
+	if !a.service.isOnce(call.Server, name) {
+		res, err = a.direct.CallTool(adapter.WithCaller(ctx, unapproved), name, arguments, opts...)
+	}
+	if errors.Is(err, errAsk) {
+		res, err = a.service.opts.Talk.CallForView(ctx, a.user, call)
+		if errors.Is(err, talk.ErrTooMany) {
+			return nil, &mcp.RPCError{Code: -32000, Message: "too many calls of this conversation wait for the user"}
+		}
+		return res, err
+	}
+	text, failed := "", err != nil
+	if err != nil {
+		text = "The call has failed: " + err.Error()
+	} else {
+		text, failed = res.Text(), res.IsError
+	}
+	a.view.window.note(talk.ViewedEvent(call, text, failed, time.Since(began)))
+	return res, err
+}
+
+// isOnce reports whether a server has a tool for views whose calls may not be repeated.
+func (s *Service) isOnce(server, name string) bool {
+	for _, status := range s.opts.Tools.Servers() {
+		if status.Name != server {
+			continue
+		}
+		for _, tool := range status.AppTools {
+			if tool.Definition().Name == name {
+				return !tool.Repeatable()
+			}
+		}
+	}
+	return false
+}
+
+// ReadResource implements [host.Server].
+func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
+	return a.direct.ReadResource(ctx, uri, opts...)
+}
+
+// note tells the window of a call, unless much waits for it.
+func (w *window) note(e talk.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
+		return
+	}
+	w.last++
+	w.waiting = append(w.waiting, numbered{w.last, e.Type, e.Data})
+	w.bytes += len(e.Data)
+	wake(w.changed)
+}
+
+// question is what a view asks its user.
+type question struct {
+	Session string `json:"session"`
+	Ask     string `json:"ask"`
+	Kind    string `json:"kind"` // link or message
+	Server  string `json:"server"`
+	Text    string `json:"text"`           // with escapes for what is not seen
+	Href    string `json:"href,omitempty"` // of a link
+}
+
+// ask puts a question to the user, and waits for the answer.
+func (v *view) ask(ctx context.Context, kind, text, href string) error {
+	id, answer := host.CallID(ctx), make(chan bool, 1)
+	v.mu.Lock()
+	v.asked[id] = answer
+	v.mu.Unlock()
+	defer func() {
+		v.mu.Lock()
+		delete(v.asked, id)
+		v.mu.Unlock()
+	}()
+	if !v.window.put(v, "view-ask", question{v.id, id, kind, hosttext.Line(v.call.Server, 100), text, href}) {
+		return apps.ErrDenied
+	}
+	select {
+	case yes := <-answer:
+		if !yes {
+			return apps.ErrDenied
+		}
+		return nil
+	case <-ctx.Done():
+		v.window.put(v, "view-asked", map[string]string{"session": v.id, "ask": id})
+		return ctx.Err()
+	}
+}
+
+// Answer answers a question of a view.
+func (s *Service) Answer(user, id, ask string, yes bool) error {
+	v, err := s.of(user, id)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	answer := v.asked[ask]
+	if answer == nil {
+		return talk.ErrGone
+	}
+	delete(v.asked, ask)
+	answer <- yes
+	return nil
+}
+
+func (v *view) openLink(ctx context.Context, url string) error {
+	return v.ask(ctx, "link", hosttext.Exact(url), url)
+}
+
+// message adds what a view writes to the conversation, as the view's words.
+func (s *Service) message(user string, v *view) func(context.Context, []mcp.Content) error {
+	return func(ctx context.Context, content []mcp.Content) error {
+		text, err := viewframe.Message(content)
+		if err != nil {
+			return err
+		}
+		if err := v.ask(ctx, "message", hosttext.Exact(text), ""); err != nil {
+			return err
+		}
+		return s.Ask(user, v.call.Conversation, func(before ...string) error {
+			return s.opts.Talk.Say(talk.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text, before...)
+		})
+	}
+}
+
+// changeMode has the page show the view in another mode.
+func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) {
+	v.window.put(v, "view-mode", map[string]string{"session": v.id, "mode": string(mode)})
+	return mode, nil
+}
+
+// Mode tells a view that the user has changed its mode.
+func (s *Service) Mode(user, id string, mode host.DisplayMode) error {
+	v, err := s.of(user, id)
+	if err != nil {
+		return err
+	}
+	if mode != host.DisplayInline && mode != host.DisplayFullscreen {
+		return talk.ErrUnfit
+	}
+	if err := v.host.SetContext(host.Context{DisplayMode: mode}); err != nil {
+		return talk.ErrUnfit
+	}
+	return nil
+}
+
+func (v *view) resized(_, height *float64) {
+	if height != nil {
+		v.window.put(v, "view-size", map[string]any{"session": v.id, "height": *height})
+	}
+}
+
+func (v *view) askedToClose() {
+	v.window.put(v, "view-close", map[string]string{"session": v.id})
+}

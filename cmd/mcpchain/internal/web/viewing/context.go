@@ -1,0 +1,82 @@
+package viewing
+
+import (
+	"slices"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+)
+
+// The bounds of what views want models to know. The latest counts.
+const (
+	maxTold    = 8  // views of a conversation, each with viewframe.MaxText bytes
+	maxToldAll = 32 // views of a user
+)
+
+// told is what a view wants the model to know before the next question. It outlives its view: a page that is
+// loaded again tears its views down, and the specification ends a context by another one only.
+type told struct {
+	conversation string
+	turn         int // and the call whose result the view shows
+	call         string
+	text         string
+}
+
+// takeContext keeps what a view wants the model to know, in the place of what it wanted before.
+func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) error {
+	return func(c *host.ModelContext) error {
+		text, err := viewframe.Told(c)
+		if err != nil {
+			return err
+		}
+		now := &told{v.call.Conversation, v.call.Turn, v.call.Call, viewframe.From(v.call.Server) + text}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all := slices.DeleteFunc(s.told[user], func(t *told) bool {
+			return t.conversation == now.conversation && t.turn == now.turn && t.call == now.call
+		})
+		if text != "" {
+			all = append(all, now)
+		}
+		of := func(t *told) bool { return t.conversation == now.conversation }
+		if n := len(slices.DeleteFunc(slices.Clone(all), func(t *told) bool { return !of(t) })); n > maxTold {
+			i := slices.IndexFunc(all, of)
+			all = slices.Delete(all, i, i+1)
+		}
+		s.keepLocked(user, all[max(0, len(all)-maxToldAll):])
+		return nil
+	}
+}
+
+// Ask has say put a question of a user, after what the views of the conversation want the model to know. The model is
+// told once; if say fails, it is told with the next question.
+func (s *Service) Ask(user, conversation string, say func(before ...string) error) error {
+	var telling []*told
+	var texts []string
+	s.mu.Lock()
+	for _, t := range s.told[user] {
+		if t.conversation == conversation {
+			telling, texts = append(telling, t), append(texts, t.text)
+		}
+	}
+	s.mu.Unlock()
+	if err := say(texts...); err != nil {
+		return err
+	}
+	s.forget(user, func(t *told) bool { return slices.Contains(telling, t) }) // and not what came meanwhile
+	return nil
+}
+
+// forget drops what views of a user want the model to know.
+func (s *Service) forget(user string, which func(*told) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepLocked(user, slices.DeleteFunc(s.told[user], which))
+}
+
+func (s *Service) keepLocked(user string, all []*told) {
+	s.told[user] = all
+	if len(all) == 0 {
+		delete(s.told, user)
+	}
+}

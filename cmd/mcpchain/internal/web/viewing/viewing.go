@@ -1,0 +1,314 @@
+// Package viewing keeps the sessions with the views that windows show: views of tools' results, in a
+// sandbox of another origin (MCP Apps).
+//
+// A window opens a view for a call of a conversation, passes on the messages of the frame, and gets
+// messages for it. A view's calls go to its own server only, as calls of the user: what needs an
+// approval is a run of package talk. A session outlives a lost stream for a while, as streams end
+// now and then; a page that is loaded again opens the view anew, with the same input and result.
+package viewing
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+)
+
+// The bounds of sessions.
+const (
+	maxOfWindow = 8
+	maxOfAll    = 500
+	maxIncoming = 1 << 20 // bytes of a message of a view, as of a request of the page
+	maxOutgoing = 4 << 20
+	maxWaiting  = 64               // messages that a window has not got, and twice maxOutgoing bytes
+	awayFor     = 30 * time.Second // how long a window may have no stream
+	requestTime = 24 * time.Hour   // of a call that waits for a person
+	loadTime    = 30 * time.Second
+	closeTime   = 2 * time.Second
+)
+
+// Options configure a Service. All must be set but Logger.
+type Options struct {
+	Talk    *talk.Service
+	Tools   *adapter.Toolset
+	Sandbox *sandbox.Sandbox
+	Logger  *slog.Logger // default: [slog.Default]
+}
+
+// Service keeps the sessions of all users.
+type Service struct {
+	opts Options
+	work sync.WaitGroup
+
+	mu      sync.Mutex // guards the fields below
+	closed  bool
+	windows map[windowKey]*window
+	views   map[string]*view   // by id
+	told    map[string][]*told // by user, the latest last
+}
+
+type windowKey struct{ user, id string }
+
+// New returns a service. The caller closes it.
+func New(o Options) *Service {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	return &Service{opts: o, windows: map[windowKey]*window{}, views: map[string]*view{}, told: map[string][]*told{}}
+}
+
+// Close ends all sessions.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.closeAll("the program ends", func(*view) bool { return true })
+	s.work.Wait()
+}
+
+// Request has a view shown.
+type Request struct {
+	Window       string `json:"window"`
+	Host         string `json:"host"` // the origin of the page
+	Conversation string `json:"conversation"`
+	Turn         int    `json:"turn"`
+	Call         string `json:"call"`
+	Theme        string `json:"theme"`
+	Width        int    `json:"width"` // of the place for the frame, in pixels
+}
+
+// Opened is how the page shows a view.
+type Opened struct {
+	viewframe.Shown
+
+	Session string `json:"session"`
+	Life    string `json:"life"` // of what waits for the window
+}
+
+// view is a session with a view.
+type view struct {
+	id     string
+	window *window
+	call   talk.ViewCall // without a tool
+	conn   mcpclient.Conn
+	host   *host.Session // Service.mu guards it until the view has begun
+	ended  bool          // before it has begun; Service.mu guards it
+
+	mu    sync.Mutex // guards the field below
+	asked map[string]chan bool
+}
+
+// The errors of requests.
+var (
+	ErrNoView  = errors.New("the tool has no view")
+	ErrTooMany = errors.New("too many views are open")
+)
+
+// Open begins a session with the view of a call. It begins once the page shows the frame.
+func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, error) {
+	shown, err := s.opts.Talk.Shown(ctx, user, r.Conversation, r.Turn, r.Call)
+	if err != nil {
+		return nil, err
+	}
+	tool := s.tool(shown.Server, shown.Tool)
+	if tool == nil || tool.ViewURI() == "" {
+		return nil, ErrNoView
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	document, err := apps.Load(talk.WithUser(ctx, user), tool.Client(), tool.ViewURI())
+	if err != nil {
+		return nil, err
+	}
+	frame, err := s.opts.Sandbox.Frame(document.Meta, sandbox.Place{Host: r.Host, User: user, Server: shown.Server})
+	if err != nil {
+		return nil, err
+	}
+	v := &view{
+		id: rand.Text(), asked: map[string]chan bool{},
+		call: talk.ViewCall{Conversation: r.Conversation, Turn: r.Turn, Call: r.Call, URI: document.URI, Server: shown.Server},
+	}
+	if err := s.begin(ctx, user, r, v, frame, tool, shown); err != nil {
+		return nil, err
+	}
+	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
+}
+
+// tool is a tool of a server that is connected, by the server's own name.
+func (s *Service) tool(server, name string) *adapter.Tool {
+	for _, status := range s.opts.Tools.Servers() {
+		if status.Name != server || status.Err != nil {
+			continue
+		}
+		for _, tool := range status.Tools {
+			if tool.Definition().Name == name {
+				return tool
+			}
+		}
+	}
+	return nil
+}
+
+// begin opens the session, with its input and its result.
+func (s *Service) begin(ctx context.Context, user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool, shown *talk.Shown) (err error) {
+	transport, conn := mcpclient.Pipe()
+	if v.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = v.conn.Close()
+		}
+	}()
+	if err := s.enter(windowKey{user, r.Window}, v); err != nil {
+		return err
+	}
+	server := &access{service: s, view: v, user: user, direct: s.opts.Tools.ViewAccess(shown.Server, v.call.URI)}
+	width := float64(r.Width)
+	options := &host.Options{
+		Host: hostInfo,
+		Context: host.Context{
+			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
+			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
+			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
+		},
+		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
+		OnSize: v.resized, OnCloseRequest: v.askedToClose,
+		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
+		Logger: s.opts.Logger.With("server", shown.Server, "view", v.call.URI),
+	}
+	session, err := host.Open(talk.WithUser(ctx, user), conn, server, options)
+	if err != nil {
+		s.leave(v)
+		return err
+	}
+	s.mu.Lock()
+	v.host = session
+	ended := v.ended
+	if !ended {
+		s.work.Go(func() { s.carry(v) })
+	}
+	s.mu.Unlock()
+	if ended {
+		_ = session.Close(ctx, "the page is gone") // no view has begun, so none is asked
+		s.leave(v)
+		return talk.ErrGone
+	}
+	if session.ToolInput(shown.Arguments) != nil || session.ToolResult(shown.Result) != nil {
+		_ = session.ToolCancelled("the call is too large for this page")
+	}
+	return nil
+}
+
+// carry brings the messages for a view to its window until the session ends.
+func (s *Service) carry(v *view) {
+	for {
+		raw, err := v.conn.Recv()
+		if err != nil {
+			break
+		}
+		if !v.window.put(v, "view", struct {
+			Session string          `json:"session"`
+			Message json.RawMessage `json:"message"`
+		}{v.id, raw}) {
+			break
+		}
+	}
+	_ = v.conn.Close()
+	<-v.host.Done()
+	s.leave(v)
+	v.window.put(v, "view-closed", map[string]string{"session": v.id})
+}
+
+// Say passes messages of a frame on to the session.
+func (s *Service) Say(ctx context.Context, user, id string, messages []json.RawMessage) error {
+	v, err := s.of(user, id)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if err := v.conn.Send(ctx, m); err != nil {
+			return talk.ErrGone
+		}
+	}
+	return nil
+}
+
+// End tears a view down: the page removes its frame then.
+func (s *Service) End(ctx context.Context, user, id, reason string) error {
+	v, err := s.of(user, id)
+	if err != nil {
+		return err
+	}
+	_ = v.host.Close(ctx, reason) // it has ended all the same
+	return nil
+}
+
+// EndConversation ends the views of a conversation, which is deleted.
+func (s *Service) EndConversation(user, conversation string) {
+	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
+	s.forget(user, func(t *told) bool { return t.conversation == conversation })
+}
+
+// EndSession ends the views of a user in the windows of one session, which has ended. Other devices keep theirs.
+func (s *Service) EndSession(user, session string) {
+	var calls []string
+	s.closeAll("the user has signed out", func(v *view) bool {
+		ends := v.window.key.user == user && v.window.isOf(session)
+		if ends {
+			calls = append(calls, v.call.Call)
+		}
+		return ends
+	})
+	s.forget(user, func(t *told) bool { return slices.Contains(calls, t.call) })
+}
+
+// closeAll ends views. A view whose window has a stream is asked to end, for a while.
+func (s *Service) closeAll(reason string, which func(*view) bool) {
+	s.mu.Lock()
+	var all []*view
+	for _, v := range s.views {
+		switch {
+		case !which(v):
+		case v.host == nil:
+			v.ended = true
+		default:
+			all = append(all, v)
+		}
+	}
+	s.mu.Unlock()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	var wg sync.WaitGroup
+	for _, v := range all {
+		ctx := ended
+		if v.window.isRead() {
+			ctx = context.Background() // host.Limits.Teardown bounds it
+		}
+		wg.Go(func() { _ = v.host.Close(ctx, reason) })
+	}
+	wg.Wait()
+}
+
+// of is the view of a user by its id.
+func (s *Service) of(user, id string) (*view, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.views[id]
+	if v == nil || v.window.key.user != user || v.host == nil {
+		return nil, talk.ErrGone
+	}
+	return v, nil
+}

@@ -1,0 +1,305 @@
+package viewing_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+)
+
+var show = agenttest.Wanted{Tool: "show", Arguments: `{}`}
+
+const from = "[Written by the view of the server shop, which I was shown:]\n"
+
+// "Host SHOULD provide the context to the model in future turns": the last one, once, before the next question, also
+// after the view has ended, and also after a question that was refused.
+func TestModelContext(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."), agenttest.Say("Yes."))
+	id, calls := w.converse("Ada")
+	v := w.show("Ada", "w", id, calls[0])
+	for _, text := range []string{"row 1 is selected", "row 2 is selected"} {
+		if got := v.knows(text); !strings.Contains(got, `"result":{}`) {
+			t.Fatalf("got %s", got)
+		}
+	}
+	if got := v.knows(strings.Repeat("x", 16<<10+1)); !strings.Contains(got, "-32602") {
+		t.Errorf("a context over 16 KiB: got %s, want it refused", got)
+	}
+	refused := errors.New("refused")
+	if err := w.views.Ask("Ada", id, func(...string) error { return refused }); err != refused {
+		t.Errorf("got %v", err)
+	}
+	said := []string{"Show me the shop."}
+	want := func(question string, before ...string) {
+		t.Helper()
+		w.say("Ada", id, question)
+		said = append(append(said, before...), question)
+		if diff := cmp.Diff(w.saidToModel(), said); diff != "" {
+			t.Errorf("the model: got (-) want (+):\n%s", diff)
+		}
+	}
+	want("What is selected?", from+"row 2 is selected")
+	want("And again?")
+	if got := v.ask("ui/update-model-context", `{"structuredContent":{"row":3}}`); !strings.Contains(got, `"result":{}`) {
+		t.Fatalf("got %s", got)
+	}
+	go func() { // the view agrees to its end
+		v.send(`{"jsonrpc":"2.0","id":` + v.hears("ui/resource-teardown") + `,"result":{}}`)
+	}()
+	if err := w.views.End(t.Context(), "Ada", v.opened.Session, "the end"); err != nil {
+		t.Error(err)
+	}
+	want("What now?", from+`{"row":3}`)
+	v = w.show("Ada", "w2", id, calls[0])
+	v.knows("row 4 is selected")
+	v.knows(" ") // nothing
+	want("Is anything selected?")
+}
+
+// A user's views have a bounded number of texts for the model, the latest of them.
+func TestModelContextIsBounded(t *testing.T) {
+	var steps []agenttest.Step
+	const conversations, views = 5, 9
+	for range conversations {
+		steps = append(steps, agenttest.Use(slices.Repeat([]agenttest.Wanted{show}, views)...), agenttest.Say("There."))
+	}
+	w := newWorld(t, steps...)
+	var ids []string
+	for range conversations {
+		id, calls := w.converse("Ada")
+		if len(calls) != views {
+			t.Fatalf("got %d calls", len(calls))
+		}
+		for i, at := range calls {
+			w.show("Ada", fmt.Sprint("window ", id, i), id, at).knows(fmt.Sprint(i))
+		}
+		ids = append(ids, id)
+	}
+	for i, id := range ids {
+		var want []string
+		for n := 1; n < views && i > 0; n++ { // 8 of a conversation, 32 in all
+			want = append(want, from+fmt.Sprint(n))
+		}
+		_ = w.views.Ask("Ada", id, func(before ...string) error {
+			if diff := cmp.Diff(before, want); diff != "" {
+				t.Errorf("conversation %d: got (-) want (+):\n%s", i, diff)
+			}
+			return nil
+		})
+	}
+}
+
+// Two users have a conversation of the same name, with the same call and window: nothing of one reaches the other.
+func TestUsersAreApart(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."), agenttest.Say("Yes."))
+	id, calls := w.converse("Ada")
+	log, err := w.store.Load(t.Context(), run.Key{Tenant: "Ada", ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Head.Key.Tenant = "Grace"
+	for i := range log.Records {
+		if begun, ok := log.Records[i].Change.(*run.Begun); ok {
+			begun.Tenant = "Grace"
+		}
+	}
+	if _, err := w.store.Create(t.Context(), run.Holder{Name: "test"}, log.Head, log.Records); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.open("Mallory", "w", id, calls[0]); !errors.Is(err, talk.ErrGone) {
+		t.Errorf("a view of a conversation of others: got %v", err)
+	}
+	ada, grace := w.show("Ada", "w", id, calls[0]), w.show("Grace", "w", id, calls[0]) // a message of the other fails the test
+
+	ada.knows("Ada's secret")
+	for name, err := range map[string]error{
+		"say":    w.views.Say(t.Context(), "Grace", ada.opened.Session, nil),
+		"end":    w.views.End(t.Context(), "Grace", ada.opened.Session, "x"),
+		"mode":   w.views.Mode("Grace", ada.opened.Session, "fullscreen"),
+		"answer": w.views.Answer("Grace", ada.opened.Session, "1", true),
+	} {
+		if !errors.Is(err, talk.ErrGone) {
+			t.Errorf("%s at the view of another user: got %v, want none there", name, err)
+		}
+	}
+	w.views.Seen("Grace", "w", 1000) // drops nothing of Ada's
+
+	paying, other := ada.request("tools/call", `{"name":"pay","arguments":{}}`), grace.request("tools/call", `{"name":"pay","arguments":{}}`)
+	w.allow("Ada", id, "")
+	if got := ada.await(paying); !strings.Contains(got, "receipt 1") {
+		t.Errorf("Ada's call: got %s", got)
+	}
+	if n := w.paid.Load(); n != 1 {
+		t.Errorf("the server was called %d times on Ada's word, want once", n)
+	}
+	w.allow("Grace", id, "")
+	if got := grace.await(other); !strings.Contains(got, "receipt 2") {
+		t.Errorf("Grace's call: got %s", got)
+	}
+
+	w.say("Grace", id, "What do you know?")
+	if said := strings.Join(w.saidToModel(), "\n"); strings.Contains(said, "secret") {
+		t.Errorf("Grace's model was told %s", said)
+	}
+	w.views.EndSession("Grace", sessionOf("w"))
+	if got := ada.ask("ping", `{}`); !strings.Contains(got, "result") {
+		t.Errorf("after Grace has signed out: got %s", got)
+	}
+	_ = w.views.Ask("Ada", id, func(before ...string) error {
+		if !slices.Equal(before, []string{from + "Ada's secret"}) {
+			t.Errorf("Ada's model is told %q", before)
+		}
+		return nil
+	})
+}
+
+// A call that must not be repeated is a run, also if no person is asked about it: else a process that ends before the result
+// would know nothing of it. A view that makes many leaves the latest.
+func TestCallsThatMustNotBeRepeated(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	v := w.show("Ada", "w", id, calls[0])
+	runs := func() (n int) {
+		t.Helper()
+		for _, err := range w.store.List(t.Context(), run.Query{Tenant: "Ada", Agents: []string{"web-view"}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
+	if got := v.ask("tools/call", `{"name":"show","arguments":{}}`); !strings.Contains(got, "shown") || runs() > 0 {
+		t.Errorf("a call that only reads: got %s and %d runs, want none", got, runs())
+	}
+	paying := v.request("tools/call", `{"name":"pay","arguments":{}}`)
+	w.allow("Ada", id, run.ScopeTool)
+	if got := v.await(paying); !strings.Contains(got, "receipt 1") || runs() != 1 {
+		t.Errorf("got %s and %d runs, want one", got, runs())
+	}
+	for i := range 55 {
+		if got, want := v.ask("tools/call", `{"name":"pay","arguments":{}}`), fmt.Sprintf("receipt %d", i+2); !strings.Contains(got, want) {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+	if n := runs(); n != 51 {
+		t.Errorf("got %d runs, want the last 51", n)
+	}
+}
+
+// "Host MUST send this notification before tearing down the UI resource, for any reason."
+func TestTeardown(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	for name, end := range map[string]func(){
+		"conversation": func() { w.views.EndConversation("Ada", id) },
+		"session":      func() { w.views.EndSession("Ada", sessionOf("window session")) },
+		"program":      w.views.Close,
+	} {
+		if name == "program" {
+			continue // the last one
+		}
+		testTeardown(t, w, name, id, calls[0], end)
+	}
+	testTeardown(t, w, "program", id, calls[0], w.views.Close)
+	if _, err := w.open("Ada", "w", id, calls[0]); err == nil {
+		t.Error("a view after the end: got no error")
+	}
+}
+
+// TestSignOutOfOneDevice ends the views of that device; those of another one of the same user go on.
+func TestSignOutOfOneDevice(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	phone, desk := w.show("Ada", "phone", id, calls[0]), w.show("Ada", "desk", id, calls[0])
+	over := make(chan struct{})
+	go func() { defer close(over); w.views.EndSession("Ada", sessionOf("phone")) }()
+	ask := phone.hears("ui/resource-teardown")
+	phone.send(`{"jsonrpc":"2.0","id":` + ask + `,"result":{}}`)
+	<-over
+	for e := phone.stream.next(t); e.kind != "view-closed"; e = phone.stream.next(t) {
+	}
+	if err := w.views.Say(t.Context(), "Ada", phone.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
+		t.Errorf("the view on the phone: got %v, want it gone", err)
+	}
+	if got := desk.ask("ping", `{}`); !strings.Contains(got, "result") {
+		t.Errorf("the view at the desk: got %s", got)
+	}
+}
+
+func testTeardown(t *testing.T, w *world, name, id string, at place, end func()) {
+	t.Helper()
+	v := w.show("Ada", "window "+name, id, at)
+	v.knows("something")
+	over := make(chan struct{})
+	go func() { defer close(over); end() }()
+	ask := v.hears("ui/resource-teardown")
+	select {
+	case <-over:
+		t.Errorf("%s: the end does not wait for the view", name)
+	default:
+	}
+	v.send(`{"jsonrpc":"2.0","id":` + ask + `,"result":{}}`)
+	<-over
+	for e := v.stream.next(t); e.kind != "view-closed"; e = v.stream.next(t) {
+	}
+	if err := w.views.Say(t.Context(), "Ada", v.opened.Session, nil); !errors.Is(err, talk.ErrGone) {
+		t.Errorf("%s: got %v, want the view gone", name, err)
+	}
+	_ = w.views.Ask("Ada", id, func(before ...string) error {
+		if len(before) > 0 && name != "program" {
+			t.Errorf("%s: the model is told %q", name, before)
+		}
+		return nil
+	})
+}
+
+// A later stream of a window takes all that the window has not seen. A window that was forgotten begins its numbers anew, and
+// says so.
+func TestStreams(t *testing.T) {
+	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	v := w.show("Ada", "w", id, calls[0])
+	first := v.stream
+	v.stream = w.watch("Ada", "w")
+	if e := v.stream.next(t); e.kind != "view-life" {
+		t.Errorf("got %s %s, want the life", e.kind, e.data)
+	}
+	if e := v.stream.next(t); e.n != 1 {
+		t.Errorf("got message %d first, want all those that the window has not seen", e.n)
+	}
+	v.hears("ui/notifications/tool-result")
+	for range 20 {
+		if got := v.ask("ping", `{}`); !strings.Contains(got, "result") {
+			t.Fatalf("got %s", got)
+		}
+	}
+	<-first.over
+	w.views.Seen("Ada", "w", 10)
+	v.stream.end()
+	<-v.stream.over
+	v.stream = w.watch("Ada", "w")
+	if e := v.stream.next(t); !strings.Contains(string(e.data), v.opened.Life) {
+		t.Errorf("got %s %s, want the same life", e.kind, e.data)
+	}
+	if e := v.stream.next(t); e.n != 11 {
+		t.Errorf("got message %d first, want the one that was not seen", e.n)
+	}
+	go func() { v.send(`{"jsonrpc":"2.0","id":` + v.hears("ui/resource-teardown") + `,"result":{}}`) }()
+	if err := w.views.End(t.Context(), "Ada", v.opened.Session, "x"); err != nil {
+		t.Error(err)
+	}
+	v.stream.end()
+	<-v.stream.over
+	again := w.show("Ada", "w", id, calls[0])
+	if again.opened.Life == v.opened.Life {
+		t.Error("a window that was forgotten has the same life")
+	}
+}

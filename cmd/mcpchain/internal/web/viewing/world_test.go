@@ -1,0 +1,351 @@
+package viewing_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+)
+
+// patience is how long a test waits for what has to come.
+const patience = time.Minute
+
+const viewURI = "ui://shop/v"
+
+// world is the services of a program, with a server whose tool "show" has a view.
+type world struct {
+	t     *testing.T
+	store run.Store
+	talk  *talk.Service
+	views *viewing.Service
+	model *agenttest.Model
+	turns map[string]int // by conversation
+	paid  atomic.Int64   // calls of "pay", which is for views and needs an approval
+}
+
+func newWorld(t *testing.T, steps ...agenttest.Step) *world {
+	t.Helper()
+	w := &world{t: t, store: run.NewMemory(), model: agenttest.Play(steps...), turns: map[string]int{}}
+	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Trust: adapter.TrustHints, Transport: w.shop()}}, &adapter.Options{User: talk.User})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tools.Close() })
+	w.talk, err = talk.New(talk.Options{Model: w.model, Store: w.store, Tools: []adapter.Source{tools}, ViewTools: tools.ViewTools(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.talk.Close)
+	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:1", HostOrigins: []string{"http://127.0.0.1:2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.views = viewing.New(viewing.Options{Talk: w.talk, Tools: tools, Sandbox: box, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(w.views.Close)
+	return w
+}
+
+func (w *world) shop() mcpclient.Transport {
+	s := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
+	const kind = "text/html;profile=mcp-app"
+	s.AddResource(&sdk.Resource{URI: viewURI, Name: "v", MIMEType: kind}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: viewURI, MIMEType: kind, Text: "<!doctype html>"}}}, nil
+	})
+	ui := func(about map[string]any) sdk.Meta { return sdk.Meta{"ui": about} }
+	text := func(s string) *sdk.CallToolResult {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "show", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}, Meta: ui(map[string]any{"resourceUri": viewURI})},
+		func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return text("shown"), nil, nil
+		})
+	sdk.AddTool(s, &sdk.Tool{Name: "pay", Meta: ui(map[string]any{"visibility": []string{"app"}})},
+		func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return text(fmt.Sprintf("receipt %d", w.paid.Add(1))), nil, nil
+		})
+	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	w.t.Cleanup(server.Close)
+	return &mcpclient.HTTP{URL: server.URL}
+}
+
+// converse has a user ask, and the model call "show" so many times. It returns the calls when the turn has ended.
+func (w *world) converse(user string) (conversation string, calls []place) {
+	w.t.Helper()
+	id, err := w.talk.Begin(w.t.Context(), user, "Show me the shop.")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ended(user, id, func(e talk.Event) {
+		if e.Type == "result" {
+			var at place
+			w.read(e.Data, &at)
+			calls = append(calls, at)
+		}
+	})
+	return id, calls
+}
+
+// place is the call whose result a view shows.
+type place struct {
+	Turn int
+	ID   string
+}
+
+func (w *world) read(data []byte, into any) {
+	w.t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		w.t.Fatalf("%v in %s", err, data)
+	}
+}
+
+// ended waits for the end of a turn, which each hears the events of.
+func (w *world) ended(user, id string, each func(talk.Event)) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	w.turns[id]++
+	over := 0
+	err := w.talk.Watch(ctx, user, id, agent.Position{}, func(batch []talk.Event) error {
+		for _, e := range batch {
+			each(e)
+			if e.Type == "ended" {
+				over++
+			}
+		}
+		if over == w.turns[id] {
+			cancel()
+		}
+		return nil
+	})
+	if err != nil || over != w.turns[id] {
+		w.t.Fatalf("the turn does not end: %v", err)
+	}
+}
+
+// say puts a question of a user, and waits for the answer of the model.
+func (w *world) say(user, id, text string) {
+	w.t.Helper()
+	err := w.views.Ask(user, id, func(before ...string) error {
+		return w.talk.Say(w.t.Context(), user, id, text, before...)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ended(user, id, func(talk.Event) {})
+}
+
+// saidToModel is what users have said in the last request to the model.
+func (w *world) saidToModel() (out []string) {
+	all := w.model.Prompts()
+	for _, m := range all[len(all)-1].Request.Messages {
+		if m.Role == run.RoleUser {
+			out = append(out, m.Text())
+		}
+	}
+	return out
+}
+
+// shown is a view in a window of a user.
+type shown struct {
+	*world
+	user    string
+	opened  *viewing.Opened
+	stream  *stream
+	lastID  int
+	answers map[string]string // by id
+}
+
+// stream is what a window gets.
+type stream struct {
+	events chan event
+	over   chan struct{}
+	end    context.CancelFunc
+}
+
+type event struct {
+	kind string
+	n    uint64
+	data json.RawMessage
+}
+
+// sessionOf is the session of a window: each window is on a device of its own.
+func sessionOf(window string) string { return "session of " + window }
+
+func (w *world) watch(user, window string) *stream {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	s := &stream{events: make(chan event, 1000), over: make(chan struct{}), end: cancel}
+	w.t.Cleanup(cancel)
+	go func() {
+		defer close(s.over)
+		_ = w.views.Watch(ctx, user, sessionOf(window), window, func(batch []talk.Event) error {
+			for _, e := range batch {
+				var numbered struct {
+					N    uint64
+					Data json.RawMessage
+				}
+				if err := json.Unmarshal(e.Data, &numbered); err != nil {
+					return err
+				}
+				if e.Type == "view-life" {
+					numbered.Data = e.Data
+				}
+				s.events <- event{e.Type, numbered.N, numbered.Data}
+			}
+			return nil
+		})
+	}()
+	return s
+}
+
+func (s *stream) next(t *testing.T) event {
+	t.Helper()
+	select {
+	case e := <-s.events:
+		return e
+	case <-time.After(patience):
+		t.Fatal("the window gets nothing")
+		return event{}
+	}
+}
+
+func (w *world) open(user, window, conversation string, at place) (*viewing.Opened, error) {
+	return w.views.Open(w.t.Context(), user, viewing.Request{Window: window, Host: "http://127.0.0.1:2", Conversation: conversation, Turn: at.Turn, Call: at.ID, Theme: "light", Width: 400})
+}
+
+// show opens a view in a window of its own, and begins it.
+func (w *world) show(user, window, conversation string, at place) *shown {
+	w.t.Helper()
+	opened, err := w.open(user, window, conversation, at)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	v := &shown{world: w, user: user, opened: opened, stream: w.watch(user, window), answers: map[string]string{}}
+	if e := v.stream.next(w.t); e.kind != "view-life" || !strings.Contains(string(e.data), opened.Life) {
+		w.t.Fatalf("got %s %s first, want the life %s", e.kind, e.data, opened.Life)
+	}
+	if got := v.ask("ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`); !strings.Contains(got, "protocolVersion") {
+		w.t.Fatalf("ui/initialize: got %s", got)
+	}
+	v.send(`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`)
+	v.hears("ui/notifications/tool-result")
+	return v
+}
+
+func (v *shown) send(message string) {
+	v.t.Helper()
+	if err := v.views.Say(v.t.Context(), v.user, v.opened.Session, []json.RawMessage{json.RawMessage(message)}); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// message is the next message for the view. Events of another session fail the test.
+func (v *shown) message() (method, id, raw string) {
+	v.t.Helper()
+	for {
+		e := v.stream.next(v.t)
+		var m struct {
+			Session string
+			Message struct {
+				ID     json.RawMessage
+				Method string
+			}
+		}
+		v.read(e.data, &m)
+		if e.kind == "viewed" {
+			continue
+		}
+		if m.Session != v.opened.Session {
+			v.t.Fatalf("a window got %s %s, which is none of its own", e.kind, e.data)
+		}
+		if e.kind == "view" {
+			return m.Message.Method, string(m.Message.ID), string(e.data)
+		}
+	}
+}
+
+// hears waits for a message of a method.
+func (v *shown) hears(method string) (id string) {
+	v.t.Helper()
+	for {
+		if got, id, _ := v.message(); got == method {
+			return id
+		}
+	}
+}
+
+// request sends a request, and await waits for its answer.
+func (v *shown) request(method, params string) (id string) {
+	v.t.Helper()
+	v.lastID++
+	id = fmt.Sprint(v.lastID)
+	v.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
+	return id
+}
+
+func (v *shown) await(id string) string {
+	v.t.Helper()
+	for v.answers[id] == "" {
+		if method, of, raw := v.message(); method == "" {
+			v.answers[of] = raw
+		}
+	}
+	return v.answers[id]
+}
+
+func (v *shown) ask(method, params string) string {
+	v.t.Helper()
+	return v.await(v.request(method, params))
+}
+
+// knows has the view want the model to know a text.
+func (v *shown) knows(text string) string {
+	v.t.Helper()
+	return v.ask("ui/update-model-context", fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text))
+}
+
+// allow allows a call of a user's view, for a scope.
+func (w *world) allow(user, conversation, scope string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	var once sync.Once
+	var answered error
+	err := w.talk.WatchViews(ctx, user, conversation, func(batch []talk.Event) error {
+		for _, e := range batch {
+			var viewed struct {
+				Run, Kind string
+				Event     struct{ ID string }
+			}
+			w.read(e.Data, &viewed)
+			if viewed.Kind != "asked" {
+				continue
+			}
+			once.Do(func() {
+				answered = w.talk.Answer(ctx, user, viewed.Run, talk.Answer{Ask: viewed.Event.ID, Action: run.ActionAllow, Scope: scope})
+				cancel()
+			})
+		}
+		return nil
+	})
+	if err != nil || answered != nil || ctx.Err() != context.Canceled {
+		w.t.Fatalf("got %v and %v, want a question about a call of %s's view", err, answered, user)
+	}
+}

@@ -1,4 +1,0 @@
-// Package browsertest has the page of examples/web used in a headless Chromium, by several
-// people at once. It is a module of its own, so that the driver of the browser is no dependency of
-// who imports mcpchain.
-package browsertest

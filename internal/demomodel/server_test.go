@@ -1,0 +1,264 @@
+package demomodel_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+)
+
+func TestRules(t *testing.T) {
+	client := start(t)
+	for _, tt := range []struct {
+		question string
+		want     []string // name and arguments of every call
+	}{
+		{"What is 17 plus 25?", []string{`demo_add {"a":17,"b":25}`}},
+		{"1.5+-2", []string{`demo_add {"a":1.5,"b":-2}`}},
+		{"add 3 and 4", []string{`demo_add {"a":3,"b":4}`}},
+		{"What is 6 times 7?", []string{`multiply {"a":6,"b":7}`}},
+		{"How is the weather in Berlin?", []string{`weather {"city":"Berlin"}`}},
+		{"weather in oslo please", []string{`weather {"city":"oslo"}`}},
+		{"the weather in New York and Lima, and 1 plus 2?", []string{`weather {"city":"New York"}`, `weather {"city":"Lima"}`, `demo_add {"a":1,"b":2}`}},
+		{"Summarize: One plus one. 1 plus 1.", []string{`summarize {"text":"One plus one. 1 plus 1."}`}},
+		{"Please give me a summary of this text: abc", []string{`summarize {"text":"abc"}`}},
+		{"Book a table", []string{`book_table {}`}},
+		{"Please book a nice table for two at Da Luigi at eight.", []string{`book_table {"people":2,"restaurant":"Da Luigi"}`}},
+		{"Book a table for 4", []string{`book_table {"people":4}`}},
+		{"Reserve a table at Luigi for Twelve people", []string{`book_table {"people":12,"restaurant":"Luigi"}`}},
+		{"Book a table tonight for 3 at Luigi", []string{`book_table {"people":3,"restaurant":"Luigi"}`}},
+		{"Book a table for my birthday", []string{`book_table {}`}},
+		{"Count to 12", []string{`count {"to":12}`}},
+		{"Show me a picture!", []string{`picture {}`}},
+		{"call other.tool {\"x\": [1]}", []string{`other.tool {"x": [1]}`}},
+		{"call nonsense", []string{`nonsense {}`}},
+	} {
+		for _, streaming := range []bool{false, true} {
+			m := ask(t, client, streaming, request(tt.question))
+			if diff := cmp.Diff(tt.want, calls(m)); diff != "" || m.Content != "" {
+				t.Errorf("%q, streaming %v: text %q, -want +got\n%s", tt.question, streaming, m.Content, diff)
+			}
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	client := start(t)
+	user := func(text string) openai.ChatCompletionMessage {
+		return openai.ChatCompletionMessage{Role: "user", Content: text}
+	}
+	called := func(name string) openai.ChatCompletionMessage {
+		return openai.ChatCompletionMessage{Role: "assistant", ToolCalls: []openai.ToolCall{
+			{ID: "1", Type: "function", Function: openai.FunctionCall{Name: name, Arguments: "{}"}}}}
+	}
+	result := func(text string) openai.ChatCompletionMessage {
+		return openai.ChatCompletionMessage{Role: "tool", ToolCallID: "1", Content: text}
+	}
+	picture := openai.ChatCompletionMessage{Role: "user", MultiContent: []openai.ChatMessagePart{
+		{Type: "text", Text: "From the result"},
+		{Type: "image_url", ImageURL: &openai.ChatMessageImageURL{URL: "data:image/png;base64,AA=="}},
+	}}
+	for name, tt := range map[string]struct {
+		messages []openai.ChatCompletionMessage
+		noTools  bool
+		want     string
+	}{
+		"result":   {messages: []openai.ChatCompletionMessage{user("?"), called("demo_add"), result("17 + 25 = 42")}, want: "The result: 17 + 25 = 42."},
+		"unknown":  {messages: []openai.ChatCompletionMessage{user("?"), called("look"), result("found")}, want: "The tool look says: found"},
+		"sentence": {messages: []openai.ChatCompletionMessage{user("?"), called("look"), result("It is there.")}, want: "It is there."},
+		"picture":  {messages: []openai.ChatCompletionMessage{user("?"), called("picture"), result("a sunset\n[image]"), picture}, want: "Here is the picture: a sunset."},
+		"earlier":  {messages: []openai.ChatCompletionMessage{user("Who are you?"), user("What did I ask before?")}, want: "Before that you asked: Who are you?"},
+		"help": {messages: []openai.ChatCompletionMessage{user("Hello")}, want: "I am a demo model that follows fixed rules. Try one of these:\n" +
+			"- Summarize: <a text>\n- What is 17 plus 25?\n- What is 6 times 7?\n- How is the weather in Berlin?\n- Book a table for 4 at Luigi\n- Count to 5\n- Show me a picture\n" +
+			`- call TOOL {"argument": "value"}, with one of the tools demo_add, multiply, weather, summarize, book_table, count, picture`},
+		"no tools": {messages: []openai.ChatCompletionMessage{user("1 plus 1")}, noTools: true,
+			want: "I am a demo model that follows fixed rules, and I was given no tools that I could use for this."},
+		"sampling": {messages: []openai.ChatCompletionMessage{
+			{Role: "system", Content: "Summarize the text."}, user("Version 1.5 is out.  It is\nfast.")}, noTools: true,
+			want: "Version 1.5 is out."},
+		"long": {messages: []openai.ChatCompletionMessage{{Role: "system", Content: "Summarize."}, user(strings.Repeat("é", 200))}, noTools: true,
+			want: strings.Repeat("é", 80) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, streaming := range []bool{false, true} {
+				req := request("")
+				req.Messages = tt.messages
+				if tt.noTools {
+					req.ToolChoice = "none"
+				}
+				m := ask(t, client, streaming, req)
+				if diff := cmp.Diff(tt.want, m.Content); diff != "" || len(m.ToolCalls) > 0 {
+					t.Errorf("streaming %v: calls %v, -want +got\n%s", streaming, calls(m), diff)
+				}
+			}
+		})
+	}
+}
+
+// Two turns of a conversation must not share the ids of their calls.
+func TestCallIDs(t *testing.T) {
+	client := start(t)
+	req := request("1 plus 2 and 3 plus 4")
+	first := ask(t, client, false, req)
+	req.Messages = append(req.Messages, first, openai.ChatCompletionMessage{Role: "user", Content: "5 plus 6"})
+	second := ask(t, client, false, req)
+	seen := map[string]bool{}
+	for _, c := range append(first.ToolCalls, second.ToolCalls...) {
+		if seen[c.ID] {
+			t.Errorf("id %q is there twice", c.ID)
+		}
+		seen[c.ID] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("got %d calls, want 3", len(seen))
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	server := httptest.NewServer(demomodel.Handler())
+	defer server.Close()
+	for name, tt := range map[string]struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		"not json":  {"POST", "/v1/chat/completions", "hello", 400, "not JSON"},
+		"no shape":  {"POST", "/v1/chat/completions", `{"messages": 5}`, 400, "not JSON of the expected shape"},
+		"empty":     {"POST", "/v1/chat/completions", `{}`, 400, "messages is empty"},
+		"too large": {"POST", "/v1/chat/completions", `{"messages": "` + strings.Repeat("x", 16<<20) + `"}`, 413, "more than 16777216 bytes"},
+		"no path":   {"GET", "/v1/embeddings", "", 404, "no such endpoint: GET"},
+		"models":    {"GET", "/v1/models", "", 200, `"id":"demo"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), tt.method, server.URL+tt.path, strings.NewReader(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
+				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
+			}
+		})
+	}
+}
+
+// start runs the model like the chatbot.
+func start(t *testing.T) *openai.Client {
+	t.Helper()
+	model, err := demomodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := model.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg := openai.DefaultConfig("")
+	cfg.BaseURL = model.BaseURL
+	return openai.NewClientWithConfig(cfg)
+}
+
+func request(question string) openai.ChatCompletionRequest {
+	req := openai.ChatCompletionRequest{
+		Model:         demomodel.Name,
+		Messages:      []openai.ChatCompletionMessage{{Role: "user", Content: question}},
+		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
+	}
+	for _, name := range []string{"demo_add", "multiply", "weather", "summarize", "book_table", "count", "picture"} {
+		req.Tools = append(req.Tools, openai.Tool{Type: "function", Function: &openai.FunctionDefinition{
+			Name: name, Parameters: map[string]any{"type": "object"}}})
+	}
+	return req
+}
+
+func calls(m openai.ChatCompletionMessage) []string {
+	var out []string
+	for _, c := range m.ToolCalls {
+		out = append(out, c.Function.Name+" "+c.Function.Arguments)
+	}
+	return out
+}
+
+// ask returns the model's message. A streamed message is joined from its
+// pieces.
+func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCompletionRequest) openai.ChatCompletionMessage {
+	t.Helper()
+	if !streaming {
+		req.StreamOptions = nil
+		res, err := client.CreateChatCompletion(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFinish(t, res.Choices[0].FinishReason, res.Choices[0].Message)
+		return res.Choices[0].Message
+	}
+	m, finish, tokens := collect(t, client, req)
+	checkFinish(t, finish, m)
+	if tokens == 0 {
+		t.Error("the stream has no usage")
+	}
+	return m
+}
+
+func collect(t *testing.T, client *openai.Client, req openai.ChatCompletionRequest) (m openai.ChatCompletionMessage, finish openai.FinishReason, tokens int) {
+	t.Helper()
+	stream, err := client.CreateChatCompletionStream(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return m, finish, tokens
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Usage != nil {
+			tokens = chunk.Usage.TotalTokens
+		}
+		for _, c := range chunk.Choices {
+			m.Content += c.Delta.Content
+			if c.FinishReason != "" {
+				finish = c.FinishReason
+			}
+			for _, piece := range c.Delta.ToolCalls {
+				if *piece.Index == len(m.ToolCalls) {
+					m.ToolCalls = append(m.ToolCalls, openai.ToolCall{ID: piece.ID, Type: piece.Type})
+				}
+				f := &m.ToolCalls[*piece.Index].Function
+				f.Name += piece.Function.Name
+				f.Arguments += piece.Function.Arguments
+			}
+		}
+	}
+}
+
+func checkFinish(t *testing.T, got openai.FinishReason, m openai.ChatCompletionMessage) {
+	t.Helper()
+	want := openai.FinishReasonStop
+	if len(m.ToolCalls) > 0 {
+		want = openai.FinishReasonToolCalls
+	}
+	if got != want {
+		t.Errorf("finish reason: got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,274 @@
+//lint:file-ignore SA1019 revision 2026-07-28 deprecates sampling, which works all the same
+
+package demoserver_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// answers are the client's answers to the server's questions.
+type answers struct {
+	form    *sdk.ElicitResult
+	message *sdk.CreateMessageResult
+	asked   []string
+}
+
+// connect joins a client of the SDK to the server, over pipes in memory. With
+// no answers the client offers neither sampling nor elicitation.
+func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationParams)) *sdk.ClientSession {
+	t.Helper()
+	clientEnd, serverEnd := sdk.NewInMemoryTransports()
+	server, err := demoserver.New().Connect(t.Context(), serverEnd, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r.Params) },
+	}
+	if a != nil {
+		opts.ElicitationHandler = func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			a.asked = append(a.asked, r.Params.Message)
+			return a.form, nil
+		}
+		opts.CreateMessageHandler = func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			a.asked = append(a.asked, r.Params.Messages[0].Content.(*sdk.TextContent).Text)
+			return a.message, nil
+		}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
+	session, err := client.Connect(t.Context(), clientEnd, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		session.Close()
+		server.Wait()
+	})
+	return session
+}
+
+// serve runs the server for our own client. The test waits for its end.
+func serve(t *testing.T) mcpclient.Transport {
+	t.Helper()
+	fromServer, toClient := io.Pipe()
+	fromClient, toServer := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- demoserver.New().Run(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient})
+	}()
+	t.Cleanup(func() { <-served })
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
+}
+
+// call returns the text of a tool's result, with "error: " before it if the
+// tool failed.
+func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
+	t.Helper()
+	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	for _, c := range res.Content {
+		if c, ok := c.(*sdk.TextContent); ok {
+			parts = append(parts, c.Text)
+		}
+	}
+	out := strings.Join(parts, "\n")
+	if res.IsError {
+		return "error: " + out
+	}
+	return out
+}
+
+func TestTools(t *testing.T) {
+	s := connect(t, &answers{
+		form:    &sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 4, "seating": "bar", "children": true, "note": "no salt"}},
+		message: &sdk.CreateMessageResult{Model: "m", Role: "assistant", Content: &sdk.TextContent{Text: "short"}},
+	}, nil)
+	for _, tt := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"add", map[string]any{"a": 17, "b": 25}, "17 + 25 = 42"},
+		{"multiply", map[string]any{"a": 1.5, "b": -2}, "1.5 × -2 = -3"},
+		{"weather", map[string]any{"city": " berlin"}, "Berlin: 18 °C, light rain"},
+		{"weather", map[string]any{"city": "Atlantis"}, `error: no weather for "Atlantis"; try one of Berlin, Lima, Lisbon, Nairobi, Oslo, Tokyo`},
+		{"count", map[string]any{"to": 0}, "error: cannot count to 0; choose a number from 1 to 1000"},
+		{"count", map[string]any{"to": 1001}, "error: cannot count to 1001; choose a number from 1 to 1000"},
+		{"picture", nil, "a sunset over the sea"},
+		{"summarize", map[string]any{"text": "long"}, "Summary: short"},
+		{"summarize", map[string]any{"text": " "}, "error: there is no text to summarize"},
+		{"summarize", map[string]any{"text": strings.Repeat("x", 65537)}, "error: the text has 65537 bytes, more than 65536"},
+		{"book_table", map[string]any{"people": 13}, "error: no table for 13; there are tables for 1 to 12 people"},
+		{"book_table", nil, "Booked: a table for 4 at the bar at Chez Démo on 2030-05-01 at 19:30, with children; note: no salt."},
+	} {
+		if got := call(t, s, tt.tool, tt.args); got != tt.want {
+			t.Errorf("%s %v:\ngot  %s\nwant %s", tt.tool, tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestBooking(t *testing.T) {
+	for name, tt := range map[string]struct {
+		form *sdk.ElicitResult
+		want string
+	}{
+		"declined":  {&sdk.ElicitResult{Action: "decline"}, "No table was booked: the guest did not fill in the form (decline)."},
+		"cancelled": {&sdk.ElicitResult{Action: "cancel"}, "No table was booked: the guest did not fill in the form (cancel)."},
+		"defaults": {
+			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 2}},
+			"Booked: a table for 2 inside at Chez Démo on 2030-05-01 at 19:30.",
+		},
+		"bad date": {
+			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-02-30", "time": "19:30", "people": 2}},
+			`error: date "2030-02-30" is not of the form 2006-01-02`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &answers{form: tt.form}
+			if got := call(t, connect(t, a, nil), "book_table", nil); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			if diff := cmp.Diff([]string{"When should the table at Chez Démo be booked?"}, a.asked); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// Values in the call are the form's defaults.
+func TestBookingForSoMany(t *testing.T) {
+	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
+		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
+			Elicitation: mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				fields, err := p.Fields()
+				if err != nil {
+					return nil, err
+				}
+				i := slices.IndexFunc(fields, func(f *mcp.Field) bool { return f.Name == "people" })
+				if got := fmt.Sprintf("default: %v", fields[i].Default); got != want {
+					t.Errorf("people: %d: got %s, want %s", people, got, want)
+				}
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.CallTool(t.Context(), "book_table", map[string]any{"people": people})
+		if err != nil || !strings.Contains(res.Text(), "(decline)") {
+			t.Errorf("got %+v, %v; want a form that was declined", res, err)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A server must not use undeclared features of the client.
+func TestPlainClient(t *testing.T) {
+	s := connect(t, nil, nil)
+	if got, want := call(t, s, "summarize", map[string]any{"text": "x"}), "error: this tool needs a client that lends its model (sampling), and yours does not"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := call(t, s, "book_table", nil), "error: this tool needs a client that shows forms (elicitation), and yours does not"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Clients of older revisions get requests of the server.
+func TestLegacyClient(t *testing.T) {
+	client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
+		Protocol: mcpclient.Protocol{Revision: "2025-06-18"},
+		Sampling: mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Model: "m", Content: p.Messages[0].Content}, nil
+		}),
+		Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "cancel"}, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tool, want := range map[string]string{
+		"summarize":  "Summary: echo",
+		"book_table": "No table was booked: the guest did not fill in the form (cancel).",
+	} {
+		args := map[string]any{"text": "echo"}
+		if tool == "book_table" {
+			args = nil
+		}
+		res, err := client.CallTool(t.Context(), tool, args)
+		if err != nil || res.Text() != want {
+			t.Errorf("%s: got %+v, %v; want %s", tool, res, err, want)
+		}
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	notices := make(chan string, 3)
+	s := connect(t, nil, func(p *sdk.ProgressNotificationParams) { notices <- p.Message })
+	params := &sdk.CallToolParams{Name: "count", Arguments: map[string]any{"to": 3}}
+	params.SetProgressToken("p")
+	if _, err := s.CallTool(t.Context(), params); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"counted to 1", "counted to 2", "counted to 3"} {
+		if got := <-notices; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPicture(t *testing.T) {
+	res, err := connect(t, nil, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "picture"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, ok := res.Content[1].(*sdk.ImageContent)
+	if !ok || img.MIMEType != "image/png" {
+		t.Fatalf("got %#v, want a PNG", res.Content[1])
+	}
+	if _, err := png.Decode(bytes.NewReader(img.Data)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOffers(t *testing.T) {
+	s := connect(t, nil, nil)
+	res, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://menu"})
+	if err != nil || !strings.Contains(res.Contents[0].Text, "Lemon tart") {
+		t.Errorf("resource: got %+v, %v", res, err)
+	}
+	for people, want := range map[string]string{
+		"":  "What is the weather in Oslo? Then book a table.",
+		"4": "What is the weather in Oslo? Then book a table for 4.",
+	} {
+		prompt, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != want {
+			t.Errorf("prompt for %q: got %q, want %q", people, got, want)
+		}
+	}
+}

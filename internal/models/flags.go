@@ -1,0 +1,195 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+// Flags are the settings of a command line and its environment.
+type Flags struct {
+	Model  Model         // without a name: the demo model
+	Prices *agent.Prices // nil: unknown
+	Hint   string        // why the settings name no model
+	File   *File         // nil: not read
+
+	path   string
+	getenv func(string) string
+	set    *flag.FlagSet
+}
+
+// Declare declares the flags.
+func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
+	f := &Flags{getenv: getenv, set: set}
+	m := &f.Model
+	set.StringVar(&m.BaseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint, such as http://localhost:11434/v1")
+	set.StringVar(&m.Name, "model", getenv("OPENAI_MODEL"), "`name` of the model, or of one in -models; default: a demo model that follows fixed rules")
+	set.StringVar(&f.path, "models", "", "`file` with models and their endpoints, by names for -model; default mcpchain/models.json in your configuration folder")
+	set.StringVar(&m.API, "model-api", "", "`name` of the API: chat, responses, or messages (Claude); default: by the endpoint and the model")
+	set.StringVar(&m.Host, "host", "", "`kind` of host, such as vllm or llamacpp; default: by the URL")
+	set.StringVar(&m.Effort, "effort", "", "`effort` of reasoning: none, minimal, low, medium, high, xhigh or max; default: the model's")
+	set.IntVar(&m.MaxTokens, "max-tokens", 0, "`tokens` of a reply; default: the model's own bound")
+	set.Int64Var(&m.Window, "window", 0, "`tokens` that the model takes; default: what the endpoint tells, or 128,000")
+	set.Func("extra", "JSON `object` of fields that each request has, for features of one host", func(text string) error {
+		return json.Unmarshal([]byte(text), &m.Extra)
+	})
+	set.Func("prices", "`file` with what models cost, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of it for a million tokens, \"output\": …}]}", f.readPrices)
+	return f
+}
+
+func (f *Flags) readPrices(path string) error {
+	raw, err := read(path)
+	if err != nil {
+		return err
+	}
+	f.Prices = &agent.Prices{}
+	if err := json.Unmarshal(raw, f.Prices); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Prices.Check()
+}
+
+// Complete finds the model, after the flags were parsed. Without any name it takes the file's default. An incomplete
+// environment means the demo model; an error is a mistake on the command line, or in the file.
+func (f *Flags) Complete() error {
+	given := map[string]bool{}
+	f.set.Visit(func(flag *flag.Flag) { given[flag.Name] = true })
+	f.Model.Key = f.getenv("OPENAI_API_KEY")
+	filed, err := f.find(given)
+	if err != nil {
+		return err
+	}
+	m := &f.Model
+	if err := m.check(); err != nil {
+		return err
+	}
+	switch { // a key of the environment goes to its own host, or to one of the command line
+	case m.API != Messages:
+	case !filed && !given["base-url"]:
+		m.Key, m.BaseURL = f.getenv("ANTHROPIC_API_KEY"), f.getenv("ANTHROPIC_BASE_URL")
+	case !filed, m.BaseURL == "" && m.Key == "":
+		m.Key = f.getenv("ANTHROPIC_API_KEY")
+	}
+	switch {
+	case m.Name == "" && given["base-url"]:
+		return errors.New("-base-url needs the name of a model, in -model or OPENAI_MODEL")
+	case m.Name == "" && m.BaseURL != "":
+		f.Hint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
+	case m.Name == "" && m.Key != "":
+		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
+	case m.Name == "":
+	case m.Key == "" && m.API == Messages:
+		return errors.New("a model of the API messages needs a key, in ANTHROPIC_API_KEY, or if a file names its baseUrl, in apiKey there")
+	case m.BaseURL == "" && m.Key == "":
+		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI)
+	case m.BaseURL == "" && m.API != Messages:
+		m.BaseURL = OpenAI
+	}
+	if m.Name == "" || m.BaseURL == "" {
+		return nil
+	}
+	u, err := url.Parse(m.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(m.BaseURL), missingScheme(m.BaseURL))
+	}
+	return nil
+}
+
+// find takes a model of the file by its name there, and reports whether there is one. An endpoint that is given is not replaced by that of the file, and
+// neither is another setting.
+func (f *Flags) find(given map[string]bool) (bool, error) {
+	path := f.path
+	if path == "" {
+		folder, err := os.UserConfigDir()
+		if err != nil {
+			return false, nil
+		}
+		path = filepath.Join(folder, "mcpchain", "models.json")
+	}
+	file, err := Read(path)
+	if err != nil {
+		return false, err
+	}
+	if f.path != "" && len(file.Models) == 0 {
+		return false, fmt.Errorf("-models: there are no models in %s", hosttext.Line(path, 400))
+	}
+	f.File = file
+	asked := f.Model
+	if given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
+		return false, nil
+	}
+	found, ok, err := file.Find(asked.Name, f.getenv)
+	switch {
+	case err != nil || !ok:
+		return false, err
+	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
+		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
+			hosttext.Line(asked.Name, 80), hosttext.Line(path, 400))
+	}
+	f.Model = found
+	for name, take := range map[string]func(){
+		"model-api": func() { f.Model.API = asked.API }, "host": func() { f.Model.Host = asked.Host }, "effort": func() { f.Model.Effort = asked.Effort },
+		"max-tokens": func() { f.Model.MaxTokens = asked.MaxTokens }, "window": func() { f.Model.Window = asked.Window }, "extra": func() { f.Model.Extra = asked.Extra },
+	} {
+		if given[name] {
+			take()
+		}
+	}
+	if found.Price != nil && f.Prices == nil {
+		f.Prices = pricesOf(file)
+	}
+	return true, nil
+}
+
+// pricesOf are the prices in a file of models. Their date is that of the file.
+func pricesOf(file *File) *agent.Prices {
+	prices := &agent.Prices{Date: modified(file.path)}
+	for _, name := range file.Names() {
+		if m := file.Models[name]; m.Price != nil {
+			price := *m.Price
+			price.Model = m.Name
+			prices.Models = append(prices.Models, price)
+		}
+	}
+	return prices
+}
+
+func modified(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return info.ModTime().UTC().Format("2006-01-02")
+}
+
+// PublicURL is a URL, valid or not, without its secret parts.
+func PublicURL(text string) string {
+	text, _, _ = strings.Cut(text, "#")
+	text, _, _ = strings.Cut(text, "?")
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "", text
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	if found {
+		rest = scheme + "://" + rest
+	}
+	return hosttext.Line(rest, 200)
+}
+
+func missingScheme(base string) string {
+	if strings.Contains(base, "://") {
+		return ""
+	}
+	return "; is http:// or https:// missing before it?"
+}

@@ -1,0 +1,158 @@
+package models_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+func TestModels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	if m, err := models.Read(path); err != nil || len(m.Models) != 0 {
+		t.Errorf("got %+v, %v, want no models of a missing file", m, err)
+	}
+	write(t, path, `{"default": "big", "models": {
+		"fast": {"baseUrl": "http://localhost/v1", "model": "q"}, "big": {"baseUrl": "https://h/v1", "model": "g", "apiKey": "k-${KEY}"}}}`)
+	m, err := models.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"KEY": "s3cret"}[name] }
+	for name, want := range map[string]models.Model{
+		"":      {BaseURL: "https://h/v1", Name: "g", Key: "k-s3cret"},
+		"fast":  {BaseURL: "http://localhost/v1", Name: "q"},
+		"other": {},
+	} {
+		if got, found, err := m.Find(name, getenv); err != nil || !reflect.DeepEqual(got, want) || found != (want.Name != "") {
+			t.Errorf("%q: got %+v, %v, %v, want %+v", name, got, found, err, want)
+		}
+	}
+	if _, _, err := m.Find("big", func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "environment variable KEY is not set") {
+		t.Errorf("got %v, want the variable", err)
+	}
+}
+
+func TestWrongModels(t *testing.T) {
+	for text, want := range map[string]string{
+		`x`:                                   "invalid character",
+		`{"models": {"a": {"url": "x"}}}`:     `unknown field "url"`,
+		`{"models": {"a": {"baseUrl": "x"}}}`: "a: want a baseUrl and a model",
+		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`: "b is not one of the models: a",
+	} {
+		path := filepath.Join(t.TempDir(), "models.json")
+		write(t, path, text)
+		if _, err := models.Read(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPublicURL(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://user:pass@host/v1?key=secret#x": "https://host/v1",
+		"user:pass@host:1/v1":                    "host:1/v1",
+		"http://host?key=secret":                 "http://host",
+	} {
+		if got := models.PublicURL(in); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// TestFlags has the settings of the command line, of a file, and of both.
+// TestKeysStayAtTheirHosts: a key of the environment goes neither to a host of another API nor to an address of a file.
+func TestKeysStayAtTheirHosts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"models": {"own": {"api": "messages", "model": "c", "baseUrl": "https://gateway", "apiKey": "filed"},
+		"none": {"api": "messages", "model": "c", "baseUrl": "https://gateway"}, "plain": {"api": "messages", "model": "c"},
+		"chat": {"model": "m", "baseUrl": "https://gateway/v1"}}}`)
+	all := map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "OPENAI_BASE_URL": "https://openai.example/v1"}
+	openAIAlone := map[string]string{"OPENAI_API_KEY": "o"}
+	for _, tt := range []struct {
+		args      string
+		env       map[string]string
+		key, base string
+		fails     bool
+	}{
+		{"-model-api messages -model c", all, "a", "", false},
+		{"-model-api messages -model c", openAIAlone, "", "", true},
+		{"-model-api messages -model c -base-url https://mine", all, "a", "https://mine", false},
+		{"-model own", all, "filed", "https://gateway", false},
+		{"-model none", all, "", "https://gateway", true},
+		{"-model plain", all, "a", "", false},
+		{"-model chat", map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, "", "https://gateway/v1", false},
+	} {
+		set := flag.NewFlagSet("test", flag.ContinueOnError)
+		f := models.Declare(set, func(name string) string { return tt.env[name] })
+		if err := set.Parse(strings.Fields(tt.args + " -models " + path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
+			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"models": {"big": {"baseUrl": "https://h/v1", "model": "gpt-6-astra", "apiKey": "k", "effort": "high", "window": 400000, "maxTokens": 9,
+		"api": "responses", "extra": {"a": 1}, "price": {"currency": "USD", "input": 1, "output": 2}}, "claude": {"api": "messages", "model": "claude-opus-5"}}}`)
+	env := func(name string) string {
+		return map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "a"}[name]
+	}
+	for args, want := range map[string]models.Model{
+		"-model gpt-6-sol -effort low -model-api chat -host azure -max-tokens 7 -window 8 -extra {\"x\":1}": {Name: "gpt-6-sol", BaseURL: models.OpenAI, Key: "k",
+			API: "chat", Host: "azure", Effort: "low", MaxTokens: 7, Window: 8, Extra: map[string]json.RawMessage{"x": json.RawMessage("1")}},
+		"-model claude-opus-5 -model-api messages": {Name: "claude-opus-5", Key: "a", API: "messages"},
+		"-model claude -models " + path:            {Name: "claude-opus-5", Key: "a", API: "messages"},
+		"-model big -effort none -models " + path: {Name: "gpt-6-astra", BaseURL: "https://h/v1", Key: "k", API: "responses", Effort: "none", MaxTokens: 9, Window: 400000,
+			Extra: map[string]json.RawMessage{"a": json.RawMessage("1")}, Price: &agent.Price{Currency: "USD", Input: 1, Output: 2}},
+	} {
+		set := flag.NewFlagSet("test", flag.ContinueOnError)
+		f := models.Declare(set, env)
+		if err := set.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Complete(); err != nil || !reflect.DeepEqual(f.Model, want) {
+			t.Errorf("%s: got %+v, %v, want %+v", args, f.Model, err, want)
+		}
+		if _, err := f.Model.Open(nil); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		if _, err := f.Model.Sampler(sampling.Options{}); (err == nil) != (want.API != models.Messages) {
+			t.Errorf("%s: sampler: %v", args, err)
+		}
+		if (f.Prices != nil) != (want.Price != nil) || f.Prices != nil && f.Prices.Check() != nil {
+			t.Errorf("%s: got prices %+v", args, f.Prices)
+		}
+	}
+	for args, want := range map[string]string{
+		"-model m -model-api soap": "use chat, responses or messages", "-model m -window -1": "below 0", "-model-api messages -model c -host vllm": "OpenAI-compatible",
+		"-model m -base-url h/v1": "is http:// or https:// missing",
+	} {
+		set := flag.NewFlagSet("test", flag.ContinueOnError)
+		f := models.Declare(set, env)
+		if err := set.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Complete(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}
