@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -62,7 +63,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	tools := must(openForUsers(t.Context(), web.URL, func(user string) string { return "of-" + user }))
 	defer tools.Close()
 	looksUp, says := agenttest.Use(agenttest.Wanted{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
-	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Store: run.NewMemory()}))
+	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Store: record.NewMemory()}))
 	for _, name := range []string{"ann", "bob"} {
 		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Answer != "Done." || got.Spent.Turns != 2 {
 			t.Errorf("%s: got %+v, %v", name, got, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
 
@@ -145,7 +146,7 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 // called records a call of the model, with what it may take if that is limited. It returns the
 // bound of the output, 0 for none.
 func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
-	change := &run.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
+	change := &record.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
 	if !d.limited(limitsSpending) {
 		return 0, d.rec.record([]Event{start}, change)
 	}
@@ -183,7 +184,7 @@ func (d *dialog) again() error {
 	if err := d.refuses(reserved, 1); err != nil {
 		return err
 	}
-	return d.rec.recordLocked(nil, &run.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
+	return d.rec.recordLocked(nil, &record.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
 }
 
 // settle tells the calls that wait for room that this one is over.
@@ -200,8 +201,8 @@ func (d *dialog) settle() {
 }
 
 // most is what a call of the model may take.
-func (a account) most(input, output int64) run.Amount {
-	amount := run.Amount{Tokens: input + output}
+func (a account) most(input, output int64) record.Amount {
+	amount := record.Amount{Tokens: input + output}
 	if p := a.price(); p.Currency != "" {
 		amount.Cost = map[string]int64{p.Currency: p.Most(input, output).Micro}
 	}
@@ -210,7 +211,7 @@ func (a account) most(input, output int64) run.Amount {
 
 // refuses returns why an amount is more than the run may still take: a share of what is
 // left.
-func (a account) refuses(amount run.Amount, share int64) error {
+func (a account) refuses(amount record.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		if left := max(limits.Tokens-taken.Tokens, 0) / share; limits.Tokens > 0 && amount.Tokens > left {
@@ -317,10 +318,10 @@ func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 // forget counts what completions have reserved whose process has ended: they may have used
 // all of it.
 func (a account) forget() error {
-	var changes []run.Change
+	var changes []record.Change
 	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
 		reserved := a.rec.state.Sampling[key]
-		changes = append(changes, &run.Charged{Spent: run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}, Settles: &key})
+		changes = append(changes, &record.Charged{Spent: run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}, Settles: &key})
 	}
 	return a.rec.record(nil, changes...)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -97,7 +98,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 		"completion": {func(context.CancelFunc) *script { return play(counted(uses(toolCall("1", "sample", "{}")))) }, func(n int64) bool { return n == 5000 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := run.NewMemory()
+			store := record.NewMemory()
 			ctx, cancel := context.WithCancel(t.Context())
 			poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 				if _, err := price.AccountFrom(ctx).Reserve(price.Charge{Tokens: price.Tokens{Input: 4000, Output: 1000}}); err != nil {
@@ -199,8 +200,8 @@ func TestCompactionCounts(t *testing.T) {
 		"failure beyond":   {20_000, 50_000, true, agent.ErrLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*run.Compacted, error) {
-				change := &run.Compacted{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
+			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*record.Compacted, error) {
+				change := &record.Compacted{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
 				if tt.fails {
 					return change, errors.New("the summary is empty")
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Next says what a run waits for after a step.
@@ -20,7 +21,7 @@ type Next struct {
 // runs with it: everything is durable in the journal when it returns, so that it may be
 // called again for the same run after any failure. After an error the state must be
 // loaded again.
-func (a *Agent) Step(ctx context.Context, s *run.State, j Journal) (Next, error) {
+func (a *Agent) Step(ctx context.Context, s *record.State, j Journal) (Next, error) {
 	d := &session{agent: a}
 	return d.step(ctx, &loaded{state: s, journal: j}, nil)
 }
@@ -46,12 +47,12 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 			return e.rec.commit()
 		})
 	})
-	return Next{Status: l.state.Status, Asks: run.Open(l.state), Wake: l.state.Wake}, err
+	return Next{Status: l.state.Status, Asks: record.Open(l.state), Wake: l.state.Wake}, err
 }
 
 // Begin keeps a new run in [Options.Store], or gives the input to the run that [In] names,
 // and leaves it to [Recover] or an engine to go on with it. The error matches [ErrWaiting], [ErrRunning] or
-// [run.ErrHeld] if the run takes no input.
+// [record.ErrHeld] if the run takes no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
 	if a.opts.Store == nil {
 		return run.Key{}, fmt.Errorf("begin a run: %w", errNoStore)
@@ -81,7 +82,7 @@ func (d *session) put(ctx context.Context, l *loaded) error {
 // Advance is [Agent.Step] for a run of [Options.Store]: it takes the run, moves it on by one
 // turn at most while its lease is renewed, and lets it go. An engine repeats it until
 // the run has ended or waits, and may call it in any process and at any time: the error matches
-// [run.ErrHeld] if another process has the run. If the run fails, Next says so beside the error.
+// [record.ErrHeld] if another process has the run. If the run fails, Next says so beside the error.
 // onEvent gets the events of the step on the goroutine of the caller, each with its position;
 // nil drops them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Next, error) {
@@ -118,15 +119,15 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 }
 
 // Cancel ends a run of [Options.Store] as cancelled, and returns its status: a run that has
-// ended before stays as it is. If a process works on the run, the error matches [run.ErrHeld]: that process is told,
-// and ends the run within about a second, this process at once. [run.CancelRun] waits for it. A task that a server works
+// ended before stays as it is. If a process works on the run, the error matches [record.ErrHeld]: that process is told,
+// and ends the run within about a second, this process at once. [record.CancelRun] waits for it. A task that a server works
 // on for the run goes on there.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	if a.opts.Store == nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, errNoStore)
 	}
 	l, err := a.hold(ctx, key)
-	if errors.Is(err, run.ErrHeld) {
+	if errors.Is(err, record.ErrHeld) {
 		if unkept := a.opts.Store.Wish(ctx, key); unkept != nil {
 			err = errors.Join(err, unkept)
 		}
@@ -137,7 +138,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	}
 	defer l.hold.release()
 	if !l.state.Status.Ended() {
-		l.first = []run.Change{cancelledRun()}
+		l.first = []record.Change{cancelledRun()}
 		d := &session{agent: a}
 		err = d.put(ctx, l)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Begin keeps a run, and Advance moves it on, turn by turn and in any process, until it
 // waits and until it is over.
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		opts := agent.Options{AskTTL: time.Hour}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), uses(toolCall("2", "ask", "{}"))), opts)
 		key, err := first.Begin(t.Context(), human("go"), agent.In("r"), agent.ForTenant("acme"))
@@ -40,7 +41,7 @@ func TestAdvance(t *testing.T) {
 		advance(first, run.StatusWaiting)
 		answer, err := next.Asks[0].Accept(map[string]any{"name": "Ann"})
 		if err == nil {
-			err = run.Submit(t.Context(), store, key, answer)
+			err = record.Submit(t.Context(), store, key, answer)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +59,7 @@ func TestAdvance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := run.Fold(log.Records)
+		s, err := record.Fold(log.Records)
 		if err != nil || agent.ResultOf(s).Answer != "done" || !log.Head.Held.IsZero() {
 			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", s, err, log.Head.Held)
 		}
@@ -69,7 +70,7 @@ func TestAdvance(t *testing.T) {
 func TestAdvanceEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := agent.Options{ParallelWrites: true}
-		a, _ := process(t, run.NewMemory(), play(uses(toolCall("1", "count", "{}"), toolCall("2", "count", "{}"), toolCall("3", "count", "{}"))), opts)
+		a, _ := process(t, record.NewMemory(), play(uses(toolCall("1", "count", "{}"), toolCall("2", "count", "{}"), toolCall("3", "count", "{}"))), opts)
 		key, err := a.Begin(t.Context(), human("go"))
 		if err != nil {
 			t.Fatal(err)
@@ -100,18 +101,18 @@ func TestAdvanceEvents(t *testing.T) {
 // A step that fails says what became of the run, and one that is held elsewhere says so.
 func TestAdvanceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		gone := errors.New("no credit")
 		a, _ := process(t, store, play(func(context.Context, prompt) (*model.Reply, error) { return nil, gone }), agent.Options{})
 		key, err := a.Begin(t.Context(), human("go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		lease, err := store.Acquire(t.Context(), key, run.Holder{TTL: time.Minute})
+		lease, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Advance(t.Context(), key, nil); !errors.Is(err, run.ErrHeld) {
+		if _, err := a.Advance(t.Context(), key, nil); !errors.Is(err, record.ErrHeld) {
 			t.Errorf("got %v, want that it is held", err)
 		}
 		if err := store.Release(t.Context(), lease); err != nil {
@@ -129,7 +130,7 @@ func TestAdvanceFails(t *testing.T) {
 // A step that is cut short leaves the run as far as it was, and free for others.
 func TestAdvanceIsCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
 		key, err := first.Begin(t.Context(), human("go"))
 		if err != nil {
@@ -154,7 +155,7 @@ func TestAdvanceIsCutShort(t *testing.T) {
 // A run is cancelled once, with its questions; one that is over stays as it is, and takes
 // another input.
 func TestCancelRun(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil || got.Status != run.StatusWaiting {
@@ -168,7 +169,7 @@ func TestCancelRun(t *testing.T) {
 	if err := a.Answer(t.Context(), theRun, got.Asks[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want that it is not asked", err)
 	}
-	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.Once()); !errors.Is(err, run.ErrExists) {
+	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.Once()); !errors.Is(err, record.ErrExists) {
 		t.Errorf("got %v, want that there is such a run", err)
 	}
 	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID)); err != nil {
@@ -184,7 +185,7 @@ func TestCancelRun(t *testing.T) {
 
 // A run whose failure could not be kept has not failed: another process continues it.
 func TestAdvanceWithoutStore(t *testing.T) {
-	store := &dying{Store: run.NewMemory()}
+	store := &dying{Store: record.NewMemory()}
 	a := newAgent(t, play(says("done")), &agent.Options{Store: store})
 	key, err := a.Begin(t.Context(), human("go"))
 	if err != nil {

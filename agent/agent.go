@@ -9,7 +9,7 @@
 //
 // # Runs
 //
-// A run is data, and an agent is a recipe: the [run.State] of a run is the fold of its
+// A run is data, and an agent is a recipe: the [record.State] of a run is the fold of its
 // records, and the agent moves it on, turn by turn. [Agent.Events] is the loop: call the
 // model, run the tools that it asks for, give it the results, again. Everything that
 // happens comes out of it as an [Event]; [Agent.Run] is for callers who want the outcome

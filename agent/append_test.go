@@ -11,17 +11,18 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // flakyStore is a store whose appends fail from the first outcome of a call on.
 type flakyStore struct {
-	run.Store
+	record.Store
 	fail  func(n int) (error, bool) // the n-th failed append: its error, and whether it is kept nevertheless
 	times int
 }
 
-func (f *flakyStore) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
-	outcome := func(r run.Record) bool { _, ok := r.Change.(*run.Outcome); return ok }
+func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+	outcome := func(r record.Record) bool { _, ok := r.Change.(*record.Outcome); return ok }
 	if f.times == 0 && !slices.ContainsFunc(records, outcome) {
 		return f.Store.Append(ctx, lease, head, records, answers...)
 	}
@@ -45,8 +46,8 @@ func TestStoreThatFails(t *testing.T) {
 		"once, kept":        {func(n int) (error, bool) { return map[bool]error{true: down}[n == 0], true }, true},
 		"for ten seconds":   {func(n int) (error, bool) { return map[bool]error{true: down}[n < 10], false }, true},
 		"for good":          {func(int) (error, bool) { return down, false }, false},
-		"too large":         {func(int) (error, bool) { return run.ErrTooLarge, false }, false},
-		"held by another":   {func(int) (error, bool) { return run.ErrConflict, false }, false},
+		"too large":         {func(int) (error, bool) { return record.ErrTooLarge, false }, false},
+		"held by another":   {func(int) (error, bool) { return record.ErrConflict, false }, false},
 		"a deadline of its": {func(n int) (error, bool) { return map[bool]error{true: context.DeadlineExceeded}[n == 0], false }, true},
 	} {
 		for kind, open := range everyStore {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -23,16 +24,16 @@ func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
 }
 
 // asks reports whether a person may be asked about one of the calls.
-func (t *turn) asks(calls []*run.Call) bool {
-	return slices.ContainsFunc(calls, func(c *run.Call) bool {
+func (t *turn) asks(calls []*record.Call) bool {
+	return slices.ContainsFunc(calls, func(c *record.Call) bool {
 		j := t.tools.job(c)
 		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(t.scope.ctx)
 	})
 }
 
 // decide decides on proposed calls, one after the other, in their order.
-func (t *turn) decide(calls []*run.Call) error {
-	var decided []run.Change // that nobody has a say in
+func (t *turn) decide(calls []*record.Call) error {
+	var decided []record.Change // that nobody has a say in
 	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
@@ -52,13 +53,13 @@ func (t *turn) decide(calls []*run.Call) error {
 }
 
 // tooMany reports whether a call is beyond the limit of the run.
-func (t *turn) tooMany(c *run.Call) bool {
+func (t *turn) tooMany(c *record.Call) bool {
 	limit := t.rec.state.Limits.Calls
 	return c.Answer == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
 }
 
 // decided says that a call runs as it was approved.
-func (t *turn) decided(c *run.Call, j *job, call *adapter.Prepared) run.Change {
+func (t *turn) decided(c *record.Call, j *job, call *adapter.Prepared) record.Change {
 	d := t.newDecided.one()
 	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
 	if string(d.Args) != j.about.Arguments {
@@ -69,7 +70,7 @@ func (t *turn) decided(c *run.Call, j *job, call *adapter.Prepared) run.Change {
 }
 
 // admit decides whether a call runs.
-func (t *turn) admit(c *run.Call) error {
+func (t *turn) admit(c *record.Call) error {
 	j := t.tools.job(c)
 	if t.rec.stopped() != nil {
 		return t.sender.stop(j, nil)
@@ -123,7 +124,7 @@ func decisionOf(a *run.Answer) adapter.Decision {
 	return d
 }
 
-// scopeNames are the scopes of a decision as a run has them, see [run.Decision].
+// scopeNames are the scopes of a decision as a run has them, see [record.Decision].
 var scopeNames = map[adapter.Scope]string{
 	adapter.ScopeCall: "", adapter.ScopeArguments: run.ScopeArguments, adapter.ScopeTool: run.ScopeTool, adapter.ScopeServer: run.ScopeServer,
 }
@@ -141,7 +142,7 @@ func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
 // pause records that a server asks for input before it goes on with a call, and opens
 // its questions.
-func (s *sender) pause(c *run.Call, j *job, result *adapter.Result) error {
+func (s *sender) pause(c *record.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)
 	if err != nil {
@@ -152,10 +153,10 @@ func (s *sender) pause(c *run.Call, j *job, result *adapter.Result) error {
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all", c.Server, len(data), kept, maxRound, maxRounds)
 		return s.outcome(j, j.errorResult(text, err), 0)
 	}
-	paused := []run.Change{&run.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
+	paused := []record.Change{&record.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
 	var asks []*run.Ask
 	var expires time.Time
-	s.rec.read(func(s *run.State) {
+	s.rec.read(func(s *record.State) {
 		if task := s.Call(c.ID).Task; task != nil {
 			expires = task.Expires // the server may forget the task
 		}

@@ -16,14 +16,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
 )
 
 // backups open a store, and return how to open a backup of it as it is then.
-var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
-	"files": func(t *testing.T) (run.Store, func() run.Store) {
-		opened := func(dir string) run.Store {
+var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
+	"files": func(t *testing.T) (record.Store, func() record.Store) {
+		opened := func(dir string) record.Store {
 			store, err := filestore.Open(dir, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -31,7 +32,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 			return store
 		}
 		dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copied")
-		return opened(dir), func() run.Store {
+		return opened(dir), func() record.Store {
 			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -41,10 +42,10 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 			return opened(copied)
 		}
 	},
-	"SQLite": func(t *testing.T) (run.Store, func() run.Store) {
-		opened := func(file string) (run.Store, *sql.DB) { return openSQL(t, "sqlite", file, sqlstore.DialectSQLite) }
+	"SQLite": func(t *testing.T) (record.Store, func() record.Store) {
+		opened := func(file string) (record.Store, *sql.DB) { return openSQL(t, "sqlite", file, sqlstore.DialectSQLite) }
 		store, db := opened(filepath.Join(t.TempDir(), "runs.db"))
-		return store, func() run.Store {
+		return store, func() record.Store {
 			copied := filepath.Join(t.TempDir(), "copied.db")
 			if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", copied); err != nil {
 				t.Fatal(err)
@@ -53,7 +54,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 			return store
 		}
 	},
-	"Postgres": func(t *testing.T) (run.Store, func() run.Store) {
+	"Postgres": func(t *testing.T) (record.Store, func() record.Store) {
 		server, err := pgtest.Start()
 		if err != nil {
 			if os.Getenv("CI") == "" {
@@ -64,7 +65,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 		t.Cleanup(server.Stop)
 		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.DialectPostgres)
 		db.SetMaxOpenConns(1) // none is kept for renewals
-		return store, func() run.Store {
+		return store, func() record.Store {
 			db.SetMaxIdleConns(0) // a database that is copied has no users
 			admin, err := sql.Open("pgx", server.DSN("template1"))
 			if err != nil {
@@ -80,7 +81,7 @@ var backups = map[string]func(*testing.T) (run.Store, func() run.Store){
 	},
 }
 
-func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (run.Store, *sql.DB) {
+func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (record.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -122,14 +123,14 @@ func TestRestoredBackupAtAServer(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			with := func(store run.Store, steps ...step) *agent.Agent {
+			with := func(store record.Store, steps ...step) *agent.Agent {
 				return withTools(t, play(steps...), toolset, &agent.Options{Store: store})
 			}
 			if _, err := with(store, twice, ends).Run(ctx, human("go"), agent.In("one")); err == nil {
 				t.Fatal("got no error, want that of the context")
 			}
 			restored := backup()
-			for i, s := range []run.Store{store, restored} {
+			for i, s := range []record.Store{store, restored} {
 				got, err := with(s, twice, says("done")).ResumeRun(t.Context(), run.Key{ID: "one"})
 				if err != nil || got.Status != run.StatusFinished {
 					t.Fatalf("got %v, %v, want the run done", got, err)

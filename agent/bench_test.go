@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/stats"
 )
 
@@ -131,11 +132,11 @@ func BenchmarkDurableTurn(b *testing.B) {
 	const turns = 100
 	for _, s := range []struct {
 		name string
-		open func(testing.TB) run.Store
+		open func(testing.TB) record.Store
 	}{
-		{"none", func(testing.TB) run.Store { return nil }},
-		{"memory", func(testing.TB) run.Store { return run.NewMemory() }},
-		{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncEveryEffect) }},
+		{"none", func(testing.TB) record.Store { return nil }},
+		{"memory", func(testing.TB) record.Store { return record.NewMemory() }},
+		{"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncEveryEffect) }},
 		{"SQLite", inSQLite},
 		{"Postgres", inPostgres},
 	} {
@@ -171,14 +172,14 @@ func BenchmarkDurableTurn(b *testing.B) {
 func BenchmarkOldRun(b *testing.B) {
 	for _, s := range []struct {
 		name string
-		open func(testing.TB) run.Store
+		open func(testing.TB) record.Store
 	}{
-		{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) }}, {"SQLite", inSQLite}, {"Postgres", inPostgres},
+		{"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) }}, {"SQLite", inSQLite}, {"Postgres", inPostgres},
 	} {
 		for _, work := range []struct {
 			name       string
 			young, old int
-			on         func(testing.TB, run.Store, string) func()
+			on         func(testing.TB, record.Store, string) func()
 		}{{"input", 400, 10_000, inputsTo}, {"step", 100, 1000, stepsOf}} {
 			b.Run(s.name+"/"+work.name, func(b *testing.B) {
 				store := s.open(b)
@@ -221,7 +222,7 @@ func compare(b *testing.B, young, old func()) {
 }
 
 // inputsTo gives inputs to a conversation, each by a process of its own.
-func inputsTo(t testing.TB, store run.Store, id string) func() {
+func inputsTo(t testing.TB, store record.Store, id string) func() {
 	m := instant{says(strings.Repeat("so be it ", 100))}
 	return func() {
 		a := newAgent(t, m, &agent.Options{Store: store, Compact: compact.Trim(nil)})
@@ -232,7 +233,7 @@ func inputsTo(t testing.TB, store run.Store, id string) func() {
 }
 
 // stepsOf moves a run on by a turn at a time.
-func stepsOf(t testing.TB, store run.Store, id string) func() {
+func stepsOf(t testing.TB, store record.Store, id string) func() {
 	n := 0
 	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
 		n++

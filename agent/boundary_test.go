@@ -18,7 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
@@ -161,7 +161,7 @@ type ending struct {
 	doubts    map[string]bool // calls that the model is told of
 	doubted   int             // questions about others
 	lives     int
-	last      *run.State
+	last      *record.State
 }
 
 // run has a process work on a run of its own, and others when it has been killed, until the
@@ -229,38 +229,38 @@ func (l *life) spawn(ctx context.Context) (killed bool, err error) {
 
 // afterDeath adds the calls of the tool without keys that were sent and have no outcome, and
 // ends the lease, so that the next process need not wait for that.
-func afterDeath(ctx context.Context, store run.Store, doubts map[string]bool) error {
+func afterDeath(ctx context.Context, store record.Store, doubts map[string]bool) error {
 	log, err := store.Load(ctx, theRun)
-	if errors.Is(err, run.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		return err
 	}
 	for _, c := range s.Calls {
-		if c.At == run.CallSent && c.Tool == "note" {
+		if c.At == record.CallSent && c.Tool == "note" {
 			doubts[number(c.Args)] = true
 		}
 	}
-	return store.Release(ctx, run.Lease{Key: theRun, Epoch: log.Head.Epoch})
+	return store.Release(ctx, record.Lease{Key: theRun, Epoch: log.Head.Epoch})
 }
 
 // folded is the state of the run.
-func folded(ctx context.Context, store run.Store) (*run.State, error) {
+func folded(ctx context.Context, store record.Store) (*record.State, error) {
 	log, err := store.Load(ctx, theRun)
 	if err != nil {
 		return nil, err
 	}
-	return run.Fold(log.Records)
+	return record.Fold(log.Records)
 }
 
 // masked is the state of the run without times, the number of records and of lost replies,
 // in which no call is in doubt, and how many were.
-func masked(ctx context.Context, store run.Store) (string, int, error) {
+func masked(ctx context.Context, store record.Store) (string, int, error) {
 	s, err := folded(ctx, store)
 	if err != nil {
 		return "", 0, err

@@ -7,13 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // hanging is a store that renews leases until it is told to stop.
-type hanging struct{ run.Store }
+type hanging struct{ record.Store }
 
-func (hanging) RenewAll(ctx context.Context, _ []run.Lease, _ time.Duration) ([]run.Lease, error) {
+func (hanging) RenewAll(ctx context.Context, _ []record.Lease, _ time.Duration) ([]record.Lease, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/price"
 )
 
@@ -71,12 +72,12 @@ func (a account) Reserve(most price.Charge) (settle func(price.Charge), err erro
 	if !a.limited(limitsSpending) {
 		return func(took price.Charge) { a.charge(took, nil) }, nil
 	}
-	amount := run.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
+	amount := record.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
 	if most.Cost.Currency != "" {
 		amount.Cost = map[string]int64{most.Cost.Currency: most.Cost.Micro}
 	}
 	key := newKey()
-	if err := a.hold(&run.Reserved{Key: key, Amount: amount}); err != nil {
+	if err := a.hold(&record.Reserved{Key: key, Amount: amount}); err != nil {
 		return nil, err
 	}
 	if err := a.rec.commit(); err != nil {
@@ -85,7 +86,7 @@ func (a account) Reserve(most price.Charge) (settle func(price.Charge), err erro
 	return func(took price.Charge) { a.charge(took, &key) }, nil
 }
 
-func (a account) hold(r *run.Reserved) error {
+func (a account) hold(r *record.Reserved) error {
 	a.rec.ledger.mu.Lock()
 	defer a.rec.ledger.mu.Unlock()
 	if err := a.refuses(r.Amount, 2); err != nil {
@@ -104,5 +105,5 @@ func (a account) charge(took price.Charge, settles *string) {
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
 	}
-	_ = a.rec.record(nil, &run.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
+	_ = a.rec.record(nil, &record.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // desk opens the questions of a run, and closes them with their answers. It asks nobody but [Options.Answer].
@@ -28,14 +29,14 @@ func (d *desk) open(q *run.Ask) error { return d.openAll(nil, []*run.Ask{q}) }
 
 // openAll records changes and opens questions, all at once. Beyond the limit of open
 // questions the run fails.
-func (d *desk) openAll(changes []run.Change, asks []*run.Ask) error {
+func (d *desk) openAll(changes []record.Change, asks []*run.Ask) error {
 	d.rec.ledger.mu.Lock()
 	defer d.rec.ledger.mu.Unlock()
 	return d.openLocked(changes, asks)
 }
 
-func (d *desk) openLocked(changes []run.Change, asks []*run.Ask) error {
-	open := len(run.Open(d.rec.ledger.root))
+func (d *desk) openLocked(changes []record.Change, asks []*run.Ask) error {
+	open := len(record.Open(d.rec.ledger.root))
 	if limit := d.rec.ledger.root.Limits.Asks; limit >= 0 && open+len(asks) > limit {
 		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
 	}
@@ -47,7 +48,7 @@ func (d *desk) openLocked(changes []run.Change, asks []*run.Ask) error {
 			q.Expires = end
 		}
 		q.Path = d.rec.path
-		changes, events = append(changes, &run.Opened{Ask: *q}), append(events, &Asked{Ask: q})
+		changes, events = append(changes, &record.Opened{Ask: *q}), append(events, &Asked{Ask: q})
 	}
 	return d.rec.recordLocked(events, changes...)
 }
@@ -109,13 +110,13 @@ func (d *desk) closeAsk(q *run.Ask, a run.Answer) error {
 	if d.rec.state.Ask(q.ID) == nil {
 		return nil
 	}
-	return d.rec.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &run.Answered{Answer: a, Value: value})
+	return d.rec.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &record.Answered{Answer: a, Value: value})
 }
 
 // warnOfUnused shows which answers came too late: a question that a server asked in an open call
 // ends with the process of the call.
 func (d *desk) warnOfUnused(answers []run.Answer) {
-	for _, q := range run.Open(d.rec.state) {
+	for _, q := range record.Open(d.rec.state) {
 		if !q.Survives && slices.ContainsFunc(answers, func(a run.Answer) bool { return a.Ask == q.ID }) {
 			d.rec.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
 		}
@@ -135,14 +136,14 @@ func (d *desk) answeredBelow(a run.Answer) error {
 	if err := child.answered(a); err != nil || child.rec.state.Status != run.StatusWaiting {
 		return err
 	}
-	return child.rec.record(nil, &run.Woken{})
+	return child.rec.record(nil, &record.Woken{})
 }
 
 // asksBelow finds the sub-agent that a question comes from, or one that it works for.
 func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
-	d.rec.read(func(s *run.State) {
+	d.rec.read(func(s *record.State) {
 		for _, c := range s.Calls {
-			if c.Child != nil && slices.ContainsFunc(run.Open(c.Child), func(q *run.Ask) bool { return q.ID == ask }) {
+			if c.Child != nil && slices.ContainsFunc(record.Open(c.Child), func(q *run.Ask) bool { return q.ID == ask }) {
 				call, sub = c.ID, d.agent.sub(c)
 			}
 		}
@@ -165,7 +166,7 @@ func valueOf(q *run.Ask, a run.Answer) (json.RawMessage, error) {
 // suspend records that the run waits.
 func (d *desk) suspend() error {
 	var wake time.Time
-	asks := run.Open(d.rec.state)
+	asks := record.Open(d.rec.state)
 	for _, q := range asks {
 		if !q.Expires.IsZero() && (wake.IsZero() || q.Expires.Before(wake)) {
 			wake = q.Expires
@@ -174,7 +175,7 @@ func (d *desk) suspend() error {
 	if d.above == nil && d.rec.ledger.journal == nil && d.atHandFunc() == nil {
 		d.rec.show(&Warning{Text: notKept})
 	}
-	return d.rec.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &run.Suspended{Wake: wake})
+	return d.rec.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &record.Suspended{Wake: wake})
 }
 
 // notKept is the warning that only the caller can go on with a run that waits.
@@ -193,7 +194,7 @@ func (d *desk) wake(answers []run.Answer) error {
 			}
 		}
 	}
-	for _, q := range run.Open(d.rec.state) {
+	for _, q := range record.Open(d.rec.state) {
 		end := expired(q, now)
 		switch {
 		case !q.Survives:
@@ -209,7 +210,7 @@ func (d *desk) wake(answers []run.Answer) error {
 	if d.rec.state.Status != run.StatusWaiting || !goes {
 		return nil
 	}
-	return d.rec.record(nil, &run.Woken{})
+	return d.rec.record(nil, &record.Woken{})
 }
 
 // refusalsFirst puts refusals before other answers: a sign-in that a person accepts is for
@@ -236,7 +237,7 @@ func (d *desk) forTree(a run.Answer) (others []run.Answer) {
 	if a.Action != run.ActionAccept {
 		return nil
 	}
-	asks := run.Open(d.rec.state)
+	asks := record.Open(d.rec.state)
 	i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask && q.Kind == run.AskSignIn })
 	if i < 0 {
 		return nil

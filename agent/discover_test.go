@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -189,7 +190,7 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of
 // others.
 func TestUnfoundTool(t *testing.T) {
-	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall, run.DiscoveryHost} {
+	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall, record.DiscoveryHost} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}})
@@ -268,7 +269,7 @@ func TestOfferedBound(t *testing.T) {
 	m := play(append(steps, says("done"))...)
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls)}), human("go"))
 	prompts := m.prompts()
-	if got := len(offered(prompts[len(prompts)-1])); got != 1+run.MaxOffered {
+	if got := len(offered(prompts[len(prompts)-1])); got != 1+record.MaxOffered {
 		t.Errorf("got %d tools", got)
 	}
 	if got := results(history(result))[10]; !strings.Contains(got, "no more than 100 tools") {
@@ -317,12 +318,12 @@ func TestRank(t *testing.T) {
 func TestDiscoveryStays(t *testing.T) {
 	var calls []string
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
-	store := run.NewMemory()
-	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*run.Compacted, error) {
+	store := record.NewMemory()
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*record.Compacted, error) {
 		if len(messages) < 3 {
 			return nil, nil
 		}
-		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
+		return &record.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
 	opts := agent.Options{Tools: manyTools(&calls), Store: store, Compact: shorten}
 	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
@@ -392,7 +393,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []run.Discovery{run.DiscoveryCall, run.DiscoveryHost} { // native is as the second, with less
+			for _, by := range []record.Discovery{record.DiscoveryCall, record.DiscoveryHost} { // native is as the second, with less
 				want, writes := searched(t, open(t), &dying{}, by, tools)
 				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
@@ -410,11 +411,11 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 
 // searched is the last request of a run whose first process dies, and the writes of that process. The next one would not begin
 // to search by itself.
-func searched(t *testing.T, store run.Store, first *dying, by run.Discovery, tools adapter.Source) (request string, writes int) {
+func searched(t *testing.T, store record.Store, first *dying, by record.Discovery, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
 	first.Store = store
-	process := func(store run.Store, above float64) *agent.Agent {
+	process := func(store record.Store, above float64) *agent.Agent {
 		return newAgent(t, searching(&seen), &agent.Options{Store: store, Tools: []adapter.Source{tools}, Discover: agent.Discover{By: by, Above: above}})
 	}
 	_, err := process(first, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -424,14 +425,14 @@ func searched(t *testing.T, store run.Store, first *dying, by run.Discovery, too
 	if err != nil {
 		log, err := store.Load(t.Context(), theRun)
 		switch {
-		case errors.Is(err, run.ErrNotFound):
+		case errors.Is(err, record.ErrNotFound):
 			_, err = process(store, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		case err == nil:
 			above := 0.0
-			if slices.ContainsFunc(log.Records, func(r run.Record) bool { _, ok := r.Change.(*run.Called); return ok }) {
+			if slices.ContainsFunc(log.Records, func(r record.Record) bool { _, ok := r.Change.(*record.Called); return ok }) {
 				above = -1
 			}
-			if err = store.Release(t.Context(), run.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
+			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
 				_, err = process(store, above).ResumeRun(t.Context(), theRun)
 			}
 		}
@@ -443,7 +444,7 @@ func searched(t *testing.T, store run.Store, first *dying, by run.Discovery, too
 	for i := range last.Messages {
 		last.Messages[i].At = time.Time{}
 	}
-	blobs := run.BlobsOf(store)
+	blobs := record.BlobsOf(store)
 	names, err := blobs.Blobs(t.Context(), theRun)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("died at write %d, kept %v: got the blobs %q, %v", first.at, first.keep, names, err)
@@ -512,7 +513,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
-	for _, by := range []run.Discovery{run.DiscoveryNative, run.DiscoveryCall} {
+	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall} {
 		var calls []string
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}, Limits: run.Limits{Turns: 1}})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // session drives a run in this process until it is over or waits.
@@ -27,10 +28,10 @@ type session struct {
 
 // loaded is a run to go on with.
 type loaded struct {
-	state   *run.State
+	state   *record.State
 	hold    *hold   // nil: it is not held in a store
 	journal Journal // nil: nothing is kept
-	first   []run.Change
+	first   []record.Change
 	answers []run.Answer // that it had when it was loaded
 	counted tally        // of the history
 }
@@ -60,13 +61,13 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 		if err != nil {
 			return nil, err
 		}
-		begun := &run.Begun{
-			V: run.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: run.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
+		begun := &record.Begun{
+			V: record.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: record.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
 			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
 		}
 		d.output = o.output
 		if a.opts.Store == nil {
-			return &loaded{state: new(run.State), first: []run.Change{begun}}, nil
+			return &loaded{state: new(record.State), first: []record.Change{begun}}, nil
 		}
 		return a.create(ctx, o, begun, in)
 	}
@@ -74,19 +75,19 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 }
 
 // create begins a run in the store, or gives the input to the run of that name.
-func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in Input) (*loaded, error) {
-	s := new(run.State)
-	first := run.Record{Seq: 1, At: time.Now().UTC(), Change: begun} // which tells runs of one name apart
-	err := run.Apply(s, first)
+func (a *Agent) create(ctx context.Context, o *runOptions, begun *record.Begun, in Input) (*loaded, error) {
+	s := new(record.State)
+	first := record.Record{Seq: 1, At: time.Now().UTC(), Change: begun} // which tells runs of one name apart
+	err := record.Apply(s, first)
 	if err != nil {
 		return nil, err
 	}
 	h := &hold{store: a.opts.Store, ttl: a.opts.LeaseTTL, renewed: time.Now()}
-	h.lease, err = a.opts.Store.Create(ctx, a.holder(), run.HeadOf(s), []run.Record{first})
+	h.lease, err = a.opts.Store.Create(ctx, a.holder(), record.HeadOf(s), []record.Record{first})
 	if err == nil {
 		return &loaded{state: s, hold: h, journal: h}, nil
 	}
-	if !errors.Is(err, run.ErrExists) || o.once {
+	if !errors.Is(err, record.ErrExists) || o.once {
 		return nil, err
 	}
 	l, err := a.hold(ctx, o.key)
@@ -100,14 +101,14 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *run.Begun, in 
 		}
 		return nil, &runningError{o.key.ID}
 	}
-	l.first = []run.Change{&run.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
+	l.first = []record.Change{&record.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
 	return l, nil
 }
 
 // holder is this process, as a store knows it.
-func (a *Agent) holder() run.Holder {
+func (a *Agent) holder() record.Holder {
 	host, _ := os.Hostname()
-	return run.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.LeaseTTL}
+	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.LeaseTTL}
 }
 
 // hold takes a run of the store to go on with it, with answers that are kept with the first
@@ -140,12 +141,12 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*
 
 // load reads the run from the store.
 func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
-	log, err := run.LoadCurrent(ctx, a.runs(), key)
+	log, err := record.LoadCurrent(ctx, a.runs(), key)
 	if err != nil {
 		return err
 	}
 	l.answers = log.Answers
-	if l.state, err = run.Fold(log.Records); err != nil {
+	if l.state, err = record.Fold(log.Records); err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
 	return nil
@@ -154,8 +155,8 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 // admit checks answers by their questions, takes them up, and returns the ones that the store
 // still has to make durable: also the ones that it has, as who gave them may have ended before that.
 // The store itself knows the answers to questions that are closed.
-func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answer) (unkept []run.Answer, err error) {
-	open, err := run.CheckOpen(l.state, answers)
+func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Answer) (unkept []run.Answer, err error) {
+	open, err := record.CheckOpen(l.state, answers)
 	switch {
 	case err != nil:
 		return nil, err
@@ -168,7 +169,7 @@ func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answe
 	for _, a := range l.answers {
 		kept[a.Ask] = a
 	}
-	fresh, err := run.CheckAnswers(run.HeadOf(l.state), kept, open)
+	fresh, err := record.CheckAnswers(record.HeadOf(l.state), kept, open)
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +178,12 @@ func (l *loaded) admit(ctx context.Context, store run.Store, answers []run.Answe
 }
 
 // HeldError says which process holds a run, and until when if it does not renew its lease. It
-// matches [run.ErrHeld].
-type HeldError = run.HeldError
+// matches [record.ErrHeld].
+type HeldError = record.HeldError
 
-// heldUntil completes [run.ErrHeld] of a store that does not say more.
+// heldUntil completes [record.ErrHeld] of a store that does not say more.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
-	if _, told := errors.AsType[*HeldError](err); told || !errors.Is(err, run.ErrHeld) {
+	if _, told := errors.AsType[*HeldError](err); told || !errors.Is(err, record.ErrHeld) {
 		return err
 	}
 	if log, failed := a.opts.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
@@ -193,25 +194,25 @@ func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 
 // ownRuns is a store that loads the runs of one agent.
 type ownRuns struct {
-	run.Store
+	record.Store
 	agent string
 }
 
-func (a *Agent) runs() run.Store { return ownRuns{a.opts.Store, a.opts.Name} }
+func (a *Agent) runs() record.Store { return ownRuns{a.opts.Store, a.opts.Name} }
 
-// Load implements [run.Store].
-func (s ownRuns) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+// Load implements [record.Store].
+func (s ownRuns) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.Store.Load(ctx, key)
 	return s.own(key, log, err)
 }
 
-// LoadCurrent implements [run.CurrentLoader].
-func (s ownRuns) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
-	log, err := run.LoadCurrent(ctx, s.Store, key)
+// LoadCurrent implements [record.CurrentLoader].
+func (s ownRuns) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := record.LoadCurrent(ctx, s.Store, key)
 	return s.own(key, log, err)
 }
 
-func (s ownRuns) own(key run.Key, log *run.Log, err error) (*run.Log, error) {
+func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, error) {
 	if err == nil && log.Head.Agent != s.agent {
 		return nil, fmt.Errorf("load run %q: it is of agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
 	}
@@ -221,7 +222,7 @@ func (s ownRuns) own(key run.Key, log *run.Log, err error) (*run.Log, error) {
 // Resume answers questions of a run in [Options.Store], and goes on with the run: after
 // a suspension, or after its process has ended. Its events are those of [Agent.Events].
 // Answers that do not fit their questions are refused, each with its reason, and the run stays
-// as it is. If the error matches [run.ErrHeld], the answers are kept, and the holder takes them.
+// as it is. If the error matches [record.ErrHeld], the answers are kept, and the holder takes them.
 // A run that has its answer gives it again, as its one event [Answer], without a call of the model.
 // The error for a run that is over without an answer matches [ErrFailed] or [ErrCancelled].
 func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) iter.Seq2[Event, error] {
@@ -237,10 +238,10 @@ func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answe
 const maxTakeovers = 10
 
 // takeover is what a process records that takes a run up while it ran: beyond the bound, its end.
-func takeover(s *run.State) []run.Change {
-	changes := []run.Change{&run.Noted{Taken: true}}
+func takeover(s *record.State) []record.Change {
+	changes := []record.Change{&record.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
-		changes = append(changes, &run.Ended{Status: run.StatusFailed, Stop: run.StopParked,
+		changes = append(changes, &record.Ended{Status: run.StatusFailed, Stop: record.StopParked,
 			Error: fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)})
 	}
 	return changes
@@ -252,7 +253,7 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 			return nil, errNoStore
 		}
 		l, err := a.hold(ctx, key, answers...)
-		if errors.Is(err, run.ErrHeld) && len(answers) > 0 {
+		if errors.Is(err, record.ErrHeld) && len(answers) > 0 {
 			if err := a.Answer(ctx, key, answers...); err != nil {
 				return nil, err
 			}
@@ -261,7 +262,7 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
 			if l.hold.wished(ctx) {
-				l.first = []run.Change{cancelledRun()}
+				l.first = []record.Change{cancelledRun()}
 			}
 		}
 		return l, err
@@ -271,22 +272,22 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 // Answer keeps answers to questions of a run, from any process: whoever holds the run
 // takes them, or who resumes it. Answers are checked against their questions. The first
 // answer to a question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
-// [run.ErrExpired], [run.ErrAnswered] or [run.ErrNotAsked]; with an error no answer is kept.
+// [run.ErrExpired], [record.ErrAnswered] or [run.ErrNotAsked]; with an error no answer is kept.
 func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
 	if a.opts.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
 	}
-	return run.Submit(ctx, a.runs(), key, answers...)
+	return record.Submit(ctx, a.runs(), key, answers...)
 }
 
 // Asks returns the open questions of a run in [Options.Store], also of its sub-agents, from any
-// process: none if the run does not wait. The error matches [run.ErrNotFound] if there is no such run.
-// [run.OpenAsks] has the questions of all runs.
+// process: none if the run does not wait. The error matches [record.ErrNotFound] if there is no such run.
+// [record.OpenAsks] has the questions of all runs.
 func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 	if a.opts.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
-	log, err := run.LoadCurrent(ctx, a.runs(), key)
+	log, err := record.LoadCurrent(ctx, a.runs(), key)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}
@@ -300,7 +301,7 @@ func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 var ErrWaiting = errors.New("the run waits for answers to its questions")
 
 // waitingError is ErrWaiting with the run that waits.
-type waitingError struct{ state *run.State }
+type waitingError struct{ state *record.State }
 
 func (e *waitingError) Error() string {
 	return fmt.Sprintf("%q waits for answers to its questions", e.state.ID)
@@ -323,13 +324,13 @@ func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState goes on with a run of an agent without a store: state is [Result.State] of
 // a run that waits. The run and the state are the same, so resume a state once.
-func (a *Agent) ResumeState(ctx context.Context, state *run.State, answers ...run.Answer) iter.Seq2[Event, error] {
+func (a *Agent) ResumeState(ctx context.Context, state *record.State, answers ...run.Answer) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
 		if state == nil || state.Seq == 0 {
 			return nil, errors.New("there is no state")
 		}
 		for _, answer := range answers {
-			if err := run.CheckAnswer(state, answer, time.Now()); err != nil {
+			if err := record.CheckAnswer(state, answer, time.Now()); err != nil {
 				return nil, err
 			}
 		}
@@ -361,7 +362,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 func (l *loaded) wake(e *driver) error {
 	answers := l.answers
 	l.answers = nil
-	if len(answers) == 0 && l.journal != nil && len(run.Open(e.rec.state)) > 0 {
+	if len(answers) == 0 && l.journal != nil && len(record.Open(e.rec.state)) > 0 {
 		var err error
 		if answers, err = l.journal.Answers(e.ctx); err != nil {
 			return err
@@ -397,7 +398,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	}
 	switch s := e.rec.state; s.Status {
 	case run.StatusWaiting:
-		e.rec.show(&Suspended{Asks: run.Open(s), Wake: s.Wake})
+		e.rec.show(&Suspended{Asks: record.Open(s), Wake: s.Wake})
 	case run.StatusFinished: // before: it is the event that Replay gives
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
 		_ = e.rec.ledger.tell(&Answer{Meta: at, Text: s.Answer, StopReason: StopReason(s.Stop), FinishReason: s.Finish})

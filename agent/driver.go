@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // driver moves a run on: by calls of the model, and by the calls of tools that it asks for.
@@ -23,12 +24,12 @@ func (d *driver) step() error {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == run.PhaseModel {
+	if d.goes() && d.rec.state.Phase == record.PhaseModel {
 		if err := d.turn(); err != nil {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == run.PhaseCalls {
+	if d.goes() && d.rec.state.Phase == record.PhaseCalls {
 		return workOn(d.engine)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // The errors that a user meets first say each thing once, whichever store has the run.
@@ -21,12 +22,12 @@ func TestErrorTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, store := range map[string]run.Store{"memory": run.NewMemory(), "files": files} {
+	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "files": files} {
 		t.Run(name, func(t *testing.T) { errorTexts(t, store) })
 	}
 }
 
-func errorTexts(t *testing.T, store run.Store) {
+func errorTexts(t *testing.T, store record.Store) {
 	ctx := t.Context()
 	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Approve: agent.AskPerson})
 	waiting, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
@@ -158,12 +159,12 @@ func TestWarningAsText(t *testing.T) {
 }
 
 // bareHeld is a store that does not say which process holds a run.
-type bareHeld struct{ run.Store }
+type bareHeld struct{ record.Store }
 
-func (b bareHeld) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (b bareHeld) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	l, err := b.Store.Acquire(ctx, key, h)
-	if errors.Is(err, run.ErrHeld) {
-		err = run.ErrHeld
+	if errors.Is(err, record.ErrHeld) {
+		err = record.ErrHeld
 	}
 	return l, err
 }
@@ -175,12 +176,12 @@ func TestHeldText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		store run.Store
+		store record.Store
 		who   string
 	}{
-		"memory": {run.NewMemory(), `the process "host/17"`},
+		"memory": {record.NewMemory(), `the process "host/17"`},
 		"files":  {files, `the process "host/17"`},
-		"bare":   {bareHeld{run.NewMemory()}, `another process`},
+		"bare":   {bareHeld{record.NewMemory()}, `another process`},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Store: tt.store})
 		key, err := a.Begin(t.Context(), human("go"))
@@ -188,12 +189,12 @@ func TestHeldText(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		if _, err := tt.store.Acquire(t.Context(), key, run.Holder{Name: "host/17", TTL: time.Hour}); err != nil {
+		if _, err := tt.store.Acquire(t.Context(), key, record.Holder{Name: "host/17", TTL: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = a.ResumeRun(t.Context(), key)
 		held, ok := errors.AsType[*agent.HeldError](err)
-		if !ok || !errors.Is(err, run.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {
+		if !ok || !errors.Is(err, record.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {
 			t.Errorf("%s: got %v, want a HeldError for an hour", name, err)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -182,7 +183,7 @@ type ApprovalDecided struct {
 	Meta
 	Call
 	Approval *adapter.Approval `json:"-"`
-	Decision adapter.Decision  `json:"-"` // in JSON a [run.Decision]
+	Decision adapter.Decision  `json:"-"` // in JSON a [record.Decision]
 	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
@@ -192,8 +193,8 @@ func (e *ApprovalDecided) MarshalJSON() ([]byte, error) {
 	d := e.Decision
 	return json.Marshal(struct {
 		*members
-		Decision run.Decision `json:"decision"`
-	}{(*members)(e), run.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
+		Decision record.Decision `json:"decision"`
+	}{(*members)(e), record.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
 }
 
 // ToolStart says that a tool is being called. A call that is not run has a

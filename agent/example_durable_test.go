@@ -12,10 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // clerk is an agent as each process makes it: the processes share a directory.
-func clerk(dir string, model agent.Model) (*agent.Agent, run.Store) {
+func clerk(dir string, model agent.Model) (*agent.Agent, record.Store) {
 	store := must(filestore.Open(dir, nil))
 	a := must(agent.New(model, &agent.Options{
 		Name:    "clerk",

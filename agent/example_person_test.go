@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -101,7 +102,7 @@ func ExampleAsk_accept() {
 func ExampleLegacyQuestions() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "book", `{}`)), says("See you."))
-	store := run.NewMemory()
+	store := record.NewMemory()
 	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))
 	defer toolset.Close()
 

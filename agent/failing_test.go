@@ -6,14 +6,15 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // errDown is not passing: nothing is tried again.
-var errDown = fmt.Errorf("the store is down: %w", run.ErrTooLarge)
+var errDown = fmt.Errorf("the store is down: %w", record.ErrTooLarge)
 
 // failing is a store that is down from its write at on, which is kept or not.
 type failing struct {
-	run.Store
+	record.Store
 	at   int
 	keep bool
 
@@ -36,7 +37,7 @@ func (f *failing) write(write func() error) error {
 	return errDown
 }
 
-func (f *failing) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (f *failing) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	return f.write(func() error { return f.Store.Append(ctx, lease, head, records, answers...) })
 }
 
@@ -45,4 +46,4 @@ func (f *failing) Answer(ctx context.Context, key run.Key, answers []run.Answer)
 }
 
 // errFull is not passing, either.
-var errFull = fmt.Errorf("disk full: %w", run.ErrTooLarge)
+var errFull = fmt.Errorf("disk full: %w", record.ErrTooLarge)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -213,7 +214,7 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 		"panic": {func(*run.Ask) (run.Answer, error) { panic("oh no") }, "answer callback panicked: oh no"},
 	} {
 		for _, era := range eras {
-			for _, store := range []run.Store{nil, run.NewMemory()} {
+			for _, store := range []record.Store{nil, record.NewMemory()} {
 				t.Run(fmt.Sprintf("%s, %s, store %t", name, era, store != nil), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { failsToAnswer(t, era, store, test.answer, test.want) })
 				})
@@ -222,7 +223,7 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	}
 }
 
-func failsToAnswer(t *testing.T, era string, store run.Store, answer func(*run.Ask) (run.Answer, error), want string) {
+func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*run.Ask) (run.Answer, error), want string) {
 	s, told := newServer(), make(chan string, 1)
 	if era == eras[0] {
 		s.addTool("ask", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -428,7 +429,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 		time.Sleep(time.Minute)
 		return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	slow := agent.Hook{AfterTool: func(context.Context, *run.State, *agent.ToolCall, *run.Part) error {
+	slow := agent.Hook{AfterTool: func(context.Context, *record.State, *agent.ToolCall, *run.Part) error {
 		time.Sleep(time.Second)
 		return nil
 	}}

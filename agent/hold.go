@@ -9,17 +9,18 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // hold is a run that this process holds in a store: its [Journal], and the clock of its
 // lease.
 type hold struct {
-	store run.Store
+	store record.Store
 	all   *renewer // has the lease renewed; nil: it is renewed alone
-	lease run.Lease
+	lease record.Lease
 	ttl   time.Duration // 0: the lease is the business of whoever drives the run
-	void  run.Wish      // an earlier one, which is not for this work; of the goroutine that looks
+	void  record.Wish   // an earlier one, which is not for this work; of the goroutine that looks
 
 	mu      sync.Mutex   // guards the fields below
 	renewed time.Time    // when the last renewal that succeeded was asked for
@@ -32,15 +33,15 @@ var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Se
 // Append implements [Journal]. A store that fails is asked again while the lease lasts: what this process
 // knows, such as the outcome of a call, would be in doubt for every other. The numbers of the records keep it from
 // being appended twice.
-func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
+func (h *hold) Append(ctx context.Context, head record.Head, records []record.Record) error {
 	answers := h.given()
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := h.store.Append(ctx, h.lease, head, records, answers...)
-		if n > 0 && errors.Is(err, run.ErrConflict) && h.has(ctx, head, records) {
+		if n > 0 && errors.Is(err, record.ErrConflict) && h.has(ctx, head, records) {
 			err = nil // the store had kept it and failed afterwards
 		}
-		if err == nil || errors.Is(err, run.ErrAnswered) || errors.Is(err, run.ErrNotAsked) {
+		if err == nil || errors.Is(err, record.ErrAnswered) || errors.Is(err, run.ErrNotAsked) {
 			h.settled()
 			return err
 		}
@@ -56,7 +57,7 @@ func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) 
 
 // passes reports whether a store that failed with an error may succeed later.
 func passes(err error) bool {
-	for _, final := range []error{run.ErrConflict, run.ErrNotFound, run.ErrCorrupt, run.ErrTooLarge, context.Canceled} {
+	for _, final := range []error{record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, context.Canceled} {
 		if errors.Is(err, final) {
 			return false
 		}
@@ -65,7 +66,7 @@ func passes(err error) bool {
 }
 
 // has reports whether the store has these records of this holder as the last ones.
-func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) bool {
+func (h *hold) has(ctx context.Context, head record.Head, records []record.Record) bool {
 	if len(records) == 0 {
 		return false
 	}
@@ -113,7 +114,7 @@ func (h *hold) keepAnswers(ctx context.Context) error {
 
 // Answers implements [Journal].
 func (h *hold) Answers(ctx context.Context) ([]run.Answer, error) {
-	log, err := run.LoadCurrent(ctx, h.store, h.lease.Key)
+	log, err := record.LoadCurrent(ctx, h.store, h.lease.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
 		case err == nil:
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, run.ErrConflict):
+		case errors.Is(err, record.ErrConflict):
 			lost(errTaken(err))
 			return
 		case h.age() > h.ttl:

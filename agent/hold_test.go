@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // leaseTTL is that of the tests' processes.
@@ -22,21 +23,21 @@ const leaseTTL = time.Minute
 // stopped is the store of a process that is stopped after the commit of an intent, for two
 // leases: neither that commit nor a renewal under way returns before.
 type stopped struct {
-	run.Store
+	record.Store
 	woken   atomic.Bool
 	renewal error // after the stop
 }
 
-func (s *stopped) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (s *stopped) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	err := s.Store.Append(ctx, lease, head, records, answers...)
-	if slices.ContainsFunc(records, func(r run.Record) bool { _, ok := r.Change.(*run.Intent); return ok }) {
+	if slices.ContainsFunc(records, func(r record.Record) bool { _, ok := r.Change.(*record.Intent); return ok }) {
 		time.Sleep(2 * leaseTTL)
 		s.woken.Store(true)
 	}
 	return err
 }
 
-func (s *stopped) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+func (s *stopped) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
 	if !s.woken.Load() {
 		time.Sleep(3 * leaseTTL)
 	}
@@ -49,10 +50,10 @@ func (s *stopped) Renew(ctx context.Context, lease run.Lease, ttl time.Duration)
 // stoppedTogether is a stopped process that renews the leases of its runs together.
 type stoppedTogether struct{ *stopped }
 
-func (s *stoppedTogether) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+func (s *stoppedTogether) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	for _, lease := range leases {
 		switch err := s.Renew(ctx, lease, ttl); {
-		case errors.Is(err, run.ErrConflict):
+		case errors.Is(err, record.ErrConflict):
 			lost = append(lost, lease)
 		case err != nil:
 			return nil, err
@@ -71,7 +72,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 		err     error
 		effects int
 	}{
-		"taken over":     {true, nil, run.ErrConflict, 0},
+		"taken over":     {true, nil, record.ErrConflict, 0},
 		"not taken over": {false, nil, nil, 1},
 		"not renewed":    {false, down, down, 0},
 	} {
@@ -86,8 +87,8 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				})
 				toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 				local := adapter.Func("local", "", func(context.Context, struct{}) (string, error) { effects++; return "done", nil }, nil)
-				store := run.NewMemory()
-				var halted run.Store = &stopped{Store: store, renewal: tt.renewal}
+				store := record.NewMemory()
+				var halted record.Store = &stopped{Store: store, renewal: tt.renewal}
 				if together {
 					halted = &stoppedTogether{halted.(*stopped)}
 				}
@@ -101,7 +102,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				}()
 				time.Sleep(leaseTTL + leaseTTL/2)
 				if tt.taken {
-					if _, err := store.Acquire(t.Context(), theRun, run.Holder{Name: "other", TTL: time.Hour}); err != nil {
+					if _, err := store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Hour}); err != nil {
 						t.Fatal(err)
 					}
 				}

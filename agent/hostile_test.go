@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // hostile is a run among hostile tools, servers, models and stores.
@@ -27,7 +28,7 @@ type hostile struct {
 	tool  sdk.ToolHandler // "x"
 	model step            // default: calls "x" until it may not
 	opts  agent.Options
-	store func(run.Store) run.Store // in the place of a good one
+	store func(record.Store) record.Store // in the place of a good one
 
 	stop  agent.StopReason // of a run with an answer
 	err   string           // in the error of another one
@@ -147,24 +148,24 @@ var hostiles = map[string]hostile{
 		return nil, ctx.Err()
 	}, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
 
-	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *run.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
-	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *run.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
-	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *run.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
-	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *run.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
+	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *record.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
+	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *record.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
+	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
+	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
 
-	"a store that fails":  {store: func(s run.Store) run.Store { return &faulty{Store: s, after: 3} }, err: "disk full"},
-	"a store that hangs":  {store: func(s run.Store) run.Store { return &faulty{Store: s, after: 3, hang: true} }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
-	"a store that panics": {store: func(s run.Store) run.Store { return &faulty{Store: s, after: 3, panics: true} }, err: "the journal panicked: hostile"},
+	"a store that fails":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3} }, err: "disk full"},
+	"a store that hangs":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3, hang: true} }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
+	"a store that panics": {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3, panics: true} }, err: "the journal panicked: hostile"},
 }
 
 // faulty is a store that goes wrong after some appends.
 type faulty struct {
-	run.Store
+	record.Store
 	after        int
 	hang, panics bool
 }
 
-func (f *faulty) Append(ctx context.Context, l run.Lease, h run.Head, r []run.Record, answers ...run.Answer) error {
+func (f *faulty) Append(ctx context.Context, l record.Lease, h record.Head, r []record.Record, answers ...run.Answer) error {
 	if f.after--; f.after > 0 {
 		return f.Store.Append(ctx, l, h, r, answers...)
 	}
@@ -188,7 +189,7 @@ func TestHostile(t *testing.T) {
 }
 
 func (h *hostile) test(t *testing.T) {
-	memory := run.NewMemory()
+	memory := record.NewMemory()
 	opts := h.opts
 	opts.Store = memory
 	if h.store != nil {

@@ -38,7 +38,7 @@ func In(session string) RunOption {
 }
 
 // Once has the input begin a run and never go on with one: the error for a run that there
-// is by the name of [In] matches [run.ErrExists]. So a request that is sent again begins one run.
+// is by the name of [In] matches [record.ErrExists]. So a request that is sent again begins one run.
 func Once() RunOption { return func(o *runOptions) { o.once = true } }
 
 // ForTenant keeps the run apart from the runs of other tenants in [Options.Store].
@@ -49,7 +49,7 @@ func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Ten
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
 // WithVar gives the run a variable of the host, which is kept with it: hooks read it in
-// [run.State].Vars, in every process. It counts when a run begins: an input for a run that
+// [record.State].Vars, in every process. It counts when a run begins: an input for a run that
 // there is leaves the variables as they are.
 func WithVar(name string, value json.RawMessage) RunOption {
 	return func(o *runOptions) {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/internal/kept"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -50,7 +51,7 @@ type tools struct {
 
 // job returns the call as this process runs it: the tool that the model was offered,
 // with the arguments that were decided on.
-func (t *tools) job(c *run.Call) *job {
+func (t *tools) job(c *record.Call) *job {
 	t.mu.Lock()
 	j := t.jobs[c.ID]
 	t.mu.Unlock()
@@ -71,7 +72,7 @@ func (t *tools) job(c *run.Call) *job {
 }
 
 // aboutCall is a call of the present turn as events tell of it, live and in a replay.
-func aboutCall(s *run.State, id string) Call {
+func aboutCall(s *record.State, id string) Call {
 	c := s.Call(id)
 	about := Call{Turn: s.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool}
 	if c.Args != nil && string(c.Args) != c.Asked {
@@ -82,7 +83,7 @@ func aboutCall(s *run.State, id string) Call {
 
 // about is the call as it is recorded.
 func (t *tools) about(j *job) (about Call) {
-	t.rec.read(func(s *run.State) { about = aboutCall(s, j.about.ID) })
+	t.rec.read(func(s *record.State) { about = aboutCall(s, j.about.ID) })
 	return about
 }
 
@@ -115,10 +116,10 @@ func (j *job) approved(call *adapter.Prepared) {
 
 // prepare finds the tool that the model was offered. One that has changed since is an
 // error.
-func (t *tools) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
+func (t *tools) prepare(c *record.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := t.offered()
 	switch {
-	case c.Tool == "" && t.rec.state.Discovery != run.DiscoveryNone:
+	case c.Tool == "" && t.rec.state.Discovery != record.DiscoveryNone:
 		return nil, &unfoundError{c.Name}
 	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
@@ -147,7 +148,7 @@ func (t *tools) prepare(c *run.Call, asked llms.ToolCall) (*adapter.Prepared, er
 }
 
 // options are the options of a call.
-func (s *sender) options(c *run.Call, j *job) callOptions {
+func (s *sender) options(c *record.Call, j *job) callOptions {
 	opts := adapter.CallLimits(s.agent.opts.IdleTimeout, s.agent.opts.CallTimeout)
 	if j.call.Tool().Native() {
 		return opts // a function of this program
@@ -178,8 +179,8 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 // askedAs is the name that the model has called, which is that of the tool unless it calls all by one.
 func (t *tools) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
-	t.rec.read(func(s *run.State) {
-		if s.Discovery == run.DiscoveryCall {
+	t.rec.read(func(s *record.State) {
+		if s.Discovery == record.DiscoveryCall {
 			name = s.AskedAs(j.about.ID, name)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/kept"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A result above [Options.ResultTokens] is kept beside the records of the run, if the store can do that, and the model gets its
@@ -64,7 +65,7 @@ func newReader(p adapter.Profile) *reader {
 func (r *reader) is(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
 
 // tool is the reader, if a call means it.
-func (r *reader) tool(c *run.Call) *adapter.Tool {
+func (r *reader) tool(c *record.Call) *adapter.Tool {
 	if t := r.source.Tool(); c.Server == keptServer && c.Tool == readResult && c.Def == t.Fingerprint() {
 		return t
 	}
@@ -72,7 +73,7 @@ func (r *reader) tool(c *run.Call) *adapter.Tool {
 }
 
 // reads reports whether a tool that a run has added is the reader.
-func reads(t *run.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
+func reads(t *record.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
 // results keeps the long results of a run.
 type results struct {
@@ -83,11 +84,11 @@ type results struct {
 }
 
 // readerName is the name by which the model knows the reader. change has it offered from now on; empty: it is offered already.
-func (k *results) readerName() (name string, change *run.Offered, err error) {
-	change = &run.Offered{}
+func (k *results) readerName() (name string, change *record.Offered, err error) {
+	change = &record.Offered{}
 	catalog := k.offered()
-	k.rec.read(func(s *run.State) {
-		if i := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) }); i >= 0 {
+	k.rec.read(func(s *record.State) {
+		if i := slices.IndexFunc(s.Offered, func(t record.OfferedTool) bool { return reads(&t) }); i >= 0 {
 			name = s.Offered[i].Name
 			return
 		}
@@ -119,11 +120,11 @@ func (r *recipe) resultTokens() int {
 }
 
 // keeper is where the run keeps results, nil if it keeps none.
-func (k *results) keeper() (run.BlobStore, run.Lease) {
+func (k *results) keeper() (record.BlobStore, record.Lease) {
 	if h, ok := k.rec.ledger.journal.(*hold); ok && k.agent.opts.ResultTokens >= 0 {
-		return run.BlobsOf(h.store), h.lease
+		return record.BlobsOf(h.store), h.lease
 	}
-	return nil, run.Lease{}
+	return nil, record.Lease{}
 }
 
 // handleOf is the handle of the result of a call.
@@ -138,18 +139,18 @@ type long struct {
 	data []byte
 	text string // for the model, with the handle
 
-	offered *run.Offered // the tool that reads it, if it is the first
+	offered *record.Offered // the tool that reads it, if it is the first
 }
 
 // shortened cuts the text of a result that is too long, and returns what is to be kept, nil for others.
 func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
 	text := cmp.Or(r.Full, r.Text)
 	tokens := k.agent.resultTokens()
-	if len(text) <= tokens || len(text) > run.MaxBlob || r.Tool == nil || k.agent.reader.is(r.Tool) {
+	if len(text) <= tokens || len(text) > record.MaxBlob || r.Tool == nil || k.agent.reader.is(r.Tool) {
 		return r, nil
 	}
-	var call run.Call
-	k.rec.read(func(s *run.State) { call = *s.Call(j.about.ID) })
+	var call record.Call
+	k.rec.read(func(s *record.State) { call = *s.Call(j.about.ID) })
 	if k.agent.sub(&call) != nil {
 		return r, nil
 	}
@@ -168,7 +169,7 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	l := &long{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
 	l.kept = run.Kept{
-		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: run.DigestOf(l.data),
+		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: record.DigestOf(l.data),
 	}
 	l.text = adapter.Shorten(text, limit, func(from, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them; the whole is %s: %s …]\n",
@@ -191,7 +192,7 @@ func bytesOf(text string, tokens int) int {
 
 // keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not kept. If the
 // store does not take it, the result is cut for good, and the run goes on. more is recorded before the outcome.
-func (k *results) keep(l *long, part *run.Part) (more []run.Change) {
+func (k *results) keep(l *long, part *run.Part) (more []record.Change) {
 	if part.Text != l.text {
 		return nil
 	}
@@ -222,14 +223,14 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 	}
 	data, err := store.Blob(ctx, lease.Key, handle)
 	switch {
-	case errors.Is(err, run.ErrNoBlob):
+	case errors.Is(err, record.ErrNoBlob):
 		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, k.handles())
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
 	}
-	if k := k.keptAs(handle); k != nil && k.Check(data) != nil {
+	if k := k.keptAs(handle); k != nil && record.CheckKept(k, data) != nil {
 		return nil, fmt.Errorf("the result %q is damaged", handle)
 	}
 	return data, nil
@@ -237,7 +238,7 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 
 // keptAs is what the state says of a kept result, nil if it is of another agent of the run.
 func (k *results) keptAs(handle string) (found *run.Kept) {
-	k.rec.read(func(s *run.State) {
+	k.rec.read(func(s *record.State) {
 		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
 			found = s.Kept[i]
 		}
@@ -249,7 +250,7 @@ func (k *results) keptAs(handle string) (found *run.Kept) {
 const maxHandles = 20
 
 func (k *results) handles() (all []string) {
-	k.rec.read(func(s *run.State) {
+	k.rec.read(func(s *record.State) {
 		for _, k := range slices.Backward(s.Kept) {
 			if all = append(all, k.Handle); len(all) == maxHandles {
 				break
@@ -266,12 +267,12 @@ func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, 
 
 // nameKept names the results in a summary that are kept and that the history does not name any more: the model would not know of them.
 // The newest ones are named.
-func (d *dialog) nameKept(c *run.Compacted) {
+func (d *dialog) nameKept(c *record.Compacted) {
 	s := d.rec.state
 	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
 	})
-	reader := slices.IndexFunc(s.Offered, func(t run.OfferedTool) bool { return reads(&t) })
+	reader := slices.IndexFunc(s.Offered, func(t record.OfferedTool) bool { return reads(&t) })
 	if at < 0 || reader < 0 {
 		return
 	}

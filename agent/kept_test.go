@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -106,7 +107,7 @@ func TestKeptResult(t *testing.T) {
 			if len(got.State.Kept) != 1 || got.State.Kept[0].Handle != handleIn(said[0]) {
 				t.Errorf("got the kept results %+v", got.State.Kept)
 			}
-			for _, err := range run.Verify(t.Context(), store, run.Query{AllTenants: true}) {
+			for _, err := range record.Verify(t.Context(), store, record.Query{AllTenants: true}) {
 				t.Error(err)
 			}
 		})
@@ -117,9 +118,9 @@ func TestKeptResult(t *testing.T) {
 func TestNotKept(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{
 		"without a store":       {},
-		"negative":              {Store: run.NewMemory(), ResultTokens: -1},
-		"a store without blobs": {Store: plainStore{run.NewMemory()}},
-		"a hook that withholds": {Store: run.NewMemory(), Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *run.State, _ *agent.ToolCall, r *run.Part) error {
+		"negative":              {Store: record.NewMemory(), ResultTokens: -1},
+		"a store without blobs": {Store: plainStore{record.NewMemory()}},
+		"a hook that withholds": {Store: record.NewMemory(), Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
 		}}}},
@@ -137,8 +138,8 @@ func TestNotKept(t *testing.T) {
 		if said := results(got.State.History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
 			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
 		}
-		if opts.Store != nil && run.BlobsOf(opts.Store) != nil {
-			if all, err := run.BlobsOf(opts.Store).Blobs(t.Context(), theRun); err != nil || len(all) > 0 {
+		if opts.Store != nil && record.BlobsOf(opts.Store) != nil {
+			if all, err := record.BlobsOf(opts.Store).Blobs(t.Context(), theRun); err != nil || len(all) > 0 {
 				t.Errorf("%s: got the blobs %q, %v", name, all, err)
 			}
 		}
@@ -146,11 +147,11 @@ func TestNotKept(t *testing.T) {
 }
 
 // plainStore keeps no blobs.
-type plainStore struct{ run.Store }
+type plainStore struct{ record.Store }
 
 // TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run goes on.
 func TestKeptResultRefused(t *testing.T) {
-	store := &fullStore{dying{Store: run.NewMemory()}}
+	store := &fullStore{dying{Store: record.NewMemory()}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 	got, err := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil || got.Answer != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
@@ -164,7 +165,9 @@ func TestKeptResultRefused(t *testing.T) {
 // fullStore takes no blobs.
 type fullStore struct{ dying }
 
-func (*fullStore) PutBlob(context.Context, run.Lease, string, []byte) error { return run.ErrTooLarge }
+func (*fullStore) PutBlob(context.Context, record.Lease, string, []byte) error {
+	return record.ErrTooLarge
+}
 
 // TestReadResultMistakes has read_result called with what does not fit.
 func TestReadResultMistakes(t *testing.T) {
@@ -172,7 +175,7 @@ func TestReadResultMistakes(t *testing.T) {
 		toolCall("a", "read_result", `{"handle":"nothing"}`),
 		toolCall("b", "read_result", `{"handle":"../x","offset":-1}`),
 	), says("done"))
-	got, err := newAgent(t, m, &agent.Options{Store: run.NewMemory(), Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
+	got, err := newAgent(t, m, &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +188,7 @@ func TestReadResultMistakes(t *testing.T) {
 	}
 	var kept []*run.Kept
 	data, err := json.Marshal(got.State)
-	var state run.State
+	var state record.State
 	if err = errors.Join(err, json.Unmarshal(data, &state)); err == nil {
 		kept = state.Kept
 	}
@@ -197,13 +200,13 @@ func TestReadResultMistakes(t *testing.T) {
 // TestSummaryNamesKeptResults has a summary in the place of all that was said: the model still knows the handle.
 func TestSummaryNamesKeptResults(t *testing.T) {
 	summarized := false
-	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*run.Compacted, error) {
+	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*record.Compacted, error) {
 		if len(messages) < 3 || summarized {
 			return nil, nil
 		}
 		summarized = true
 		said := run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: "The user wants the note of x-answer."}}}
-		return &run.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
+		return &record.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
 	m := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`}),
@@ -213,7 +216,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 			handle, _, _ := strings.Cut(after, ":")
 			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
 		}, agenttest.Say("done"))
-	opts := &agent.Options{Store: run.NewMemory(), Tools: []adapter.Source{exporting(1000)}, Compact: summary}
+	opts := &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{exporting(1000)}, Compact: summary}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +232,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 func TestTrimKeepsHandles(t *testing.T) {
 	m := newFinder()
 	opts := &agent.Options{
-		Store: run.NewMemory(), Tools: []adapter.Source{exporting(1000)},
+		Store: record.NewMemory(), Tools: []adapter.Source{exporting(1000)},
 		Compact: compact.Trim(&compact.Options{Window: 2000, Keep: 1, Result: 600}),
 	}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
@@ -261,8 +264,8 @@ func TestKeptResultByAdvance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := run.Fold(log.Records)
-			if err != nil || s.Answer != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != run.DigestOf([]byte(itemsOf(1000))) {
+			s, err := record.Fold(log.Records)
+			if err != nil || s.Answer != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != record.DigestOf([]byte(itemsOf(1000))) {
 				t.Errorf("got %q, %v, %+v", s.Answer, err, s.Kept)
 			}
 		})

@@ -10,10 +10,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // largeAgent asks for n results of so many bytes in one turn.
-func largeAgent(t *testing.T, store run.Store, n int, text string) *agent.Agent {
+func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Agent {
 	large := adapter.Func("large", "Gives much.", func(context.Context, struct{}) (string, error) { return text, nil },
 		&adapter.FuncOptions{ReadOnly: true, Options: &adapter.Options{MaxResult: len(text)}})
 	var calls []run.Part
@@ -37,7 +38,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	}
 	kept := 0
 	for _, r := range log.Records {
-		if o, ok := r.Change.(*run.Outcome); ok && len(o.Result.Text) == 5<<20 {
+		if o, ok := r.Change.(*record.Outcome); ok && len(o.Result.Text) == 5<<20 {
 			kept++
 		}
 	}
@@ -48,7 +49,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 
 // TestResultTooLargeToKeep has a result that no store would keep: the model is told, and the run goes its way.
 func TestResultTooLargeToKeep(t *testing.T) {
-	for _, store := range []run.Store{inFiles(t, filestore.SyncNever), nil} {
+	for _, store := range []record.Store{inFiles(t, filestore.SyncNever), nil} {
 		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
 		got, err := a.Run(t.Context(), human("go"))
 		if err != nil || got.Answer != "so much" {

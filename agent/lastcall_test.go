@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // reader is an agent with a sub-agent. Both read files, and a person is asked about each one.
@@ -52,12 +53,12 @@ func (r *reader) step(turns int, tools ...string) step {
 }
 
 // compact leaves out the first turn once the model has counted enough.
-func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (*run.Compacted, error) {
+func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (*record.Compacted, error) {
 	r.notes = append(r.notes, fmt.Sprintf("%d tokens for %d messages", b.Tokens, b.Messages))
 	if b.Tokens < 6000 || len(h) < 3 {
 		return nil, nil
 	}
-	return &run.Compacted{Replaced: 3, Messages: h[:1]}, nil
+	return &record.Compacted{Replaced: 3, Messages: h[:1]}, nil
 }
 
 // A run ends at the same limit, at the same turn, and is compacted at the same turns, if each
@@ -84,7 +85,7 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 		}
 		want := fmt.Sprint(got.StopReason, got.Spent.Total, err)
 
-		store := agent.Options{Store: run.NewMemory()}
+		store := agent.Options{Store: record.NewMemory()}
 		got, err = others.agent(t, store).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		for err == nil && got.Status == run.StatusWaiting {
 			got, err = others.agent(t, store).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
@@ -107,11 +108,11 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 // nothing that the agent has estimated of its calls.
 func TestBudgetOfAnUncountedModel(t *testing.T) {
 	var told, want []compact.Budget
-	note := func(_ context.Context, history []run.Message, b compact.Budget) (*run.Compacted, error) {
+	note := func(_ context.Context, history []run.Message, b compact.Budget) (*record.Compacted, error) {
 		told = append(told, b)
 		want = append(want, compact.Budget{Estimate: compact.Estimate(history)})
 		if len(told) == 2 {
-			return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, strings.Repeat("go ", 100))}}, nil
+			return &record.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, strings.Repeat("go ", 100))}}, nil
 		}
 		return nil, nil
 	}

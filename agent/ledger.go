@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Journal makes the records of a run durable. If it also has a method
@@ -17,7 +18,7 @@ import (
 type Journal interface {
 	// Append keeps records, with the head of the state after them. When it returns nil
 	// they are durable. An error ends the step.
-	Append(ctx context.Context, head run.Head, records []run.Record) error
+	Append(ctx context.Context, head record.Head, records []record.Record) error
 
 	// Answers returns answers to open questions that no record has yet.
 	Answers(ctx context.Context) ([]run.Answer, error)
@@ -32,8 +33,8 @@ type ledger struct {
 	out     func(Event) error // nil: events are not wanted
 
 	mu      sync.Mutex // guards the fields below, and the state
-	root    *run.State
-	records []run.Record
+	root    *record.State
+	records []record.Record
 	size    int   // of the results in the records since the last cut, in bytes
 	cuts    []cut // in the records
 	events  []Event
@@ -59,7 +60,7 @@ type ledger struct {
 	settled chan struct{} // closed when one is over
 }
 
-func newLedger(ctx context.Context, s *run.State, j Journal, out func(Event) error) *ledger {
+func newLedger(ctx context.Context, s *record.State, j Journal, out func(Event) error) *ledger {
 	l := &ledger{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
 	l.wrote.L = &l.mu
 	return l
@@ -68,21 +69,21 @@ func newLedger(ctx context.Context, s *run.State, j Journal, out func(Event) err
 // cut is a place in the records that are written next: those before it are a write of their own.
 type cut struct {
 	at   int
-	head run.Head
+	head record.Head
 }
 
 // maxCommit bounds the results of calls in one write, as far as a single one is smaller: stores bound what they keep at once.
 const maxCommit = 16 << 20
 
 // add applies a change to the state. The events come out with it.
-func (l *ledger) add(r run.Record, events []Event) error {
-	if err := run.Apply(l.root, r); err != nil {
+func (l *ledger) add(r record.Record, events []Event) error {
+	if err := record.Apply(l.root, r); err != nil {
 		return err
 	}
 	if l.journal != nil {
 		l.records = append(l.records, r)
 		if l.size += resultSize(r.Change); l.size > maxCommit {
-			l.cuts, l.size = append(l.cuts, cut{len(l.records), run.HeadOf(l.root)}), 0
+			l.cuts, l.size = append(l.cuts, cut{len(l.records), record.HeadOf(l.root)}), 0
 		}
 	}
 	l.events = append(l.events, events...)
@@ -108,7 +109,7 @@ func (l *ledger) commit() error {
 		}
 		l.write()
 	}
-	if l.err == nil && !l.writing && l.journal != nil && run.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
+	if l.err == nil && !l.writing && l.journal != nil && record.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
 		l.snapshot()
 	}
 	return l.err
@@ -119,12 +120,12 @@ const maxSnapshot = 16 << 20
 
 // snapshot keeps the state, so that whoever takes the run up reads what has come since.
 func (l *ledger) snapshot() {
-	c, err := run.NewSnapshot(l.root)
+	c, err := record.NewSnapshot(l.root)
 	if err != nil || len(c.Snapshot) > maxSnapshot {
 		l.unsized = 2 * l.root.Seq // it may be shorter by then
 		return
 	}
-	if err := l.add(run.Record{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
+	if err := l.add(record.Record{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
 		l.err = err
 		return
 	}
@@ -135,9 +136,9 @@ func (l *ledger) snapshot() {
 func (l *ledger) write() {
 	records, cuts, events, seq := l.records, l.cuts, l.events, l.root.Seq
 	l.records, l.cuts, l.size, l.events, l.spare, l.writing = nil, nil, 0, l.spare, nil, true
-	var head run.Head
+	var head record.Head
 	if len(records) > 0 {
-		head = run.HeadOf(l.root)
+		head = record.HeadOf(l.root)
 	}
 	l.mu.Unlock()
 	err := guarded("the journal", func() error { return l.put(head, records, cuts, events) })
@@ -150,7 +151,7 @@ func (l *ledger) write() {
 	l.wrote.Broadcast()
 }
 
-func (l *ledger) put(head run.Head, records []run.Record, cuts []cut, events []Event) error {
+func (l *ledger) put(head record.Head, records []record.Record, cuts []cut, events []Event) error {
 	if err := l.keepAll(head, records, cuts); err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func (l *ledger) confirm(ctx context.Context) error {
 const lastWrite = 5 * time.Second
 
 // keepAll makes records durable, in as many writes as they are cut into.
-func (l *ledger) keepAll(head run.Head, records []run.Record, cuts []cut) error {
+func (l *ledger) keepAll(head record.Head, records []record.Record, cuts []cut) error {
 	done := 0
 	for _, c := range cuts {
 		if c.at < len(records) {
@@ -249,7 +250,7 @@ func (l *ledger) keepAll(head run.Head, records []run.Record, cuts []cut) error 
 }
 
 // keep makes records durable.
-func (l *ledger) keep(head run.Head, records []run.Record) error {
+func (l *ledger) keep(head record.Head, records []record.Record) error {
 	ctx := l.ctx
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -286,7 +287,7 @@ func (l *ledger) save() error {
 	for l.writing {
 		l.wrote.Wait()
 	}
-	records, cuts, head := l.records, l.cuts, run.HeadOf(l.root)
+	records, cuts, head := l.records, l.cuts, record.HeadOf(l.root)
 	l.records, l.cuts, l.size = nil, nil, 0
 	refused := l.refused
 	l.mu.Unlock()
@@ -297,11 +298,11 @@ func (l *ledger) save() error {
 }
 
 // resultSize is about how many bytes the result in a change takes, 0 for other changes.
-func resultSize(c run.Change) int {
-	for n, ok := c.(*run.Nested); ok; n, ok = c.(*run.Nested) {
+func resultSize(c record.Change) int {
+	for n, ok := c.(*record.Nested); ok; n, ok = c.(*record.Nested) {
 		c = n.Record.Change
 	}
-	if o, ok := c.(*run.Outcome); ok {
+	if o, ok := c.(*record.Outcome); ok {
 		return partSize(&o.Result)
 	}
 	return 0

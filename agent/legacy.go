@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -89,7 +90,7 @@ func (p *person) countQuestion(server string) error {
 func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	hold := cmp.Or(p.agent.opts.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
-	if opened, err := p.openInCall(q, run.CallSent, run.CallTasked, run.CallInRound); err != nil || !opened {
+	if opened, err := p.openInCall(q, record.CallSent, record.CallTasked, record.CallInRound); err != nil || !opened {
 		return nil, err
 	}
 	defer mcpclient.PauseIdleTimeout(ctx)()
@@ -112,7 +113,7 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, err
 
 // openInCall opens a question of a call that is at one of the given places, or of one that
 // the server does not name. ok is false if that is over.
-func (p *person) openInCall(q *run.Ask, at ...run.CallAt) (ok bool, err error) {
+func (p *person) openInCall(q *run.Ask, at ...record.CallAt) (ok bool, err error) {
 	p.rec.ledger.mu.Lock()
 	c := p.rec.state.Call(q.Call)
 	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(at, c.At))

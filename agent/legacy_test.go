@@ -18,13 +18,14 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // legacyProcess is a process whose server is of the legacy era, with a tool "quiz" that asks
 // as many questions as it is told, one after the other.
-func legacyProcess(t *testing.T, store run.Store, model *script, opts agent.Options) (a *agent.Agent, calls *atomic.Int32) {
+func legacyProcess(t *testing.T, store record.Store, model *script, opts agent.Options) (a *agent.Agent, calls *atomic.Int32) {
 	t.Helper()
 	s, calls := newServer(), new(atomic.Int32)
 	s.addTool("quiz", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -79,7 +80,7 @@ func TestHeldQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := run.NewMemory()
+				store := record.NewMemory()
 				tt.opts.IdleTimeout = 2 * time.Minute // which a held question does not count for
 				first, _ := legacyProcess(t, store, play(quiz(1), says("done")), tt.opts)
 				start := time.Now()
@@ -132,7 +133,7 @@ func begin(ctx context.Context, a *agent.Agent) <-chan runEnd {
 // The next process closes a question whose process has ended, and takes no answer to it.
 func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		ctx, kill := context.WithTimeout(t.Context(), time.Second)
 		defer kill()
 		first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
@@ -173,11 +174,11 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 func TestLegacyQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
-			store run.Store
+			store record.Store
 			limit int
 		}{
 			"at hand":             {nil, 0},
-			"at hand, and stored": {run.NewMemory(), 7},
+			"at hand, and stored": {record.NewMemory(), 7},
 		} {
 			asked := 0
 			counting := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
@@ -199,7 +200,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 // asked again, and another one is.
 func TestParkedCall(t *testing.T) {
 	opts := agent.Options{Legacy: agent.LegacyQuestions{Park: func(server, tool string) bool { return server == "box" && tool == "quiz" }}}
-	store := run.NewMemory()
+	store := record.NewMemory()
 	first, calls := legacyProcess(t, store, play(quiz(2)), opts)
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	made, asked := calls.Load(), []string{}
@@ -239,11 +240,11 @@ func TestParkedCallAtHand(t *testing.T) {
 func TestParkedCallSurvivesKills(t *testing.T) {
 	park := agent.Options{Doubt: agent.DoubtFail, Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}
 	for kill := 1; ; kill++ {
-		store, left, killed := run.NewMemory(), kill, false
+		store, left, killed := record.NewMemory(), kill, false
 		var asked []string
 		var got *agent.Result
 		for lives := 0; lives < 10; lives++ {
-			s := run.Store(store)
+			s := record.Store(store)
 			if !killed {
 				s = broken{store, &left, false}
 			}
@@ -301,7 +302,7 @@ func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
 		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{Store: run.NewMemory(), ParallelWrites: true})
+		a := withTools(t, model, toolset, &agent.Options{Store: record.NewMemory(), ParallelWrites: true})
 		var why []string
 		for e, err := range a.Events(t.Context(), human("go")) {
 			if err != nil {
@@ -329,7 +330,7 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		defer host.Close()
 		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
 		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
-		store := run.NewMemory()
+		store := record.NewMemory()
 		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Store: store}))
 		time.Sleep(time.Minute)
 		second := newAgent(t, play(says("no")), &agent.Options{Store: store})

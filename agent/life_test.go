@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -51,7 +52,7 @@ type life struct {
 	Limit int64  // of the run's tokens, for a run that spends them; 0: one through every feature
 
 	agent *agent.Agent
-	store run.Store
+	store record.Store
 }
 
 const lifeVariable = "MCPCHAIN_TEST_LIFE"
@@ -79,7 +80,7 @@ func (l *life) live(ctx context.Context) error {
 	for {
 		log, err := l.store.Load(ctx, theRun)
 		switch {
-		case errors.Is(err, run.ErrNotFound):
+		case errors.Is(err, record.ErrNotFound):
 			err = l.begin(ctx)
 		case err != nil:
 		case log.Head.Status.Ended():
@@ -130,12 +131,12 @@ func (l *life) resume(ctx context.Context, answers []run.Answer) error {
 }
 
 // answers are the person's answers to the open questions.
-func (l *life) answers(ctx context.Context, records []run.Record) (answers []run.Answer, err error) {
-	s, err := run.Fold(records)
+func (l *life) answers(ctx context.Context, records []record.Record) (answers []run.Answer, err error) {
+	s, err := record.Fold(records)
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range run.Open(s) {
+	for _, q := range record.Open(s) {
 		answer := q.Allow()
 		switch {
 		case q.Kind == run.AskDoubt:
@@ -293,7 +294,7 @@ func byWord(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
 
 // mortal is a store whose process kills itself at a write, before or after it.
 type mortal struct {
-	run.Store
+	record.Store
 	at   int // number of the write; 0: never
 	keep bool
 
@@ -326,7 +327,7 @@ func die() {
 	select {}
 }
 
-func (m *mortal) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (lease run.Lease, err error) {
+func (m *mortal) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (lease record.Lease, err error) {
 	err = m.write(func() (err error) {
 		lease, err = m.Store.Create(ctx, h, head, records)
 		return err
@@ -334,7 +335,7 @@ func (m *mortal) Create(ctx context.Context, h run.Holder, head run.Head, record
 	return lease, err
 }
 
-func (m *mortal) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (m *mortal) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	return m.write(func() error { return m.Store.Append(ctx, lease, head, records, answers...) })
 }
 
@@ -400,7 +401,7 @@ func stopping(ctx context.Context, p prompt) (*model.Reply, error) {
 	return uses(toolCall("s1", "write", `{"n":"s1"}`), toolCall("s2", "write", `{"n":"s2"}`))(ctx, p)
 }
 
-func stopAfter(_ context.Context, _ *run.State, c *agent.ToolCall, result *run.Part) error {
+func stopAfter(_ context.Context, _ *record.State, c *agent.ToolCall, result *run.Part) error {
 	return agent.Stop("stopped: " + result.Text)
 }
 
@@ -437,7 +438,7 @@ func after(messages []run.Message) (next int) {
 
 // shorten puts a summary in the place of all but two turns. It has all that was said, so
 // that the last history has all that was done.
-func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*run.Compacted, error) {
+func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*record.Compacted, error) {
 	if len(h) < 9 {
 		return nil, nil
 	}
@@ -449,5 +450,5 @@ func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*run.Compact
 		}
 	}
 	summary := run.Part{Type: run.PartSummary, Text: said.String()}
-	return &run.Compacted{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
+	return &record.Compacted{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
 }

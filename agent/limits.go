@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // The default limits of a run.
@@ -87,7 +88,7 @@ func (a *account) limit() StopReason {
 func (a *account) limitAbove() (stop StopReason) {
 	stop = StopAnswer
 	for p := a.parent; p != nil && stop == StopAnswer; p = p.parent {
-		p.rec.read(func(s *run.State) {
+		p.rec.read(func(s *record.State) {
 			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
 				stop = StopMaxToolCalls
 			}

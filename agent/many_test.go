@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
 	"github.com/mcpchain/mcpchain/internal/soak"
@@ -31,13 +32,13 @@ import (
 // keptStores are the stores that outlive a process.
 var keptStores = []struct {
 	name string
-	open func(testing.TB) run.Store
+	open func(testing.TB) record.Store
 }{
 	{"SQLite", inSQLite},
-	{"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncEveryEffect) }},
+	{"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncEveryEffect) }},
 }
 
-func inSQLite(t testing.TB) run.Store {
+func inSQLite(t testing.TB) record.Store {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "runs.db"))
 	if err != nil {
@@ -57,7 +58,7 @@ var postgres = sync.OnceValues(pgtest.Start)
 
 var schemas atomic.Int64
 
-func inPostgres(t testing.TB) run.Store {
+func inPostgres(t testing.TB) record.Store {
 	t.Helper()
 	server, err := postgres()
 	switch {
@@ -93,7 +94,7 @@ func (a analyzed) analyze() error {
 	return err
 }
 
-func inFiles(t testing.TB, sync filestore.Sync) run.Store {
+func inFiles(t testing.TB, sync filestore.Sync) record.Store {
 	t.Helper()
 	store, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: sync})
 	if err != nil {
@@ -155,13 +156,13 @@ func suspend(t testing.TB, a *agent.Agent, from, to int) {
 }
 
 // resume allows what a run waits for, and brings it to its end.
-func resume(t testing.TB, store run.Store, a *agent.Agent, id string) {
+func resume(t testing.TB, store record.Store, a *agent.Agent, id string) {
 	t.Helper()
 	allow(t, a, id, question(t, store, id))
 }
 
 // question is what a run waits for.
-func question(t testing.TB, store run.Store, id string) string {
+func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
 	log, err := store.Load(t.Context(), run.Key{ID: id})
 	if err != nil || len(log.Head.Asks) != 1 {
@@ -186,8 +187,8 @@ func TestManySuspendedRuns(t *testing.T) {
 	most, few := min(uint64(2<<20), uint64(suspended)*800), suspended/100
 	for _, s := range []struct {
 		name string
-		open func(testing.TB) run.Store
-	}{{"SQLite", inSQLite}, {"files", func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) }}} {
+		open func(testing.TB) record.Store
+	}{{"SQLite", inSQLite}, {"files", func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) }}} {
 		t.Run(s.name, func(t *testing.T) {
 			store := s.open(t)
 			var worked atomic.Int64

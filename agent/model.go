@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
@@ -97,7 +98,7 @@ func (d *dialog) turn() error {
 	return d.rec.record([]Event{
 		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Answer{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
-	}, &run.Ended{Status: run.StatusFinished, Stop: string(stop), Answer: reply.text, Output: reply.output})
+	}, &record.Ended{Status: run.StatusFinished, Stop: string(stop), Answer: reply.text, Output: reply.output})
 }
 
 // failed records that the run has failed, unless it only ends in this process.
@@ -111,7 +112,7 @@ func (e *engine) failedAt(stop StopReason, err error) error {
 	if short, ok := errors.AsType[*limitError](err); ok {
 		stop = short.stop
 	}
-	if failure := e.rec.record(nil, &run.Ended{Status: run.StatusFailed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
+	if failure := e.rec.record(nil, &record.Ended{Status: run.StatusFailed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
 		return failure
 	}
 	if unkept := e.rec.commit(); unkept != nil {
@@ -150,7 +151,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	})
 	if err != nil {
 		if r != nil && !d.limited(limitsSpending) { // with limits, what was reserved counts
-			if failure := d.rec.record(nil, &run.Charged{Spent: r.usage}); failure != nil {
+			if failure := d.rec.record(nil, &record.Charged{Spent: r.usage}); failure != nil {
 				return nil, stop, failure
 			}
 		}
@@ -282,7 +283,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 		r.output, _ = d.written(r.text) // see complaint
 	}
 	r.repair = !final && r.stop == nil && d.engine.repairs(r)
-	change := &run.Replied{
+	change := &record.Replied{
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.limited(limitsSpending) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Observer sees work while it is done; package otelagent has one. Each method is called
@@ -93,7 +94,7 @@ func (e *engine) observe(work func() error) (err error) {
 		done(err)
 	}()
 	if e.parent == nil && v.Trace != nil {
-		if err = e.rec.record(nil, &run.Noted{Trace: v.Trace}); err != nil {
+		if err = e.rec.record(nil, &record.Noted{Trace: v.Trace}); err != nil {
 			return err
 		}
 	}

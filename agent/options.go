@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Options configure an [Agent]. Nil and the zero value are valid.
@@ -19,7 +20,7 @@ type Options struct {
 	// Default "agent".
 	Name string
 
-	// Version is kept with runs as [run.AgentName].Rev, and given to Observe. Default: none.
+	// Version is kept with runs as [record.AgentName].Rev, and given to Observe. Default: none.
 	Version string
 
 	// System is the system prompt. It goes before the messages of every model
@@ -103,9 +104,9 @@ type Options struct {
 	// Store keeps runs. With one, each step of a run is durable before the next, and any
 	// process with the store goes on with the run by [Agent.Resume] or [Recover]. Default
 	// nil: runs are not kept.
-	Store run.Store
+	Store record.Store
 
-	// ResultTokens is how many tokens of one result the model gets, if the Store keeps what is too long ([run.BlobStore], as the
+	// ResultTokens is how many tokens of one result the model gets, if the Store keeps what is too long ([record.BlobStore], as the
 	// stores of this module do): the whole is kept with the run, and a tool read_result reads it by bytes, lines, pattern or JSON
 	// pointer. Default: a 20th of the model's window, between 1,000 and 8,000, and 4,000 if the window is unknown. Negative:
 	// results are not kept, and the bound is that of the tools' source ([adapter.Options].MaxResult).

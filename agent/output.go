@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -41,11 +42,11 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 //
 // If the run waits for a person, the error matches [ErrWaiting], and [ResumeAs] goes on with it. The
 // schema is kept with the run, so that [Recover] and [Agent.Resume] bring it to the same
-// end: the answer is [run.State].Output then, checked by the schema alone.
+// end: the answer is [record.State].Output then, checked by the schema alone.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), ResultOf(new(run.State)), err
+		return *new(T), ResultOf(new(record.State)), err
 	}
 	result, err := a.Run(ctx, in, append(slices.Clip(opts), func(o *runOptions) { o.output = wanted })...)
 	return as[T](result, err)
@@ -57,7 +58,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Answer) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), ResultOf(new(run.State)), err
+		return *new(T), ResultOf(new(record.State)), err
 	}
 	d := a.resume(key, answers)
 	d.output = wanted
@@ -231,7 +232,7 @@ func (e *engine) asksForOutput(tool *adapter.Tool) string {
 }
 
 // answers reports whether a call gives the structured answer.
-func (e *engine) answers(c *run.Call) bool {
+func (e *engine) answers(c *record.Call) bool {
 	tool := e.agent.output
 	return tool != nil && c.Server == answerServer && c.Tool == answerTool && c.Def == tool.Fingerprint()
 }
@@ -274,7 +275,7 @@ func (e *engine) outputOf() json.RawMessage {
 		return nil
 	}
 	for _, c := range e.rec.state.Calls {
-		if e.answers(c) && c.At == run.CallDone && !c.Result.IsError {
+		if e.answers(c) && c.At == record.CallDone && !c.Result.IsError {
 			return c.Args
 		}
 	}
@@ -290,7 +291,7 @@ func (e *engine) repairs(r *reply) bool {
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.visits.end()
 	return e.rec.record([]Event{&Answer{Text: string(output), StopReason: StopAnswer, FinishReason: e.rec.state.Finish}},
-		&run.Ended{Status: run.StatusFinished, Stop: string(StopAnswer), Answer: string(output), Output: output})
+		&record.Ended{Status: run.StatusFinished, Stop: string(StopAnswer), Answer: string(output), Output: output})
 }
 
 // noOutput is the error of a run that ends in words.

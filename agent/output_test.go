@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -141,7 +142,7 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 
 // A structured answer may come after a wait.
 func TestResumeAs(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	opts := agent.Options{Approve: agent.AskPerson}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
@@ -166,7 +167,7 @@ func TestResumeAsAnotherType(t *testing.T) {
 		City   string `json:"city"`
 		Degree string `json:"degree"`
 	}
-	store := run.NewMemory()
+	store := record.NewMemory()
 	opts := agent.Options{Approve: agent.AskPerson}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
@@ -190,7 +191,7 @@ func TestResumeAsAnotherType(t *testing.T) {
 // Recover brings a run to the structured answer that As has begun it for, without its type.
 func TestRecoverAs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		opts := agent.Options{Approve: agent.AskPerson}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 		_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
@@ -215,7 +216,7 @@ func TestRecoverAs(t *testing.T) {
 
 // The schema is of one input: the next one may ask for words, which are no structured answer.
 func TestAsInASession(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	good := uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))
 	a, _ := process(t, store, play(says("hello"), good, says("in words")), agent.Options{})
 	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Answer != "hello" {

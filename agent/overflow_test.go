@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A window is a host whose model has few tokens, of four bytes each. To each question it first asks for
@@ -28,21 +29,21 @@ type window struct {
 	asked   []string // requests that were answered
 }
 
-// record is the writer of a response.
-type record struct {
+// recorded is the writer of a response.
+type recorded struct {
 	bytes.Buffer
 	status int
 }
 
-func (r *record) Header() http.Header    { return http.Header{} }
-func (r *record) WriteHeader(status int) { r.status = status }
+func (r *recorded) Header() http.Header    { return http.Header{} }
+func (r *recorded) WriteHeader(status int) { r.status = status }
 
 func (w *window) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	out := &record{status: http.StatusOK}
+	out := &recorded{status: http.StatusOK}
 	switch prompt := len(body) / 4; {
 	case prompt > w.tokens && w.refusal != nil:
 		w.refused++
@@ -127,7 +128,7 @@ func TestOverflowWithoutSummary(t *testing.T) {
 	w := &window{tokens: theWindow, refusal: refusals["llamacpp"]}
 	a := newAgent(t, at(t, "llamacpp", "m", w), &agent.Options{
 		Store: inFiles(t, filestore.SyncNever), Tools: []adapter.Source{aLibrary()},
-		Compact: func(context.Context, []run.Message, compact.Budget) (*run.Compacted, error) {
+		Compact: func(context.Context, []run.Message, compact.Budget) (*record.Compacted, error) {
 			return nil, errors.New("no model")
 		},
 	})

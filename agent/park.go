@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -16,9 +17,9 @@ func (p *person) parks(c *Call) (ok bool) {
 	if c == nil || p.agent.opts.Legacy.Park == nil || !p.agent.opts.Legacy.Park(c.Server, c.Tool) {
 		return false
 	}
-	p.rec.read(func(s *run.State) {
+	p.rec.read(func(s *record.State) {
 		call := s.Call(c.ID)
-		ok = call != nil && (call.At == run.CallSent || call.At == run.CallParked)
+		ok = call != nil && (call.At == record.CallSent || call.At == record.CallParked)
 	})
 	return ok
 }
@@ -29,7 +30,7 @@ func (p *person) park(q *run.Ask) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage
 	tries := 0
-	p.rec.read(func(s *run.State) {
+	p.rec.read(func(s *record.State) {
 		if c := s.Call(q.Call); c != nil {
 			given, tries = c.Answers[q.Key], c.Tries
 		}
@@ -42,7 +43,7 @@ func (p *person) park(q *run.Ask) (*mcp.ElicitResult, error) {
 	}
 	if tries < maxTries {
 		// The other questions of a call that is parked come again with it.
-		if _, err := p.openInCall(q, run.CallSent); err != nil {
+		if _, err := p.openInCall(q, record.CallSent); err != nil {
 			return nil, err
 		}
 	}
@@ -62,9 +63,9 @@ func parkedKey(p *mcp.ElicitParams) string {
 }
 
 // unpark makes a parked call again if its questions are answered.
-func unpark(t *turn, c *run.Call) (func() error, error) {
+func unpark(t *turn, c *record.Call) (func() error, error) {
 	waits := false
-	t.rec.read(func(s *run.State) {
+	t.rec.read(func(s *record.State) {
 		waits = slices.ContainsFunc(s.Asks, func(q *run.Ask) bool { return q.Call == c.ID })
 	})
 	if waits || !t.sched.room() {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A run whose processes end again and again without progress is parked with its reason, and its host
@@ -22,7 +23,7 @@ func TestParkedRun(t *testing.T) {
 	}
 }
 
-func parkedRun(t *testing.T, open func(testing.TB) run.Store) {
+func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		store, key := open(t), theRun
 		calls := 0
@@ -68,10 +69,10 @@ func parkedRun(t *testing.T, open func(testing.TB) run.Store) {
 		if err != nil || log.Head.Status != run.StatusFailed || !errors.Is(told, agent.ErrFailed) || !strings.Contains(told.Error(), "10 processes in a row") {
 			t.Fatalf("got %s, %v, %v, want a parked run", log.Head.Status, told, err)
 		}
-		if err := run.Revive(t.Context(), store, key); err != nil {
+		if err := record.Revive(t.Context(), store, key); err != nil {
 			t.Fatal(err)
 		}
-		if err := run.Revive(t.Context(), store, key); err == nil {
+		if err := record.Revive(t.Context(), store, key); err == nil {
 			t.Error("a run that is not parked was revived")
 		}
 		told = nil
@@ -86,7 +87,7 @@ func parkedRun(t *testing.T, open func(testing.TB) run.Store) {
 // A suspicious run begins when the process works on nothing else, and others wait for it a while.
 func TestSuspiciousRunBeginsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		begin := func(id string, deaths int) {
 			for n := range 1 + deaths {
 				ctx, kill := context.WithTimeout(t.Context(), time.Second)

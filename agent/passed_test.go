@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // passing are two servers: one has a file of 5 MB, the other takes one.
@@ -82,7 +83,7 @@ func TestPassedResult(t *testing.T) {
 			if err != nil || got.Answer != fmt.Sprintf("wrote %d bytes", k.Size) {
 				t.Fatalf("got %q, %v", got.Answer, err)
 			}
-			if len(taken) != 1 || run.DigestOf([]byte(taken[0])) != k.Digest {
+			if len(taken) != 1 || record.DigestOf([]byte(taken[0])) != k.Digest {
 				t.Errorf("the server got %d files, and not the one that was read", len(taken))
 			}
 			for _, p := range append(first.Prompts(), second.Prompts()...) {
@@ -114,7 +115,7 @@ func TestPassedResultThatDoesNotFit(t *testing.T) {
 	} {
 		var taken []string
 		m := passer(reference)
-		got, err := newAgent(t, m, &agent.Options{Store: run.NewMemory(), Tools: []adapter.Source{passing(t, &taken)}}).Run(t.Context(), human("go"))
+		got, err := newAgent(t, m, &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{passing(t, &taken)}}).Run(t.Context(), human("go"))
 		if err != nil || len(taken) > 0 || !strings.Contains(got.Answer, want) || !strings.Contains(got.Answer, "Nothing was done") {
 			t.Errorf("%s: got %q, %v, and %d calls", reference, got.Answer, err, len(taken))
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // person puts the questions of a turn to the person at hand, and holds those that wait in open calls.
@@ -34,7 +35,7 @@ func (p *person) questions() (launch []errand) {
 		return nil
 	}
 	var asks []*run.Ask
-	p.rec.read(func(s *run.State) { asks = slices.Clone(s.Asks) })
+	p.rec.read(func(s *record.State) { asks = slices.Clone(s.Asks) })
 	for id, cancel := range p.prompts {
 		if !slices.ContainsFunc(asks, func(q *run.Ask) bool { return q.ID == id }) {
 			cancel()

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/internal/openaitest"
 )
@@ -49,11 +50,11 @@ func thinking(t *testing.T, h *openaitest.Host, name string) agent.Model {
 }
 
 // errDead is the error of a process that has died: its writes are refused.
-var errDead = fmt.Errorf("the process has died: %w", run.ErrConflict)
+var errDead = fmt.Errorf("the process has died: %w", record.ErrConflict)
 
 // dying is a store whose process dies at a write, before or after it.
 type dying struct {
-	run.Store
+	record.Store
 	at, writes int
 	keep       bool
 }
@@ -69,28 +70,28 @@ func (d *dying) write(f func() error) error {
 	return errDead
 }
 
-func (d *dying) Create(ctx context.Context, by run.Holder, h run.Head, all []run.Record) (lease run.Lease, err error) {
+func (d *dying) Create(ctx context.Context, by record.Holder, h record.Head, all []record.Record) (lease record.Lease, err error) {
 	err = d.write(func() error { lease, err = d.Store.Create(ctx, by, h, all); return err })
 	return lease, err
 }
 
-func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
+func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Answer) error {
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 
-func (d *dying) PutBlob(ctx context.Context, l run.Lease, name string, data []byte) error {
-	return d.write(func() error { return run.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
+func (d *dying) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
+	return d.write(func() error { return record.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
 }
 
 func (d *dying) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	return run.BlobsOf(d.Store).Blob(ctx, key, name)
+	return record.BlobsOf(d.Store).Blob(ctx, key, name)
 }
 
 func (d *dying) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	return run.BlobsOf(d.Store).Blobs(ctx, key)
+	return record.BlobsOf(d.Store).Blobs(ctx, key)
 }
 
-func (d *dying) Release(ctx context.Context, l run.Lease) error {
+func (d *dying) Release(ctx context.Context, l record.Lease) error {
 	if d.at > 0 && d.writes >= d.at {
 		return errDead
 	}
@@ -100,9 +101,9 @@ func (d *dying) Release(ctx context.Context, l run.Lease) error {
 // What a model thought goes back byte for byte, with the calls that it led to, from whatever process: the first one
 // dies before or after each of its writes.
 func TestReasoningAtEveryBoundary(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) run.Store{
-		"memory": func(testing.TB) run.Store { return run.NewMemory() },
-		"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) },
+	for name, open := range map[string]func(testing.TB) record.Store{
+		"memory": func(testing.TB) record.Store { return record.NewMemory() },
+		"files":  func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) },
 		"SQLite": inSQLite, "Postgres": inPostgres,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,11 +122,11 @@ func TestReasoningAtEveryBoundary(t *testing.T) {
 }
 
 // thoughts is the input of the last request of a run whose first process dies, and the writes of that process.
-func thoughts(t *testing.T, store run.Store, first *dying) (input string, writes int) {
+func thoughts(t *testing.T, store record.Store, first *dying) (input string, writes int) {
 	t.Helper()
 	host := thinker("k")
 	first.Store = store
-	process := func(store run.Store) *agent.Agent {
+	process := func(store record.Store) *agent.Agent {
 		look := adapter.Func("look", "Looks.", func(_ context.Context, in struct {
 			N int `json:"n"`
 		}) (string, error) {
@@ -140,10 +141,10 @@ func thoughts(t *testing.T, store run.Store, first *dying) (input string, writes
 	if err != nil {
 		log, err := store.Load(t.Context(), theRun)
 		switch next := process(store); {
-		case errors.Is(err, run.ErrNotFound):
+		case errors.Is(err, record.ErrNotFound):
 			got, err = next.Run(t.Context(), human("go"), agent.In(theRun.ID))
 		case err == nil:
-			if err = store.Release(t.Context(), run.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
+			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
 				got, err = next.ResumeRun(t.Context(), theRun)
 			}
 		}
@@ -164,7 +165,7 @@ func thoughts(t *testing.T, store run.Store, first *dying) (input string, writes
 
 // A host that refuses the thoughts of another key is asked again without them, once in a process; the person is told.
 func TestThoughtsOfAnotherKey(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	process := func(h *openaitest.Host) *agent.Agent {
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
 		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Store: store, Tools: []adapter.Source{look}})
@@ -210,7 +211,7 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		{forced("gpt-6-sol", ""), forced("gpt-4.1", ""), "/v1/responses", 0},
 		{forced("gpt-6-sol", ""), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
 	} {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		if _, err := newAgent(t, tt.first, &agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // recipe is what an agent is made of. It does not change, but for what is learned of its model: a run with a structured answer
@@ -32,7 +32,7 @@ type recipe struct {
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.
-func (r *recipe) sub(c *run.Call) *SubAgent {
+func (r *recipe) sub(c *record.Call) *SubAgent {
 	if c.Server != subServer {
 		return nil
 	}

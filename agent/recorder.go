@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // recorder records the changes of a run and the events that come with them. The run of a
 // sub-agent is recorded in the run that it works for: their recorders share one ledger.
 type recorder struct {
 	ledger *ledger
-	state  *run.State   // shared with the ledger
-	ended  func() error // why the run is over in this process, nil if it is not
+	state  *record.State // shared with the ledger
+	ended  func() error  // why the run is over in this process, nil if it is not
 
 	above *recorder // of the run that a sub-agent works for, nil at the root
 	call  string    // of that run, on which the sub-agent works
@@ -29,17 +30,17 @@ func (r *recorder) below(call, name string) *recorder {
 
 // adopt finds the state of the run, which the parent's has.
 func (r *recorder) adopt() {
-	r.above.read(func(s *run.State) { r.state = s.Call(r.call).Child })
+	r.above.read(func(s *record.State) { r.state = s.Call(r.call).Child })
 }
 
 // record applies changes to the run. The events come out once all are durable.
-func (r *recorder) record(events []Event, changes ...run.Change) error {
+func (r *recorder) record(events []Event, changes ...record.Change) error {
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
 	return r.recordLocked(events, changes...)
 }
 
-func (r *recorder) recordLocked(events []Event, changes ...run.Change) error {
+func (r *recorder) recordLocked(events []Event, changes ...record.Change) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	if began := r.ledger.root.Created; now.Before(began) {
 		now = began
@@ -60,12 +61,12 @@ func (r *recorder) recordLocked(events []Event, changes ...run.Change) error {
 }
 
 // lift makes a change of this run one of the root.
-func (r *recorder) lift(c run.Change, now time.Time) run.Record {
-	record := run.Record{Seq: r.state.Seq + 1, At: now, Change: c}
+func (r *recorder) lift(c record.Change, now time.Time) record.Record {
+	rec := record.Record{Seq: r.state.Seq + 1, At: now, Change: c}
 	if r.above == nil {
-		return record
+		return rec
 	}
-	return r.above.lift(&run.Nested{Call: r.call, Record: record}, now)
+	return r.above.lift(&record.Nested{Call: r.call, Record: rec}, now)
 }
 
 // stamp says of events where and when they happen. They have the number of the record
@@ -118,18 +119,18 @@ func (r *recorder) commitGiven() error {
 }
 
 // read calls f while the state does not change.
-func (r *recorder) read(f func(s *run.State)) {
+func (r *recorder) read(f func(s *record.State)) {
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
 	f(r.state)
 }
 
 // view is the state as it is now, for a hook that runs beside other calls.
-func (r *recorder) view() *run.State {
-	var v run.State
-	r.read(func(s *run.State) {
+func (r *recorder) view() *record.State {
+	var v record.State
+	r.read(func(s *record.State) {
 		v = *s
-		v.Calls = make([]*run.Call, len(s.Calls))
+		v.Calls = make([]*record.Call, len(s.Calls))
 		for i, c := range s.Calls {
 			copied := *c
 			copied.Child = nil
@@ -141,13 +142,13 @@ func (r *recorder) view() *run.State {
 
 // question is an open question of the run, nil if it is closed.
 func (r *recorder) question(id string) (q *run.Ask) {
-	r.read(func(s *run.State) { q = s.Ask(id) })
+	r.read(func(s *record.State) { q = s.Ask(id) })
 	return q
 }
 
 // stopped is the answer with which a call of the turn ends the run, nil if none does.
 func (r *recorder) stopped() (answer *string) {
-	r.read(func(s *run.State) {
+	r.read(func(s *record.State) {
 		for _, c := range s.Calls {
 			if c.Stop != nil {
 				answer = c.Stop
@@ -163,7 +164,7 @@ func (r *recorder) endTurn() error {
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
 	end := &TurnEnd{Turn: r.state.Turn}
-	if err := r.recordLocked([]Event{end}, &run.TurnEnded{}); err != nil {
+	if err := r.recordLocked([]Event{end}, &record.TurnEnded{}); err != nil {
 		return err
 	}
 	end.Messages = slices.Clip(r.state.History[len(r.state.History)-2:])
@@ -171,10 +172,10 @@ func (r *recorder) endTurn() error {
 }
 
 // callsBefore counts the calls before this one, since the last input.
-func (r *recorder) callsBefore(c *run.Call) (n int) {
-	r.read(func(s *run.State) {
+func (r *recorder) callsBefore(c *record.Call) (n int) {
+	r.read(func(s *record.State) {
 		n = s.Spent.Calls - s.Before.Calls
-		n += slices.IndexFunc(s.Calls, func(other *run.Call) bool { return other.ID == c.ID })
+		n += slices.IndexFunc(s.Calls, func(other *record.Call) bool { return other.ID == c.ID })
 	})
 	return n
 }
@@ -187,10 +188,10 @@ func (r *recorder) roundsKept() int64 {
 }
 
 // pending is the calls of the turn that want is true for, as they are now.
-func (r *recorder) pending(want func(*run.Call) bool) (calls []*run.Call) {
-	r.read(func(s *run.State) {
+func (r *recorder) pending(want func(*record.Call) bool) (calls []*record.Call) {
+	r.read(func(s *record.State) {
 		calls = matching(s.Calls, want)
-		copies := make([]run.Call, len(calls))
+		copies := make([]record.Call, len(calls))
 		for i, c := range calls {
 			copies[i] = *c
 			calls[i] = &copies[i]
@@ -200,12 +201,12 @@ func (r *recorder) pending(want func(*run.Call) bool) (calls []*run.Call) {
 }
 
 // calls is the calls of the turn that want is true for, which change with the state.
-func (r *recorder) calls(want func(*run.Call) bool) (calls []*run.Call) {
-	r.read(func(s *run.State) { calls = matching(s.Calls, want) })
+func (r *recorder) calls(want func(*record.Call) bool) (calls []*record.Call) {
+	r.read(func(s *record.State) { calls = matching(s.Calls, want) })
 	return calls
 }
 
-func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
+func matching(all []*record.Call, want func(*record.Call) bool) []*record.Call {
 	n := 0
 	for _, c := range all {
 		if want(c) {
@@ -215,7 +216,7 @@ func matching(all []*run.Call, want func(*run.Call) bool) []*run.Call {
 	if n == 0 {
 		return nil
 	}
-	matching := make([]*run.Call, 0, n)
+	matching := make([]*record.Call, 0, n)
 	for _, c := range all {
 		if want(c) {
 			matching = append(matching, c)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // RecoverOptions configure [Recover]. Nil and the zero value are valid.
@@ -62,7 +63,7 @@ type RecoverOptions struct {
 // store, by their names; runs of other agents are left alone. A run that fails stays as it is
 // recorded; one that cannot be driven, because its store or its lease fails, is tried
 // again after a wait that doubles up to a minute.
-func Recover(ctx context.Context, store run.Store, agents []*Agent, o *RecoverOptions) error {
+func Recover(ctx context.Context, store record.Store, agents []*Agent, o *RecoverOptions) error {
 	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, tenants: map[string]int{}, refused: map[string]bool{}, retry: map[run.Key]wait{}, damaged: map[string]bool{}, freed: make(chan struct{}, 1)}
 	if o != nil {
 		r.opts = *o
@@ -85,7 +86,7 @@ func Recover(ctx context.Context, store run.Store, agents []*Agent, o *RecoverOp
 
 // recovery drives the runs of a store.
 type recovery struct {
-	store  run.Store
+	store  record.Store
 	agents map[string]*Agent
 	opts   RecoverOptions
 	room   chan struct{}
@@ -157,11 +158,11 @@ func (r *recovery) loop(ctx context.Context) error {
 // pass starts what is due.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
 	r.prune()
-	q := run.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
+	q := record.Query{AllTenants: r.opts.Tenant == nil, Agents: slices.Sorted(maps.Keys(r.agents)), DueAt: time.Now()}
 	if r.opts.Tenant != nil {
 		q.Tenant = *r.opts.Tenant
 	}
-	for head, err := range run.Readable(r.store.List(ctx, q), r.logDamage) {
+	for head, err := range record.Readable(r.store.List(ctx, q), r.logDamage) {
 		if err != nil {
 			return started, err
 		}
@@ -188,7 +189,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 }
 
 // logDamage logs once that a run cannot be read.
-func (r *recovery) logDamage(d *run.DamagedError) {
+func (r *recovery) logDamage(d *record.DamagedError) {
 	r.mu.Lock()
 	text := d.Error()
 	told := r.damaged[text] || len(r.damaged) == maxDamaged
@@ -214,7 +215,7 @@ const (
 )
 
 // suspicion is from when a run may be taken up that processes have ended with.
-func suspicion(head run.Head) time.Time {
+func suspicion(head record.Head) time.Time {
 	if head.Takeovers < suspicious {
 		return time.Time{}
 	}
@@ -222,7 +223,7 @@ func suspicion(head run.Head) time.Time {
 }
 
 // takeAloneLocked reports whether a run may begin beside the others.
-func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
+func (r *recovery) takeAloneLocked(head record.Head, now time.Time) bool {
 	if from := suspicion(head); !from.IsZero() {
 		if now.Before(from) || len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
 			return false
@@ -235,7 +236,7 @@ func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
 
 // take reports whether no goroutine here drives the run, it has not failed just now, it may begin beside the others,
 // and its tenant has no more than its share.
-func (r *recovery) take(head run.Head) bool {
+func (r *recovery) take(head record.Head) bool {
 	key, now := head.Key, time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -308,7 +309,7 @@ func (r *recovery) settle(key run.Key, err error) {
 		r.suspect, r.alone = run.Key{}, time.Time{}
 	}
 	r.leaveLocked(key.Tenant)
-	if err == nil || errors.Is(err, run.ErrHeld) || errors.Is(err, run.ErrNotFound) || errors.Is(err, ErrFailed) || errors.Is(err, ErrCancelled) {
+	if err == nil || errors.Is(err, record.ErrHeld) || errors.Is(err, record.ErrNotFound) || errors.Is(err, ErrFailed) || errors.Is(err, ErrCancelled) {
 		delete(r.retry, key)
 		return
 	}

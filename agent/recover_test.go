@@ -22,20 +22,21 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Recover goes on with a run whose process has ended once its lease is over, and with one
 // that waits once its answer is there.
 func TestRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		ctx, kill := context.WithTimeout(t.Context(), time.Second)
 		defer kill()
 		first, _ := process(t, store, play(uses(sleep("1", 60))), agent.Options{})
 		if _, err := first.Run(ctx, human("go"), agent.In("killed")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if _, err := store.Acquire(t.Context(), run.Key{ID: "killed"}, run.Holder{Name: "dead", TTL: time.Minute}); err != nil {
+		if _, err := store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		asking, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"))), agent.Options{})
@@ -80,7 +81,7 @@ func TestRecover(t *testing.T) {
 // Recover looks at once for what is due if it is woken, and works on each run in a context of its own.
 func TestRecoverForUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		model := play(uses(toolCall("1", "whose", "{}")), says("done"), uses(toolCall("1", "whose", "{}")), says("done"))
 		whose := adapter.Func("whose", "Says whose call it is.", func(ctx context.Context, _ struct{}) (string, error) {
 			return "of " + userOf(ctx), nil
@@ -125,7 +126,7 @@ func TestRecoverForUsers(t *testing.T) {
 // Recover drives no more runs of a tenant than its share, and others meanwhile.
 func TestRecoverShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}
 		wait := adapter.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
@@ -181,11 +182,11 @@ func TestRecoverShares(t *testing.T) {
 
 // passes counts the lists of a store.
 type passes struct {
-	run.Store
+	record.Store
 	n int
 }
 
-func (s *passes) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+func (s *passes) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 	s.n++
 	return s.Store.List(ctx, q)
 }
@@ -204,7 +205,7 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &passes{Store: run.NewMemory()}
+				store := &passes{Store: record.NewMemory()}
 				model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
 					time.Sleep(time.Second)
 					return tc.model(ctx, p)
@@ -236,7 +237,7 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 // A stopped process that wakes up after another one has taken its run appends nothing.
 func TestWokenProcessIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		first, _ := process(t, stalled{store}, play(uses(sleep("1", 60)), says("late")), agent.Options{LeaseTTL: 10 * time.Second})
 		late := make(chan error)
 		go func() {
@@ -249,7 +250,7 @@ func TestWokenProcessIsRefused(t *testing.T) {
 		if err != nil || got.Answer != "done" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		if err := <-late; !errors.Is(err, run.ErrConflict) {
+		if err := <-late; !errors.Is(err, record.ErrConflict) {
 			t.Errorf("got %v, want a conflict", err)
 		}
 		if _, err := store.Load(t.Context(), theRun); err != nil {
@@ -259,14 +260,14 @@ func TestWokenProcessIsRefused(t *testing.T) {
 }
 
 // stalled is a store for a process that is stopped: its lease is not renewed.
-type stalled struct{ run.Store }
+type stalled struct{ record.Store }
 
-func (stalled) Renew(context.Context, run.Lease, time.Duration) error { return nil }
+func (stalled) Renew(context.Context, record.Lease, time.Duration) error { return nil }
 
 // An outcome that is known when the process ends is kept, and so is not in doubt.
 func TestKnownOutcomeIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		ctx, kill := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer kill()
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
@@ -286,7 +287,7 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 
 // A worker is told what came of each run.
 func TestRecoverTellsTheEnd(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	broken := func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{})
 	if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
@@ -309,12 +310,12 @@ func TestRecoverTellsTheEnd(t *testing.T) {
 
 // broken is a store that fails, or panics, from the n-th append on.
 type broken struct {
-	run.Store
+	record.Store
 	left   *int
 	panics bool
 }
 
-func (b broken) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (b broken) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	if *b.left--; *b.left >= 0 {
 		return b.Store.Append(ctx, lease, head, records, answers...)
 	}
@@ -329,7 +330,7 @@ func TestStoreFails(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			left := 2
-			store := broken{run.NewMemory(), &left, panics}
+			store := broken{record.NewMemory(), &left, panics}
 			a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 3600))), agent.Options{})
 			start := time.Now()
 			if _, err := a.Run(t.Context(), human("go")); err == nil || time.Since(start) > time.Minute {
@@ -342,7 +343,7 @@ func TestStoreFails(t *testing.T) {
 // An answer that comes before the run is suspended is taken.
 func TestAnswerWhileOthersRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		a, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"), sleep("2", 60)), says("done")), agent.Options{})
 		ended := make(chan *agent.Result)
 		go func() {
@@ -357,7 +358,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := run.Fold(log.Records)
+		state, err := record.Fold(log.Records)
 		if err != nil || len(state.Asks) != 1 {
 			t.Fatalf("got %+v, %v", state, err)
 		}
@@ -376,20 +377,20 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 
 // shut is a store whose only run is due at times, and cannot be taken.
 type shut struct {
-	run.Store
+	record.Store
 	due   atomic.Bool
 	tries chan time.Time
 }
 
-func (s *shut) List(context.Context, run.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
+func (s *shut) List(context.Context, record.Query) iter.Seq2[record.Head, error] {
+	return func(yield func(record.Head, error) bool) {
 		if s.due.Load() {
-			yield(run.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
+			yield(record.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
 		}
 	}
 }
 
-func (s *shut) Load(context.Context, run.Key) (*run.Log, error) {
+func (s *shut) Load(context.Context, run.Key) (*record.Log, error) {
 	s.tries <- time.Now()
 	return nil, errors.New("down")
 }
@@ -399,7 +400,7 @@ func (s *shut) Load(context.Context, run.Key) (*run.Log, error) {
 func TestRecoverFromOnEvent(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "goexit": runtime.Goexit} {
 		synctestRun(t, name, func(t *testing.T) {
-			store := run.NewMemory()
+			store := record.NewMemory()
 			a := newAgent(t, play(says("done")), &agent.Options{Store: store})
 			for _, id := range []string{theRun.ID, "other"} {
 				if _, err := a.Begin(t.Context(), human("go"), agent.In(id)); err != nil {
@@ -435,7 +436,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 // forgotten if it is not due for a while.
 func TestRecoverForgetsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &shut{Store: run.NewMemory(), tries: make(chan time.Time, 100)}
+		store := &shut{Store: record.NewMemory(), tries: make(chan time.Time, 100)}
 		a := newAgent(t, play(says("x")), &agent.Options{Store: store})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // renewer renews the leases of all runs that an agent works on together: a thousand runs that each ask a busy database
 // would be late. It also stops those that are to end. It has a goroutine while there are any.
 type renewer struct {
-	store run.Store
-	batch run.BatchRenewer // nil: each lease is renewed alone
+	store record.Store
+	batch record.BatchRenewer // nil: each lease is renewed alone
 	ttl   time.Duration
 
 	asked  chan struct{} // wakes the goroutine
@@ -28,12 +28,12 @@ type renewer struct {
 // renewal is one renewal of all leases.
 type renewal struct {
 	done chan struct{} // is closed at its end
-	lost map[run.Lease]bool
+	lost map[record.Lease]bool
 	err  error
 }
 
-func newRenewer(store run.Store, ttl time.Duration) *renewer {
-	batch, _ := store.(run.BatchRenewer)
+func newRenewer(store record.Store, ttl time.Duration) *renewer {
+	batch, _ := store.(record.BatchRenewer)
 	return &renewer{
 		store: store, batch: batch, ttl: ttl, asked: make(chan struct{}, 1), wished: make(chan struct{}, 1),
 		holds: map[*hold]context.CancelCauseFunc{},
@@ -92,7 +92,7 @@ func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	}
 	switch {
 	case next.lost[h.lease]:
-		return run.ErrConflict
+		return record.ErrConflict
 	case next.err == nil && !r.has(h):
 		return errNotRenewed
 	}
@@ -141,7 +141,7 @@ func (r *renewer) renew(ctx context.Context) {
 	if r.batch == nil {
 		return
 	}
-	var leases []run.Lease
+	var leases []record.Lease
 	var holds []*hold
 	r.mu.Lock()
 	for h := range r.holds {
@@ -157,7 +157,7 @@ func (r *renewer) renew(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, max(r.ttl/3, time.Millisecond))
 	defer cancel()
 	asked := time.Now()
-	now.lost = map[run.Lease]bool{}
+	now.lost = map[record.Lease]bool{}
 	now.err = guarded("the store", func() error {
 		gone, err := r.batch.RenewAll(within, leases, r.ttl)
 		for _, lease := range gone {
@@ -168,7 +168,7 @@ func (r *renewer) renew(ctx context.Context) {
 	for i, h := range holds {
 		switch {
 		case now.lost[leases[i]]:
-			r.stop(h, errTaken(run.ErrConflict))
+			r.stop(h, errTaken(record.ErrConflict))
 		case now.err == nil:
 			h.renewedAt(asked)
 		case ctx.Err() == nil && h.age() > r.ttl:

@@ -15,31 +15,32 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // renewing counts renewals, and can fail.
 type renewing struct {
-	run.Store
+	record.Store
 	together, alone atomic.Int64
 	fails           atomic.Bool
 }
 
-func (r *renewing) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+func (r *renewing) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
 	r.alone.Add(1)
 	return r.Store.Renew(ctx, lease, ttl)
 }
 
-func (r *renewing) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) ([]run.Lease, error) {
+func (r *renewing) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) ([]record.Lease, error) {
 	r.together.Add(1)
 	if r.fails.Load() {
 		return nil, errors.New("no connection is free")
 	}
-	return r.Store.(run.BatchRenewer).RenewAll(ctx, leases, ttl)
+	return r.Store.(record.BatchRenewer).RenewAll(ctx, leases, ttl)
 }
 
 // slowAgent has a tool that takes a time, as a function of the bubble's clock.
-func slowAgent(t *testing.T, store run.Store, takes time.Duration) *agent.Agent {
+func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Agent {
 	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 		select {
 		case <-time.After(takes):
@@ -60,7 +61,7 @@ func slowAgent(t *testing.T, store run.Store, takes time.Duration) *agent.Agent 
 // TestLeasesAreRenewedTogether has a thousand runs of a process renew their leases by one statement at a time.
 func TestLeasesAreRenewedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &renewing{Store: run.NewMemory()}
+		store := &renewing{Store: record.NewMemory()}
 		a := slowAgent(t, store, time.Minute)
 		var group sync.WaitGroup
 		for i := range 1000 {
@@ -81,7 +82,7 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 // taken over stops alone.
 func TestLeaseThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &renewing{Store: run.NewMemory()}
+		store := &renewing{Store: record.NewMemory()}
 		a := slowAgent(t, store, time.Minute)
 		failed := make(chan error, 2)
 		for _, id := range []string{"taken", "late"} {
@@ -96,13 +97,13 @@ func TestLeaseThatIsLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Release(t.Context(), run.Lease{Key: key, Epoch: log.Head.Epoch}); err != nil {
+		if err := store.Release(t.Context(), record.Lease{Key: key, Epoch: log.Head.Epoch}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Acquire(t.Context(), key, run.Holder{TTL: time.Hour}); err != nil {
+		if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-failed; !errors.Is(err, run.ErrConflict) || !strings.Contains(err.Error(), "held by another process") {
+		if err := <-failed; !errors.Is(err, record.ErrConflict) || !strings.Contains(err.Error(), "held by another process") {
 			t.Errorf("taken: got %v", err)
 		}
 		store.fails.Store(true)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Replay returns the events of a run in [Options.Store] again that come after a position:
@@ -45,16 +46,16 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return err
 	}
-	p := &replay{asks: map[string]*run.Ask{}, words: map[*run.State]bool{}}
-	s := new(run.State)
+	p := &replay{asks: map[string]*run.Ask{}, words: map[*record.State]bool{}}
+	s := new(record.State)
 	for i, r := range log.Records {
-		if err := run.Apply(s, r); err != nil {
+		if err := record.Apply(s, r); err != nil {
 			return fmt.Errorf("run %q: %w", key.ID, err)
 		}
 		if s.Agent.Name != a.opts.Name {
 			return fmt.Errorf("run %q is of agent %q, and this is %q", key.ID, s.Agent.Name, a.opts.Name)
 		}
-		var next run.Change
+		var next record.Change
 		if i+1 < len(log.Records) {
 			next = innermost(log.Records[i+1].Change)
 		}
@@ -75,50 +76,50 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 
 // replay is what the events of a record need of the records before.
 type replay struct {
-	asks  map[string]*run.Ask // by their ids
-	words map[*run.State]bool // runs whose last reply asks for nothing, which is a turn
+	asks  map[string]*run.Ask    // by their ids
+	words map[*record.State]bool // runs whose last reply asks for nothing, which is a turn
 }
 
 // events makes the events of a change that the state has taken. next is the change of the
 // record after it.
-func (p *replay) events(at place, c, next run.Change) []Event {
+func (p *replay) events(at place, c, next record.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
-	case *run.Said:
+	case *record.Said:
 		p.words[s] = false
-	case *run.Called:
+	case *record.Called:
 		p.words[s] = false
 		if !takesOver(next) {
 			return []Event{&ModelStart{Turn: s.Turn, Model: at.model(), Final: c.Final != "", Messages: len(s.History)}}
 		}
-	case *run.Replied:
+	case *record.Replied:
 		if p.words[s] = len(c.Calls) == 0 && !c.Repair; !takesOver(c) {
 			return []Event{modelEnd(s.Turn, c)}
 		}
-	case *run.Intent:
+	case *record.Intent:
 		return []Event{&ToolStart{Call: at.call(c.Call)}}
-	case *run.Outcome:
+	case *record.Outcome:
 		return []Event{&ToolEnd{Call: at.call(c.Call), Part: c.Result}}
-	case *run.Opened:
+	case *record.Opened:
 		q := c.Ask
 		p.asks[q.ID] = &q
 		return []Event{&Asked{Ask: &q}}
-	case *run.Answered:
+	case *record.Answered:
 		return []Event{&Answered{Ask: p.asks[c.Answer.Ask], Answer: c.Answer}}
-	case *run.Compacted:
+	case *record.Compacted:
 		return []Event{&Compacted{Replaced: c.Replaced, By: len(c.Messages)}}
-	case *run.TurnEnded:
+	case *record.TurnEnded:
 		return []Event{&TurnEnd{Turn: s.Turn - 1, Messages: at.last(2)}}
-	case *run.Suspended:
-		return []Event{&Suspended{Asks: run.Open(s), Wake: c.Wake}}
-	case *run.Ended:
+	case *record.Suspended:
+		return []Event{&Suspended{Asks: record.Open(s), Wake: c.Wake}}
+	case *record.Ended:
 		return p.ended(at, c)
 	}
 	return nil
 }
 
 // ended makes the events of the end of a run. An answer in words is a turn.
-func (p *replay) ended(at place, c *run.Ended) (events []Event) {
+func (p *replay) ended(at place, c *record.Ended) (events []Event) {
 	if c.Status != run.StatusFinished {
 		return nil
 	}
@@ -130,13 +131,13 @@ func (p *replay) ended(at place, c *run.Ended) (events []Event) {
 
 // takesOver reports whether a change is an answer that the model has not given, see
 // finishFor: no model was called.
-func takesOver(c run.Change) bool {
-	r, ok := c.(*run.Replied)
+func takesOver(c record.Change) bool {
+	r, ok := c.(*record.Replied)
 	return ok && r.Usage.Turns == 0
 }
 
 // modelEnd is the event of a reply.
-func modelEnd(turn int, c *run.Replied) *ModelEnd {
+func modelEnd(turn int, c *record.Replied) *ModelEnd {
 	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
 	for _, part := range c.Message.Parts {
 		if part.Type == run.PartCall {
@@ -149,13 +150,13 @@ func modelEnd(turn int, c *run.Replied) *ModelEnd {
 // place is where a change belongs: to the run or to one of a sub-agent.
 type place struct {
 	agent *recipe // nil: it is not known here
-	state *run.State
+	state *record.State
 	path  []string
 }
 
 // of returns the place of a change in the run of p, and the change as it is there.
-func (p place) of(c run.Change) (place, run.Change) {
-	for n, ok := c.(*run.Nested); ok; n, ok = c.(*run.Nested) {
+func (p place) of(c record.Change) (place, record.Change) {
+	for n, ok := c.(*record.Nested); ok; n, ok = c.(*record.Nested) {
 		call := p.state.Call(n.Call)
 		below := place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}
 		if p.agent != nil {
@@ -169,8 +170,8 @@ func (p place) of(c run.Change) (place, run.Change) {
 }
 
 // innermost is a change as it is in the run that it belongs to.
-func innermost(c run.Change) run.Change {
-	for n, ok := c.(*run.Nested); ok; n, ok = c.(*run.Nested) {
+func innermost(c record.Change) record.Change {
+	for n, ok := c.(*record.Nested); ok; n, ok = c.(*record.Nested) {
 		c = n.Record.Change
 	}
 	return c

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // replayable are the types of events that have a record.
@@ -93,17 +94,17 @@ func TestReplay(t *testing.T) {
 		}, agent.Sub, agent.Options{}},
 		"handoff": {[]step{uses(toolCall("a", "helper", `{"task":"take it"}`))}, agent.Handoff, agent.Options{}},
 		"compaction": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{
-			Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*run.Compacted, error) {
+			Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*record.Compacted, error) {
 				if len(history) != 1 {
 					return nil, nil
 				}
-				return &run.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go on"), run.Text(run.RoleUser, "please")}}, nil
+				return &record.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go on"), run.Text(run.RoleUser, "please")}}, nil
 			},
 		}},
 		"limit": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{Limits: run.Limits{Turns: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := run.NewMemory()
+			store := record.NewMemory()
 			toolset, _ := open(t, nil)
 			helper := withTools(t, play(asks).as(model.Info{Name: "small"}), toolset, nil)
 			tt.opts.Store, tt.opts.Tools = store, []adapter.Source{toolset}
@@ -144,7 +145,7 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	for i := range 8 {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "helper", `{"task":"help"}`))
 	}
-	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.Sub), agent.Options{Store: run.NewMemory()})
+	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.Sub), agent.Options{Store: record.NewMemory()})
 	live, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
 	resumes(t, a, live)
 }
@@ -156,14 +157,14 @@ func TestReplayOfDenials(t *testing.T) {
 	deny := func(context.Context, *adapter.Approval) (adapter.Decision, error) {
 		return adapter.Decision{Reason: "no"}, nil
 	}
-	hook := agent.Hook{BeforeTool: func(context.Context, *run.State, *agent.ToolCall) error { return agent.Deny("no") }}
+	hook := agent.Hook{BeforeTool: func(context.Context, *record.State, *agent.ToolCall) error { return agent.Deny("no") }}
 	for name, opts := range map[string]agent.Options{
 		"approval": {Approve: deny}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
 		"person": {Approve: agent.AskPerson}, "allowed": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			toolset, _ := open(t, nil)
-			opts.Store = run.NewMemory()
+			opts.Store = record.NewMemory()
 			a := withTools(t, play(uses(toolCall("1", "echo", spaced), toolCall("2", "none", spaced)), says("done")), toolset, &opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
 			if q != nil {
@@ -193,18 +194,18 @@ func TestReplayOfStop(t *testing.T) {
 		hook agent.Hook
 		says step
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(context.Context, *run.State, *agent.ModelCall) error {
+		"before the model": {agent.Hook{BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error {
 			if stop {
 				return agent.Stop("")
 			}
 			return nil
 		}}, says("hi")},
-		"after the model": {agent.Hook{AfterModel: func(context.Context, *run.State, *run.Message) error { return agent.Stop("") }}, says(secret)},
-		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *run.State, *agent.ToolCall) error { return agent.Stop("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
+		"after the model": {agent.Hook{AfterModel: func(context.Context, *record.State, *run.Message) error { return agent.Stop("") }}, says(secret)},
+		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *record.State, *agent.ToolCall) error { return agent.Stop("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
-			a := newAgent(t, play(tt.says), &agent.Options{Store: run.NewMemory(), Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}})
+			a := newAgent(t, play(tt.says), &agent.Options{Store: record.NewMemory(), Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}})
 			var live []written
 			for range 2 {
 				events, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
@@ -222,7 +223,7 @@ func TestReplayOfStop(t *testing.T) {
 
 // A structured answer is replayed without a turn of its own.
 func TestReplayOfOutput(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"n":7}`))), &agent.Options{Store: store})
 	if _, _, err := agent.As[struct {
 		N int `json:"n"`
@@ -241,7 +242,7 @@ func TestReplayOfOutput(t *testing.T) {
 
 // A run that cannot be read is an error, and leaving the range ends the replay.
 func TestReplayErrors(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	a := newAgent(t, play(says("done")), &agent.Options{Store: store})
 	if _, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func TestReplayErrors(t *testing.T) {
 		key   run.Key
 		want  error // nil: any
 	}{
-		"no run":        {a, run.Key{ID: "other"}, run.ErrNotFound},
+		"no run":        {a, run.Key{ID: "other"}, record.ErrNotFound},
 		"no store":      {newAgent(t, play(says("")), nil), theRun, nil},
 		"another agent": {newAgent(t, play(says("")), &agent.Options{Name: "other", Store: store}), theRun, nil},
 	} {
@@ -273,7 +274,7 @@ func TestReplayErrors(t *testing.T) {
 
 // A position that the run has not come to is an error, not a page without events.
 func TestReplayBehindTheEnd(t *testing.T) {
-	a := newAgent(t, play(says("done")), &agent.Options{Store: run.NewMemory()})
+	a := newAgent(t, play(says("done")), &agent.Options{Store: record.NewMemory()})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
@@ -39,23 +40,23 @@ type Result struct {
 	Window *WindowUse
 
 	// State is the run. Without [Options.Store], [Agent.ResumeState] goes on with it.
-	State *run.State
+	State *record.State
 }
 
 // ResultOf is the result of a run that another process drives: give it the fold of the run's
 // records.
-func ResultOf(s *run.State) *Result {
+func ResultOf(s *record.State) *Result {
 	messages := s.History
-	if s.Phase == run.PhaseCalls { // its calls have no results yet
+	if s.Phase == record.PhaseCalls { // its calls have no results yet
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
-		Status: s.Status, Answer: s.Answer, Asks: run.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
+		Status: s.Status, Answer: s.Answer, Asks: record.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
 		StopReason: StopReason(s.Stop), FinishReason: s.Finish, State: s,
 	}
 }
 
-// The errors of a run that is over without an answer. [run.State].Error says why.
+// The errors of a run that is over without an answer. [record.State].Error says why.
 var (
 	ErrFailed    = errors.New("the run has failed")
 	ErrCancelled = errors.New("the run was cancelled")
@@ -71,7 +72,7 @@ func (f *failure) Error() string   { return f.reason.Error() }
 func (f *failure) Unwrap() []error { return []error{f.status, f.reason} }
 
 // overWithout is the error of a run that was over before, nil if it has an answer or waits.
-func overWithout(s *run.State) error {
+func overWithout(s *record.State) error {
 	switch s.Status {
 	case run.StatusFailed:
 		return &failure{ErrFailed, fmt.Errorf("run %q has failed: %s", s.ID, s.Error)}
@@ -86,7 +87,7 @@ func overWithout(s *run.State) error {
 // result is never nil: with an error it holds what was done before. If the run has failed, and not
 // only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
 // run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions. One for a run
-// without an answer is refused, too: the error matches [run.ErrHeld] if a process works on the run, and else
+// without an answer is refused, too: the error matches [record.ErrHeld] if a process works on the run, and else
 // [ErrRunning].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
@@ -96,7 +97,7 @@ func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, 
 func (d *session) outcome(ctx context.Context) (*Result, error) {
 	s, err := d.run(ctx)
 	if s == nil {
-		s = new(run.State)
+		s = new(record.State)
 	}
 	r := ResultOf(s)
 	r.Warnings, r.Window = d.warnings, d.window

@@ -12,23 +12,24 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // listed notes the methods of a store that are called.
 type listed struct {
-	run.Store
+	record.Store
 	calls  []string
 	before func()       // called once, before a run is taken
 	append func() error // fails an append; nil: none fails
 	given  []run.Answer // that were kept
 }
 
-func (s *listed) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+func (s *listed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	s.calls = append(s.calls, "load")
 	return s.Store.Load(ctx, key)
 }
 
-func (s *listed) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (s *listed) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	s.calls = append(s.calls, "append")
 	if s.append != nil {
 		return s.append()
@@ -43,7 +44,7 @@ func (s *listed) Answer(ctx context.Context, key run.Key, answers []run.Answer) 
 	return s.Store.Answer(ctx, key, answers)
 }
 
-func (s *listed) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (s *listed) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	s.calls = append(s.calls, "acquire")
 	if before := s.before; before != nil {
 		s.before = nil
@@ -55,7 +56,7 @@ func (s *listed) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Le
 // Between an answer and the call that it allows, a run is loaded and taken once, and the answer
 // is made durable in one commit with the intent to call.
 func TestResumeWritesOnce(t *testing.T) {
-	store := &listed{Store: run.NewMemory()}
+	store := &listed{Store: record.NewMemory()}
 	var before []string
 	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Store: store, Approve: agent.AskPerson})
 	suspend(t, a, 0, 1)
@@ -73,7 +74,7 @@ func TestResumeWritesOnce(t *testing.T) {
 
 // What works after a denial and before the model finds the answer durable.
 func TestResumeKeepsDenialFirst(t *testing.T) {
-	store := &listed{Store: run.NewMemory()}
+	store := &listed{Store: record.NewMemory()}
 	seen := map[string][]string{}
 	note := func(who string) {
 		if _, again := seen[who]; !again {
@@ -82,11 +83,11 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 	}
 	a := worker(t, turnsOf{turns: 1}, func() { t.Error("the call ran") }, agent.Options{
 		Store: store, Approve: agent.AskPerson,
-		Compact: func(context.Context, []run.Message, compact.Budget) (*run.Compacted, error) {
+		Compact: func(context.Context, []run.Message, compact.Budget) (*record.Compacted, error) {
 			note("Compact")
 			return nil, nil
 		},
-		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *run.State, *agent.ModelCall) error {
+		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error {
 			note("BeforeModel")
 			return nil
 		}}},
@@ -109,11 +110,11 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 
 // A run that another process holds is not resumed, and its answers are kept for the holder.
 func TestResumeOfHeldRun(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	a := worker(t, turnsOf{turns: 1}, func() {}, agent.Options{Store: store, Approve: agent.AskPerson})
 	suspend(t, a, 0, 1)
 	key := run.Key{ID: "0"}
-	if _, err := store.Acquire(t.Context(), key, run.Holder{TTL: time.Hour}); err != nil {
+	if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	log, err := store.Load(t.Context(), key)
@@ -121,8 +122,8 @@ func TestResumeOfHeldRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = a.ResumeRun(t.Context(), key, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow})
-	if !errors.Is(err, run.ErrHeld) {
-		t.Errorf("got %v, want %v", err, run.ErrHeld)
+	if !errors.Is(err, record.ErrHeld) {
+		t.Errorf("got %v, want %v", err, record.ErrHeld)
 	}
 	if log, err = store.Load(t.Context(), key); err != nil || len(log.Answers) != 1 {
 		t.Errorf("got %d answers, %v, want the one that was given", len(log.Answers), err)
@@ -132,10 +133,10 @@ func TestResumeOfHeldRun(t *testing.T) {
 // waitingRun is a run that waits for an approval, in a store that is watched. worked counts the calls.
 func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()
-	return waitingRunIn(t, run.NewMemory())
+	return waitingRunIn(t, record.NewMemory())
 }
 
-func waitingRunIn(t *testing.T, kept run.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
+func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()
 	store, worked = &listed{Store: kept}, new(atomic.Int64)
 	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
@@ -160,7 +161,7 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 	}{
 		{"forged", []run.Answer{yes, {Ask: "ask_forged", Action: run.ActionAllow}}, run.ErrNotAsked},
 		{"unfit", []run.Answer{{Ask: ask, Action: run.ActionAccept}}, run.ErrUnfit},
-		{"two", []run.Answer{yes, {Ask: ask, Action: run.ActionDeny}}, run.ErrAnswered},
+		{"two", []run.Answer{yes, {Ask: ask, Action: run.ActionDeny}}, record.ErrAnswered},
 	} {
 		if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
@@ -226,8 +227,8 @@ func TestResumeBesideOthers(t *testing.T) {
 			}
 		}
 		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.ActionAllow})
-		if !errors.Is(err, run.ErrAnswered) || worked.Load() != 0 {
-			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), run.ErrAnswered)
+		if !errors.Is(err, record.ErrAnswered) || worked.Load() != 0 {
+			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), record.ErrAnswered)
 		}
 		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" || worked.Load() != 0 {
 			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Answer, err, worked.Load())
@@ -235,7 +236,7 @@ func TestResumeBesideOthers(t *testing.T) {
 	})
 	t.Run("another run of the name", func(t *testing.T) {
 		theRun := run.Key{ID: "0"}
-		for name, kept := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
+		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 			store, a, ask, worked := waitingRunIn(t, kept)
 			old, err := store.Load(t.Context(), theRun)
 			if err != nil {
@@ -260,7 +261,7 @@ func TestResumeBesideOthers(t *testing.T) {
 			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
-			err = run.Submit(t.Context(), store, theRun, run.Answer{Ask: ask, Action: run.ActionAllow})
+			err = record.Submit(t.Context(), store, theRun, run.Answer{Ask: ask, Action: run.ActionAllow})
 			if !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}

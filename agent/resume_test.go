@@ -17,10 +17,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // process is an agent with a toolset of its own, as another process would have it.
-func process(t *testing.T, store run.Store, model *script, opts agent.Options) (*agent.Agent, *server) {
+func process(t *testing.T, store record.Store, model *script, opts agent.Options) (*agent.Agent, *server) {
 	t.Helper()
 	toolset, s := open(t, nil)
 	opts.Store = store
@@ -32,7 +33,7 @@ var theRun = run.Key{ID: "r"}
 // A question of a server waits in the store, and is answered in another process: the
 // server is not asked again.
 func TestAnswerInAnotherProcess(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	asking := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`)))
 	first, _ := process(t, store, asking, agent.Options{})
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -69,7 +70,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 			`tool: 1/echo→"Error: the call of echo was denied: not on Fridays. Nothing was done."`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := run.NewMemory()
+			store := record.NewMemory()
 			opts := agent.Options{Approve: agent.AskPerson}
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -101,7 +102,7 @@ func TestCallInDoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := run.NewMemory()
+				store := record.NewMemory()
 				opts := agent.Options{Doubt: tt.policy}
 				ctx, kill := context.WithTimeout(t.Context(), time.Millisecond)
 				defer kill()
@@ -137,7 +138,7 @@ func TestCallInDoubt(t *testing.T) {
 
 // A conversation is one run with many inputs, in whatever process.
 func TestConversation(t *testing.T) {
-	for name, store := range map[string]run.Store{"memory": run.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
+	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 		for i := range 3 {
 			a, _ := process(t, store, play(says(fmt.Sprint("answer ", i))), agent.Options{})
 			got, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
@@ -183,7 +184,7 @@ func TestResumeState(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func(answers ...run.Answer) (*agent.Result, error) {
-		state := new(run.State)
+		state := new(record.State)
 		if err := json.Unmarshal(data, state); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +230,7 @@ func TestResumeState(t *testing.T) {
 // not fit, are foreign, late or another than the first are refused, each with its reason.
 func TestAnswersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		s := emptyServer()
 		s.AddTool(&sdk.Tool{Name: "pay", InputSchema: json.RawMessage(`{"type":"object","properties":{"bill":{"type":"integer"}},"required":["bill"]}`)},
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("paid"), nil })
@@ -259,28 +260,28 @@ func TestAnswersAreRefused(t *testing.T) {
 			}
 		}
 		refused("arguments that do not fit", theRun, one.AllowWith(json.RawMessage(`{"bill":"all"}`)), run.ErrUnfit)
-		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), run.ErrNotFound)
+		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), record.ErrNotFound)
 		refused("a question that was never asked", theRun, run.Answer{Ask: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
 		for range 2 { // an equal answer changes nothing
 			if err := a.Answer(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		refused("a second answer", theRun, one.Deny("no"), run.ErrAnswered)
+		refused("a second answer", theRun, one.Deny("no"), record.ErrAnswered)
 		if open, err := a.Asks(t.Context(), theRun); err != nil || len(open) != 1 || open[0].ID != two.ID {
 			t.Errorf("got %+v, %v, want the second question", open, err)
 		}
 		time.Sleep(2 * time.Hour)
 		refused("a late answer", theRun, two.Allow(), run.ErrExpired)
-		if _, err := a.Asks(t.Context(), run.Key{ID: "other"}); !errors.Is(err, run.ErrNotFound) {
-			t.Errorf("the questions of another run: got %v, want %v", err, run.ErrNotFound)
+		if _, err := a.Asks(t.Context(), run.Key{ID: "other"}); !errors.Is(err, record.ErrNotFound) {
+			t.Errorf("the questions of another run: got %v, want %v", err, record.ErrNotFound)
 		}
 	})
 }
 
 // Another agent neither reads the questions of a run nor answers them.
 func TestAnswerThroughAnotherAgent(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	opts := agent.Options{Name: "clerk", Approve: agent.AskPerson}
 	clerk, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), opts)
 	got, err := clerk.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -303,7 +304,7 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 
 // A run that is over without an answer gives its error each time, from any process.
 func TestResumeWithoutAnAnswer(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	broken := func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{Approve: agent.AskPerson})
 	_, live := a.Run(t.Context(), human("go"), agent.In("failed"))
@@ -337,11 +338,11 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 // A name without a store, or an empty one, is refused: the conversation would be forgotten.
 func TestInIsRefused(t *testing.T) {
 	for want, tt := range map[string]struct {
-		store run.Store
+		store record.Store
 		id    string
 	}{
 		"In needs Options.Store": {nil, "r"},
-		"In: the id is empty":    {run.NewMemory(), ""},
+		"In: the id is empty":    {record.NewMemory(), ""},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Store: tt.store})
 		if _, err := a.Run(t.Context(), human("go"), agent.In(tt.id)); err == nil || !strings.Contains(err.Error(), want) {
@@ -353,7 +354,7 @@ func TestInIsRefused(t *testing.T) {
 // A run that is held, or has no answer yet, takes no input, and says until when or what to do.
 func TestInputToARunUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := run.NewMemory()
+		store := record.NewMemory()
 		a, _ := process(t, store, play(says("x")), agent.Options{})
 		if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 			t.Fatal(err)
@@ -361,20 +362,20 @@ func TestInputToARunUnderWay(t *testing.T) {
 		if _, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrRunning) {
 			t.Errorf("a run without an answer: got %v, want %v", err, agent.ErrRunning)
 		}
-		if _, err := store.Acquire(t.Context(), theRun, run.Holder{Name: "other", TTL: time.Minute}); err != nil {
+		if _, err := store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		until := time.Now().Add(time.Minute)
 		_, err := a.ResumeRun(t.Context(), theRun)
-		if held, ok := errors.AsType[*agent.HeldError](err); !ok || !errors.Is(err, run.ErrHeld) || !held.Until.Equal(until) || !strings.Contains(err.Error(), "until "+until.UTC().Format(time.RFC3339)) {
-			t.Errorf("a run that is held: got %v, want %v until %s", err, run.ErrHeld, until)
+		if held, ok := errors.AsType[*agent.HeldError](err); !ok || !errors.Is(err, record.ErrHeld) || !held.Until.Equal(until) || !strings.Contains(err.Error(), "until "+until.UTC().Format(time.RFC3339)) {
+			t.Errorf("a run that is held: got %v, want %v until %s", err, record.ErrHeld, until)
 		}
 	})
 }
 
 // A run that has its answer gives it again, at the place where it was given, and calls no model.
 func TestResumeAfterTheAnswer(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	first, _ := process(t, store, play(says("42")), agent.Options{})
 	var live *agent.Answer
 	for e, err := range first.Events(t.Context(), human("go"), agent.In(theRun.ID)) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -16,7 +17,7 @@ import (
 type question struct{ call, key string }
 
 // reviewKey is the key of the context value that is what a person has allowed, a
-// *run.Review, for the handler of a sampling request.
+// *record.Review, for the handler of a sampling request.
 type reviewKey struct{}
 
 // createMessage brings a server's request for the host's model into the run. A request of a
@@ -47,8 +48,8 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 
 // complete has the handler answer a request, as a person has allowed it.
 func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
-	if review, ok := ctx.Value(reviewKey{}).(*run.Review); ok && review != nil {
-		ctx = context.WithValue(ctx, reviewKey{}, (*run.Review)(nil)) // not for what the handler calls
+	if review, ok := ctx.Value(reviewKey{}).(*record.Review); ok && review != nil {
+		ctx = context.WithValue(ctx, reviewKey{}, (*record.Review)(nil)) // not for what the handler calls
 		return next.CreateMessage(mcp.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 	}
 	result, err := next.CreateMessage(ctx, params)
@@ -77,7 +78,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	case answer.Action != run.ActionAllow:
 		return nil, &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "the request was not approved"}
 	}
-	review := run.NewReview(q, *answer)
+	review := record.NewReview(q, *answer)
 	return next.CreateMessage(mcp.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 }
 
@@ -97,7 +98,7 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ask 
 
 // sample makes the completions that a person has allowed. Each is recorded before the
 // round goes on, so that the model is not asked again for it.
-func (t *turn) sample(c *run.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
+func (t *turn) sample(c *record.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err != nil {
 		return nil, t.sender.refuse(j, j.err)
@@ -109,7 +110,7 @@ func (t *turn) sample(c *run.Call, round *mcp.InputRequired, keys []string) (fun
 			if err != nil || value == nil {
 				return err
 			}
-			if err := t.rec.record(nil, &run.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
+			if err := t.rec.record(nil, &record.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
 				return err
 			}
 		}
@@ -119,7 +120,7 @@ func (t *turn) sample(c *run.Call, round *mcp.InputRequired, keys []string) (fun
 
 // completion has the model answer a request. Without a completion the call is over, and nil
 // is returned.
-func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *run.Review) (json.RawMessage, error) {
+func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *record.Review) (json.RawMessage, error) {
 	ctx, end := s.callContext(j)
 	defer end()
 	value, err := j.call.AnswerInput(context.WithValue(ctx, reviewKey{}, review), round, key)
@@ -134,7 +135,7 @@ func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review
 }
 
 // notAllowed ends a call whose server may not have a completion. A modern server is not told.
-func (s *sender) notAllowed(c *run.Call, a run.Answer) error {
+func (s *sender) notAllowed(c *record.Call, a run.Answer) error {
 	j := s.tools.job(c)
 	text := "Error: the user did not let the tool's server use the model. The call was given up."
 	if a.Reason != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -68,7 +69,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up."`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, host := run.NewMemory(), new(poet)
+			store, host := record.NewMemory(), new(poet)
 			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Store: store})
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskSampling || !got.Asks[0].Survives {
@@ -120,7 +121,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 
 // A process that ends after a completion does not pay for it again.
 func TestCompletionIsKept(t *testing.T) {
-	store, host := run.NewMemory(), new(poet)
+	store, host := record.NewMemory(), new(poet)
 	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Store: store})
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil {
@@ -135,7 +136,7 @@ func TestCompletionIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := log.Records[len(log.Records)-1].Change.(*run.Sampled); !ok {
+	if _, ok := log.Records[len(log.Records)-1].Change.(*record.Sampled); !ok {
 		t.Fatalf("the last record is a %T, want the completion", log.Records[len(log.Records)-1].Change)
 	}
 	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Store: store})

@@ -7,11 +7,11 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // run drives the session for its outcome.
-func (d *session) run(ctx context.Context) (*run.State, error) {
+func (d *session) run(ctx context.Context) (*record.State, error) {
 	l, err := d.load(ctx)
 	if err != nil {
 		err = fmt.Errorf("run agent: %w", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -83,7 +84,7 @@ func (g *gate) process(t *testing.T, revision string, model *script, opts agent.
 func TestSignIn(t *testing.T) {
 	for _, revision := range eras {
 		t.Run(revision, func(t *testing.T) {
-			store, g := run.NewMemory(), newGate(t)
+			store, g := record.NewMemory(), newGate(t)
 			first := g.process(t, revision, play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`))), agent.Options{Store: store})
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Asks) != 2 {
@@ -115,7 +116,7 @@ func TestSignIn(t *testing.T) {
 func TestSignInDeclinedForOneCall(t *testing.T) {
 	for name, order := range map[string][]int{"declined first": {1, 0}, "accepted first": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
-			store, g := run.NewMemory(), newGate(t)
+			store, g := record.NewMemory(), newGate(t)
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`), toolCall("3", "echo", `{"x":3}`)), says("done"))
 			a := g.process(t, eras[1], model, agent.Options{Store: store})
 			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -144,7 +145,7 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 
 // A person may refuse to sign in, and a sign-in may be needed in the course of a call.
 func TestSignInMidway(t *testing.T) {
-	store, g := run.NewMemory(), newGate(t)
+	store, g := record.NewMemory(), newGate(t)
 	g.sign(true)
 	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Store: store})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -290,7 +291,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 		})
 	}
 	t.Run("from elsewhere", func(t *testing.T) {
-		store, g := run.NewMemory(), newGate(t)
+		store, g := record.NewMemory(), newGate(t)
 		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Asks) != 3 {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
@@ -309,7 +310,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 		}
 	})
 	t.Run("refused elsewhere", func(t *testing.T) {
-		store, g := run.NewMemory(), newGate(t)
+		store, g := record.NewMemory(), newGate(t)
 		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Asks) != 3 {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
@@ -335,7 +336,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 					time.Sleep(time.Second) // until the sign-in is asked for
 					return "ok", nil
 				}, nil)
-				stop := agent.Hook{AfterTool: func(context.Context, *run.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
+				stop := agent.Hook{AfterTool: func(context.Context, *record.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
 				answer := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
 					<-ctx.Done()
 					return late(q)

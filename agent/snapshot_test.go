@@ -12,22 +12,23 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // counting counts what is read of a store.
 type counting struct {
-	run.Store
+	record.Store
 	loads, records atomic.Int64
 }
 
-func (c *counting) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+func (c *counting) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	c.loads.Add(1)
 	return c.Store.Load(ctx, key)
 }
 
-func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	c.loads.Add(1)
-	log, err := run.LoadCurrent(ctx, c.Store, key)
+	log, err := record.LoadCurrent(ctx, c.Store, key)
 	if err == nil {
 		c.records.Add(int64(len(log.Records)))
 	}
@@ -35,21 +36,21 @@ func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, erro
 }
 
 // everyStore are stores of all kinds.
-var everyStore = map[string]func(testing.TB) run.Store{
-	"memory": func(testing.TB) run.Store { return run.NewMemory() },
-	"sealed": func(t testing.TB) run.Store {
-		keys, err := run.NewKeys(run.Secret{ID: "a", Key: []byte("a key of 32 bytes, for the tests")})
+var everyStore = map[string]func(testing.TB) record.Store{
+	"memory": func(testing.TB) record.Store { return record.NewMemory() },
+	"sealed": func(t testing.TB) record.Store {
+		keys, err := record.NewKeys(record.Secret{ID: "a", Key: []byte("a key of 32 bytes, for the tests")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return run.Sealed(inSQLite(t), keys)
+		return record.Sealed(inSQLite(t), keys)
 	},
-	"files":  func(t testing.TB) run.Store { return inFiles(t, filestore.SyncNever) },
+	"files":  func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) },
 	"SQLite": inSQLite, "Postgres": inPostgres,
 }
 
 // chatty answers each input after one call of a tool.
-func chatty(t testing.TB, store run.Store) *agent.Agent {
+func chatty(t testing.TB, store record.Store) *agent.Agent {
 	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
 		all := p.Request.Messages
 		if all[len(all)-1].Role == run.RoleTool {
@@ -82,15 +83,15 @@ func TestSnapshots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			current, err := run.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
+			current, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if whole.Head.Snapshot == 0 || len(whole.Records) < 300 || len(current.Records) > 200 {
 				t.Fatalf("got a snapshot in record %d of %d, and %d to load", whole.Head.Snapshot, len(whole.Records), len(current.Records))
 			}
-			a, errA := run.Fold(whole.Records)
-			b, errB := run.Fold(current.Records)
+			a, errA := record.Fold(whole.Records)
+			b, errB := record.Fold(current.Records)
 			if errA != nil || errB != nil {
 				t.Fatal(errA, errB)
 			}
@@ -111,7 +112,7 @@ func TestSnapshots(t *testing.T) {
 
 // TestAdvanceKeepsTheState loads a run for its first step alone, unless another process has stepped it meanwhile.
 func TestAdvanceKeepsTheState(t *testing.T) {
-	store := &counting{Store: run.NewMemory()}
+	store := &counting{Store: record.NewMemory()}
 	steps := 0
 	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
 		if steps++; steps > 8 {
@@ -145,7 +146,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil || s.Answer != "done" || len(s.History) != 18 {
 		t.Errorf("got %q after %d messages, %v", s.Answer, len(s.History), err)
 	}

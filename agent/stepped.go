@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // maxStepped bounds the runs whose state a process keeps between two steps.
@@ -21,12 +22,12 @@ type stepped struct {
 
 // known is a state, and what was counted of its history.
 type known struct {
-	*run.State
+	*record.State
 	counted tally
 }
 
 // take returns the state of a run as its lease has it, nil if it is not known, and forgets it.
-func (s *stepped) take(lease run.Lease) (*run.State, tally) {
+func (s *stepped) take(lease record.Lease) (*record.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.runs, func(r known) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
@@ -42,8 +43,8 @@ func (s *stepped) take(lease run.Lease) (*run.State, tally) {
 }
 
 // put keeps a state for the next step. One that waits or has ended has none, or has it in another process.
-func (s *stepped) put(r *run.State, counted tally) {
-	if r.Status != run.StatusRunning || len(run.Open(r)) > 0 {
+func (s *stepped) put(r *record.State, counted tally) {
+	if r.Status != run.StatusRunning || len(record.Open(r)) > 0 {
 		return
 	}
 	s.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A hook ends the run with an answer, at each of the four points, and the history stays
@@ -21,7 +22,7 @@ func TestStop(t *testing.T) {
 		hook agent.Hook
 		want []string // the history
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(_ context.Context, s *run.State, _ *agent.ModelCall) error {
+		"before the model": {agent.Hook{BeforeModel: func(_ context.Context, s *record.State, _ *agent.ModelCall) error {
 			if s.Turn < 2 {
 				return nil
 			}
@@ -29,13 +30,13 @@ func TestStop(t *testing.T) {
 		}}, []string{
 			`human: "go"`, `ai: 1=echo({"x":1}) 2=echo({"x":2})`, `tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "enough"`,
 		}},
-		"after the model": {agent.Hook{AfterModel: func(context.Context, *run.State, *run.Message) error { return stop }},
+		"after the model": {agent.Hook{AfterModel: func(context.Context, *record.State, *run.Message) error { return stop }},
 			[]string{`human: "go"`, `ai: "enough"`}},
-		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *run.State, *agent.ToolCall) error { return stop }}, []string{
+		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *record.State, *agent.ToolCall) error { return stop }}, []string{
 			`human: "go"`, `ai: 1=echo({"x":1}) 2=echo({"x":2})`,
 			`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/echo→"The call was not made: the run was stopped."`, `ai: "enough"`,
 		}},
-		"after a tool": {agent.Hook{AfterTool: func(_ context.Context, _ *run.State, c *agent.ToolCall, _ *run.Part) error {
+		"after a tool": {agent.Hook{AfterTool: func(_ context.Context, _ *record.State, c *agent.ToolCall, _ *run.Part) error {
 			if c.ID == "1" {
 				return stop
 			}
@@ -48,7 +49,7 @@ func TestStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			toolset, _ := open(t, nil)
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)))
-			store := run.NewMemory()
+			store := record.NewMemory()
 			a := withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{tt.hook}, Store: store, Limits: run.Limits{Parallel: 1}})
 			got := mustRun(t, a, human("go"))
 			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Answer != "enough" || len(model.prompts()) != 1 {
@@ -71,7 +72,7 @@ func TestStop(t *testing.T) {
 // the hook, ends the run in the same way once a call that was sent has its result. A call
 // that will not be made is not asked about.
 func TestStopIsKept(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	opts := agent.Options{Approve: func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
 		if string(a.Arguments) == `{"x":2}` {
 			return agent.AskPerson(ctx, a)
@@ -79,7 +80,9 @@ func TestStopIsKept(t *testing.T) {
 		return adapter.Allow(), nil
 	}}
 	stopping := opts
-	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *run.State, _ *agent.ToolCall, r *run.Part) error { return agent.Stop(r.Text) }}}
+	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {
+		return agent.Stop(r.Text)
+	}}}
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
 	first, _ := process(t, store, model, stopping)
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -110,7 +113,7 @@ func TestStopEndsSignIn(t *testing.T) {
 					time.Sleep(time.Second) // until the sign-in is asked for
 					return "ok", nil
 				}, nil)
-				opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *run.State, c *agent.ToolCall, _ *run.Part) error {
+				opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, c *agent.ToolCall, _ *run.Part) error {
 					return agent.Stop("enough")
 				}}}}
 				if prompted {
@@ -135,7 +138,7 @@ func TestStopEndsSignIn(t *testing.T) {
 // The answer of a hook to As is its JSON.
 func TestStopWithOutput(t *testing.T) {
 	for answer, want := range map[string]error{`{"city":"Oslo","degree":7}`: nil, "Oslo": agent.ErrNoOutput} {
-		hooks := []agent.Hook{{BeforeModel: func(context.Context, *run.State, *agent.ModelCall) error { return agent.Stop(answer) }}}
+		hooks := []agent.Hook{{BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error { return agent.Stop(answer) }}}
 		got, result, err := agent.As[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
 		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(result.State.Output)) {
 			t.Errorf("got %+v, %v", got, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // boss is an agent with a sub-agent named "helper".
@@ -73,7 +74,7 @@ func TestSubAgentWithoutAName(t *testing.T) {
 // A question that a sub-agent's server asks is one of the run, and is answered in another
 // process.
 func TestSubAgentAsks(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	build := func(bossModel, helperModel *script) *agent.Agent {
 		toolset, _ := open(t, nil)
 		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.Sub), agent.Options{Store: store})
@@ -248,7 +249,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	if got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Tool != "sleep" || s.most.Load() > 0 {
 		t.Errorf("got %+v, want a question about the helper's call", got)
 	}
-	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *run.State, c *agent.ToolCall) error {
+	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *record.State, c *agent.ToolCall) error {
 		if c.Name == "sleep" {
 			return agent.Deny("no")
 		}
@@ -264,7 +265,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 // An agent that takes a run of As over gives the structured answer, also after a question that
 // another process answers.
 func TestHandoffWithOutput(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	ask, answers := uses(toolCall("q", "ask", `{}`)), uses(toolCall("a", "final_answer", `{"city":"Oslo","degree":7}`))
 	start := func(model *script) *agent.Agent {
 		toolset, _ := open(t, nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -32,13 +33,13 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {
 		flag, path string
-		open       func(context.Context, string) (run.Store, func() error, error)
+		open       func(context.Context, string) (record.Store, func() error, error)
 	}{
 		"files":  {"-files", dir, openFiles},
 		"SQLite": {"-sqlite", filepath.Join(dir, "runs.db"), openSQLite},
 	} {
 		t.Run(name, func(t *testing.T) {
-			memory := run.NewMemory()
+			memory := record.NewMemory()
 			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Store: memory, Answer: atHand("Ann")}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
 			if err != nil {
@@ -102,12 +103,12 @@ func tellsResults(ctx context.Context, p prompt) (*model.Reply, error) {
 	return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
 }
 
-func openFiles(_ context.Context, dir string) (run.Store, func() error, error) {
+func openFiles(_ context.Context, dir string) (record.Store, func() error, error) {
 	store, err := filestore.Open(dir, nil)
 	return store, func() error { return nil }, err
 }
 
-func openSQLite(ctx context.Context, file string) (run.Store, func() error, error) {
+func openSQLite(ctx context.Context, file string) (record.Store, func() error, error) {
 	db, err := sql.Open("sqlite", file)
 	if err != nil {
 		return nil, nil, err

@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // detached records that a call has become a task, before it is asked how far it is.
-func (s *sender) detached(c *run.Call, t mcp.TaskState) error {
-	task := run.Task{ID: t.ID}
+func (s *sender) detached(c *record.Call, t mcp.TaskState) error {
+	task := record.Task{ID: t.ID}
 	if t.TTL != nil {
 		task.Expires = time.Now().Add(*t.TTL).UTC().Truncate(time.Millisecond)
 	}
-	if err := s.rec.record(nil, &run.Detached{Call: c.ID, Task: task}); err != nil {
+	if err := s.rec.record(nil, &record.Detached{Call: c.ID, Task: task}); err != nil {
 		return err
 	}
 	return s.rec.commit()
 }
 
 // await goes on with a task: one that another process has begun, or that has its answers.
-func await(t *turn, c *run.Call) (func() error, error) {
+func await(t *turn, c *record.Call) (func() error, error) {
 	if !t.sched.room() {
 		return nil, nil
 	}

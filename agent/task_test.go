@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -110,7 +111,7 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 // processes. The tool is called once, and each question is answered once.
 func TestTaskAsksInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, s := run.NewMemory(), &tasker{t: t}
+		store, s := record.NewMemory(), &tasker{t: t}
 		got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskForm || !got.Asks[0].Survives {
 			t.Fatalf("got %+v, %v, want a form that survives", got, err)
@@ -151,7 +152,7 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			continue // there is no answer then
 		}
 		synctestRun(t, fmt.Sprintf("write %d kept %v", at, keep), func(t *testing.T) {
-			store, s := run.NewMemory(), &tasker{t: t}
+			store, s := record.NewMemory(), &tasker{t: t}
 			got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil {
 				t.Fatal(err)

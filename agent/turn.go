@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -24,14 +25,14 @@ type turn struct {
 	servers *servers
 	tools   *tools
 	sender  *sender
-	scan    []*run.Call // for waiting
+	scan    []*record.Call // for waiting
 
-	intents []run.Change // that start will record, and the events that come with them
+	intents []record.Change // that start will record, and the events that come with them
 	starts  []Event
 
-	newCall    slab[run.Call] // turns may have very many calls
-	newIntent  slab[run.Intent]
-	newDecided slab[run.Decided]
+	newCall    slab[record.Call] // turns may have very many calls
+	newIntent  slab[record.Intent]
+	newDecided slab[record.Decided]
 }
 
 func newTurn(e *engine) *turn {
@@ -73,11 +74,11 @@ func workOn(e *engine) error {
 		return err
 	}
 	if e.rec.state.Limits.Active > 0 && t.sched.worked > 0 {
-		if err := e.rec.record(nil, &run.Charged{Spent: run.Spent{Active: t.sched.worked}}); err != nil {
+		if err := e.rec.record(nil, &record.Charged{Spent: run.Spent{Active: t.sched.worked}}); err != nil {
 			return err
 		}
 	}
-	if len(run.Open(e.rec.state)) > 0 {
+	if len(record.Open(e.rec.state)) > 0 {
 		return e.desk.suspend()
 	}
 	output, stop := e.outputOf(), e.rec.stopped()
@@ -132,7 +133,7 @@ func (t *turn) start() (launch []errand, err error) {
 				launch = make([]errand, 0, max(1, min(len(t.scan), t.sched.limit-t.sched.running)))
 			}
 			e := t.sched.call(c.ID, do)
-			e.brief = c.At == run.CallReady && c.Server != subServer && t.tools.job(c).native()
+			e.brief = c.At == record.CallReady && c.Server != subServer && t.tools.job(c).native()
 			launch = append(launch, e)
 		}
 	}
@@ -152,16 +153,16 @@ func (t *turn) start() (launch []errand, err error) {
 }
 
 // waits reports whether a step may move a call on.
-func (t *turn) waits(c *run.Call, room bool) bool {
-	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != run.CallReady)
+func (t *turn) waits(c *record.Call, room bool) bool {
+	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != record.CallReady)
 }
 
 // waiting is the calls that a step may move on, good until the next call of waiting. A turn may have very many, and
 // each end of one looks at them again: they are not copied.
-func (t *turn) waiting() []*run.Call {
+func (t *turn) waiting() []*record.Call {
 	t.scan = t.scan[:0]
 	room := t.sched.room()
-	t.rec.read(func(s *run.State) {
+	t.rec.read(func(s *record.State) {
 		for _, c := range s.Calls {
 			if t.waits(c, room) {
 				t.scan = append(t.scan, c)
@@ -172,9 +173,9 @@ func (t *turn) waiting() []*run.Call {
 }
 
 // present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
-func (t *turn) present(c *run.Call) (copied *run.Call) {
+func (t *turn) present(c *record.Call) (copied *record.Call) {
 	room := t.sched.room() && !t.heldBack(c)
-	t.rec.read(func(*run.State) {
+	t.rec.read(func(*record.State) {
 		if t.waits(c, room) {
 			copied = t.newCall.one()
 			*copied = *c
@@ -209,4 +210,4 @@ func (t *turn) startDeciding() error {
 	return nil
 }
 
-func isProposed(c *run.Call) bool { return c.At == run.CallProposed }
+func isProposed(c *record.Call) bool { return c.At == record.CallProposed }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // unasked is what a server gets that no person was asked for, and failed what the tool makes of it.
@@ -25,7 +26,7 @@ func failed(text string) string {
 func TestWarningOfAnUnusedAnswer(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store := run.NewMemory()
+			store := record.NewMemory()
 			ctx, kill := context.WithTimeout(t.Context(), time.Second)
 			defer kill()
 			first, _ := legacyProcess(t, store, play(quiz(1)), agent.Options{})
@@ -66,12 +67,12 @@ func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
 		"set Options.Answer, or Options.Store for an answer from elsewhere"
 	for name, tt := range map[string]struct {
 		opts  agent.Options
-		store run.Store
+		store record.Store
 		want  []string
 	}{
 		"neither":                   {agent.Options{}, nil, []string{notAsked}},
 		"a host that answers later": {agent.Options{Answer: notNow}, nil, nil},
-		"a host that never holds":   {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, run.NewMemory(), nil},
+		"a host that never holds":   {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, record.NewMemory(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)
@@ -90,7 +91,7 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		want []string
 	}{
 		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
-		"a store":                   {agent.Options{Store: run.NewMemory()}, nil},
+		"a store":                   {agent.Options{Store: record.NewMemory()}, nil},
 		"a host that answers later": {agent.Options{Answer: notNow}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

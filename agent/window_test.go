@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // serverTool is a function that stands for a tool of a server.
@@ -22,7 +22,7 @@ func serverTool(server, name, description string) adapter.Source {
 // TestWindowUse says what fills the window in each call of the model.
 func TestWindowUse(t *testing.T) {
 	for name, provider := range map[string]string{"openai": "", "anthropic": "anthropic"} {
-		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *run.State, *agent.ModelCall) error { return nil }}}} {
+		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error { return nil }}}} {
 			t.Run(name+hook, func(t *testing.T) {
 				info := model.Info{Whole: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(
@@ -74,7 +74,7 @@ func TestWindowUse(t *testing.T) {
 
 // TestWindowUseOfAResult has the account of the last call in a result, and none without a call.
 func TestWindowUseOfAResult(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	a := newAgent(t, play(says("hi")), &agent.Options{Store: store})
 	got, err := a.Run(t.Context(), human("hello"), agent.In("r"))
 	if err != nil || got.Window == nil || got.Window.Input == 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // lookEvery is how often a process that works on runs looks which of them are to end.
@@ -19,7 +20,7 @@ var errWished = errors.New("the run is to end as cancelled")
 func (r *renewer) look(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
-	var wishes []run.Wish
+	var wishes []record.Wish
 	_ = guarded("the store", func() (err error) { // a store that is away is a matter of the leases
 		wishes, err = r.store.Wishes(within)
 		return err
@@ -41,7 +42,7 @@ func (r *renewer) look(ctx context.Context) {
 }
 
 // means reports whether a wish is for what this process does with the run: it may be of an earlier input, and void.
-func (h *hold) means(ctx context.Context, w run.Wish) (yes bool) {
+func (h *hold) means(ctx context.Context, w record.Wish) (yes bool) {
 	if w.Seq >= h.lease.Seq {
 		return true
 	}
@@ -61,9 +62,9 @@ func (h *hold) means(ctx context.Context, w run.Wish) (yes bool) {
 }
 
 // endedSince reports whether a run has ended behind a record, as far as one knows.
-func endedSince(records []run.Record, seq uint64) bool {
+func endedSince(records []record.Record, seq uint64) bool {
 	for _, r := range records {
-		if _, ended := r.Change.(*run.Ended); ended && r.Seq > seq {
+		if _, ended := r.Change.(*record.Ended); ended && r.Seq > seq {
 			return true
 		}
 	}
@@ -84,8 +85,8 @@ func (h *hold) wished(ctx context.Context) bool {
 	return false
 }
 
-func cancelledRun() run.Change {
-	return &run.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
+func cancelledRun() record.Change {
+	return &record.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
 // endAsWished ends a run as cancelled whose work was stopped for that.
@@ -95,7 +96,7 @@ func (d *session) endAsWished(ctx context.Context, l *loaded) error {
 	now := &loaded{hold: l.hold, journal: l.journal}
 	err := now.load(ctx, d.agent, l.hold.lease.Key)
 	if err == nil && !now.state.Status.Ended() {
-		now.first = []run.Change{cancelledRun()}
+		now.first = []record.Change{cancelledRun()}
 		err = (&session{agent: d.agent}).put(ctx, now)
 	}
 	if err != nil {

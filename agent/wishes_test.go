@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process works on. The wish is not for the
@@ -20,7 +21,7 @@ func TestCancelFromAnywhere(t *testing.T) {
 	}
 }
 
-func cancelFromAnywhere(t *testing.T, store run.Store) {
+func cancelFromAnywhere(t *testing.T, store record.Store) {
 	a := slowAgent(t, store, time.Minute)
 	type outcome struct {
 		result *agent.Result
@@ -46,7 +47,7 @@ func cancelFromAnywhere(t *testing.T, store run.Store) {
 	first := drive()
 	time.Sleep(5 * time.Second)
 	asked := time.Now()
-	if err := run.CancelRun(t.Context(), store, theRun); err != nil {
+	if err := record.CancelRun(t.Context(), store, theRun); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(asked); took > 3*time.Second {
@@ -57,7 +58,7 @@ func cancelFromAnywhere(t *testing.T, store run.Store) {
 	second := drive() // whose turns the old wish does not end
 	time.Sleep(30 * time.Second)
 	asked = time.Now()
-	if _, err := a.Cancel(t.Context(), theRun); !errors.Is(err, run.ErrHeld) {
+	if _, err := a.Cancel(t.Context(), theRun); !errors.Is(err, record.ErrHeld) {
 		t.Errorf("got %v, want that the run is held", err)
 	}
 	isCancelled("the process itself", <-second)
@@ -77,19 +78,19 @@ func TestCancelOutlivesTheHolder(t *testing.T) {
 	}
 }
 
-func cancelOutlives(t *testing.T, store run.Store) {
+func cancelOutlives(t *testing.T, store record.Store) {
 	a, _ := process(t, store, play(), agent.Options{})
 	key, err := a.Begin(t.Context(), human("go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lease, err := store.Acquire(t.Context(), key, run.Holder{Name: "stopped", TTL: time.Minute})
+	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "stopped", TTL: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
-	if err := run.CancelRun(ctx, store, key); !errors.Is(err, run.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := record.CancelRun(ctx, store, key); !errors.Is(err, record.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want that the run is held", err)
 	}
 	if err := store.Release(t.Context(), lease); err != nil {

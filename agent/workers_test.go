@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // numbered are n calls of the function meet, each with its number.
@@ -29,14 +30,14 @@ type meeting struct {
 // Functions that wait for each other run at once, turn after turn, among functions that
 // return immediately.
 func TestFunctionsRunAtOnce(t *testing.T) {
-	for name, store := range map[string]func() run.Store{
-		"without a store": func() run.Store { return nil }, "with a store": func() run.Store { return run.NewMemory() },
+	for name, store := range map[string]func() record.Store{
+		"without a store": func() record.Store { return nil }, "with a store": func() record.Store { return record.NewMemory() },
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { meetTwice(t, store()) }) })
 	}
 }
 
-func meetTwice(t *testing.T, store run.Store) {
+func meetTwice(t *testing.T, store record.Store) {
 	const n = 64
 	met := make(chan int)
 	meet := func(_ context.Context, in meeting) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A test of an agent without a model and without a program: the script says what the
@@ -50,7 +51,7 @@ func ExampleStep() {
 		return agenttest.Say("It is "+p.Results()[0]+".")(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
-	options := &agent.Options{Tools: []adapter.Source{today}, Approve: agent.AskPerson, Store: run.NewMemory()}
+	options := &agent.Options{Tools: []adapter.Source{today}, Approve: agent.AskPerson, Store: record.NewMemory()}
 
 	ctx := context.Background()
 	first := must(agent.New(agenttest.PlayOn(clerk), options))

@@ -29,6 +29,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Options configure a [Feed]. Nil and the zero value are valid.
@@ -41,7 +42,7 @@ type Options struct {
 	// has not seen. A reader that has all of the store is told to refresh once if the run is
 	// over: runs that failed or were cancelled have no last event. Default: Replay is asked
 	// each time, and readers are told only of the end of work in this process.
-	Head func(ctx context.Context, key run.Key) (run.Head, error)
+	Head func(ctx context.Context, key run.Key) (record.Head, error)
 
 	// Poll is how often a reader looks for events of other processes in the store, while this
 	// process does not work on the run. A run that does not move is looked at after twice the
@@ -65,7 +66,7 @@ type Options struct {
 	KeepAlive, WriteTimeout time.Duration
 
 	// Fail writes a response for a request that has no stream. The error matches
-	// [run.ErrNotFound], [ErrReaders], or [agent.ErrPosition] if it is the client's. Default:
+	// [record.ErrNotFound], [ErrReaders], or [agent.ErrPosition] if it is the client's. Default:
 	// [http.Error] with a fixed text.
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 var key = run.Key{Tenant: "acme", ID: "r"}
@@ -33,7 +34,7 @@ type kept struct {
 func (k *kept) Replay(_ context.Context, at run.Key, after agent.Position) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		if at != key {
-			yield(nil, run.ErrNotFound)
+			yield(nil, record.ErrNotFound)
 			return
 		}
 		k.mu.Lock()
@@ -48,11 +49,11 @@ func (k *kept) Replay(_ context.Context, at run.Key, after agent.Position) iter.
 	}
 }
 
-func (k *kept) Head(context.Context, run.Key) (run.Head, error) {
+func (k *kept) Head(context.Context, run.Key) (record.Head, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.heads++
-	h := run.Head{Key: key, Status: run.StatusRunning}
+	h := record.Head{Key: key, Status: run.StatusRunning}
 	if n := len(k.events); n > 0 {
 		h.Seq = k.events[n-1].Position().Seq
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Serve writes the events of a run as server-sent events until the request ends. The caller
@@ -81,7 +82,7 @@ func (s *response) write(format string, args ...any) error {
 func fail(w http.ResponseWriter, _ *http.Request, err error) {
 	code := http.StatusInternalServerError
 	switch {
-	case errors.Is(err, run.ErrNotFound):
+	case errors.Is(err, record.ErrNotFound):
 		code = http.StatusNotFound
 	case errors.Is(err, agent.ErrPosition):
 		code = http.StatusBadRequest

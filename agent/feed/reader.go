@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Reader reads the events of a run. It is for one goroutine.
@@ -249,7 +250,7 @@ func (r *Reader) look(ctx context.Context, until *agent.Position) error {
 		}
 		return err
 	}
-	var head run.Head
+	var head record.Head
 	if r.feed.opts.Head != nil {
 		var err error
 		if head, err = r.feed.opts.Head(ctx, r.stream.key); err != nil {

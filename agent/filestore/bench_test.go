@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // BenchmarkAppend appends a record of 600 bytes. The store of each sync level is on the disk of the
@@ -42,12 +43,12 @@ func BenchmarkLoad(b *testing.B) {
 }
 
 // suspended makes a run of about 8 kB that waits for a person.
-func suspended(t testing.TB, s run.Store, key run.Key) {
-	var changes []run.Change
+func suspended(t testing.TB, s record.Store, key run.Key) {
+	var changes []record.Change
 	for range 12 {
 		changes = append(changes, note(strings.Repeat("x", 500)))
 	}
-	_, lease := create(t, s, key, append(changes, ask("a"), &run.Suspended{})...)
+	_, lease := create(t, s, key, append(changes, ask("a"), &record.Suspended{})...)
 	if err := s.Release(ctx, lease); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func BenchmarkSuspended(b *testing.B) {
 	var last time.Duration
 	for b.Loop() {
 		start := time.Now()
-		for _, err := range s.List(ctx, run.Query{AllTenants: true, DueAt: start}) {
+		for _, err := range s.List(ctx, record.Query{AllTenants: true, DueAt: start}) {
 			b.Fatal("got a run that is due", err)
 		}
 		last = time.Since(start)
@@ -94,27 +95,27 @@ func BenchmarkLists(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir, &filestore.Options{Sync: filestore.SyncNever})
 	for i := range runs {
-		d := &draft{new(run.State)}
+		d := &draft{new(record.State)}
 		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
 		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
-			&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant}, ask(fmt.Sprint("ask_", i)), &run.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
-		if _, err := s.Create(ctx, run.Holder{}, head, records); err != nil {
+			&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant}, ask(fmt.Sprint("ask_", i)), &record.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
+		if _, err := s.Create(ctx, record.Holder{}, head, records); err != nil {
 			b.Fatal(err)
 		}
 	}
 	s = open(b, dir, nil)
 	start := time.Now()
-	listed(b, s, run.Query{AllTenants: true, DueAt: start})
+	listed(b, s, record.Query{AllTenants: true, DueAt: start})
 	first := time.Since(start)
 	for _, c := range []struct {
 		name string
-		q    run.Query
+		q    record.Query
 		want int
 	}{
-		{"due", run.Query{AllTenants: true}, 0},
-		{"running", run.Query{AllTenants: true, Status: run.StatusRunning}, 0},
-		{"50 that wait", run.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 50}, 50},
-		{"50 that wait of a tenant", run.Query{Tenant: "tenant_7", Status: run.StatusWaiting, Limit: 50}, 50},
+		{"due", record.Query{AllTenants: true}, 0},
+		{"running", record.Query{AllTenants: true, Status: run.StatusRunning}, 0},
+		{"50 that wait", record.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 50}, 50},
+		{"50 that wait of a tenant", record.Query{Tenant: "tenant_7", Status: run.StatusWaiting, Limit: 50}, 50},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
@@ -130,11 +131,11 @@ func BenchmarkLists(b *testing.B) {
 			}
 		})
 	}
-	for name, q := range map[string]run.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
+	for name, q := range map[string]record.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				n := 0
-				for open, err := range run.OpenAsks(ctx, s, q) {
+				for open, err := range record.OpenAsks(ctx, s, q) {
 					if err != nil || open.Err != nil {
 						b.Fatal(err, open.Err)
 					}

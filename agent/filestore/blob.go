@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // What is too long for a record is a file of its own: blobs/<hash of the tenant>/<hash of the run>/<name>. It begins with a line
@@ -42,16 +43,16 @@ func (s *Store) blobDir(key run.Key) string {
 	return filepath.Join(s.tenantDir(key), strings.TrimSuffix(nameOf(key), suffix))
 }
 
-// PutBlob implements [run.BlobStore].
-func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data []byte) error {
+// PutBlob implements [record.BlobStore].
+func (s *Store) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	err := s.change(ctx, lease.Key, func(_ File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
-			return run.ErrConflict
+			return record.ErrConflict
 		}
 		return s.putBlob(lease.Key, name, data)
 	})
-	if errors.Is(err, run.ErrNotFound) {
-		err = run.ErrConflict
+	if errors.Is(err, record.ErrNotFound) {
+		err = record.ErrConflict
 	}
 	return of("keep a blob of", lease.Key, err)
 }
@@ -66,7 +67,7 @@ func (s *Store) putBlob(key run.Key, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := run.CheckBlob(key, name, int64(len(data)), ofRun-old, ofTenant-old); err != nil {
+	if err := record.CheckBlob(key, name, int64(len(data)), ofRun-old, ofTenant-old); err != nil {
 		return err
 	}
 	if err := makeDirs(dir); err != nil {
@@ -105,7 +106,7 @@ func (s *Store) writeChecked(path string, data []byte) error {
 	return nil
 }
 
-// Blob implements [run.BlobStore].
+// Blob implements [record.BlobStore].
 func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	if err = ctx.Err(); err == nil {
 		data, err = s.readBlob(key, name)
@@ -114,8 +115,8 @@ func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte
 }
 
 func (s *Store) readBlob(key run.Key, name string) ([]byte, error) {
-	if run.CheckBlob(key, name, 0, 0, 0) != nil { // no name that a path can be made of
-		return nil, run.ErrNoBlob
+	if record.CheckBlob(key, name, 0, 0, 0) != nil { // no name that a path can be made of
+		return nil, record.ErrNoBlob
 	}
 	return s.readChecked(filepath.Join(s.blobDir(key), name))
 }
@@ -124,7 +125,7 @@ func (s *Store) readBlob(key run.Key, name string) ([]byte, error) {
 func (s *Store) readChecked(path string) ([]byte, error) {
 	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, run.ErrNoBlob
+		return nil, record.ErrNoBlob
 	}
 	if err != nil {
 		return nil, err
@@ -134,8 +135,8 @@ func (s *Store) readChecked(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size < int64(blobHead) || size > 2*run.MaxBlob {
-		return nil, fmt.Errorf("%s has %d bytes: %w", path, size, run.ErrCorrupt)
+	if size < int64(blobHead) || size > 2*record.MaxBlob {
+		return nil, fmt.Errorf("%s has %d bytes: %w", path, size, record.ErrCorrupt)
 	}
 	all := make([]byte, size)
 	if err := readAt(f, all, 0); err != nil {
@@ -143,12 +144,12 @@ func (s *Store) readChecked(path string) ([]byte, error) {
 	}
 	data := all[blobHead:]
 	if !bytes.Equal(all[:blobHead], fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))) {
-		return nil, fmt.Errorf("%s: its checksum is wrong: %w", path, run.ErrCorrupt)
+		return nil, fmt.Errorf("%s: its checksum is wrong: %w", path, record.ErrCorrupt)
 	}
 	return data, nil
 }
 
-// Blobs implements [run.BlobStore].
+// Blobs implements [record.BlobStore].
 func (s *Store) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, of("list the blobs of", key, err)

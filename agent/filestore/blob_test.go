@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
@@ -23,7 +24,7 @@ func TestBlobsOfATenant(t *testing.T) {
 			}
 		}
 	}
-	put := func(lease run.Lease, name string, n int) {
+	put := func(lease record.Lease, name string, n int) {
 		t.Helper()
 		if err := s.PutBlob(ctx, lease, name, make([]byte, n)); err != nil {
 			t.Fatal(err)
@@ -69,7 +70,7 @@ func TestDamagedBlob(t *testing.T) {
 		changed[i] ^= 1
 		for _, damaged := range [][]byte{changed, slices.Delete(slices.Clone(data), i, i+1)} {
 			write(t, found[0], damaged)
-			if got, err := s.Blob(ctx, key, "x"); !errors.Is(err, run.ErrCorrupt) {
+			if got, err := s.Blob(ctx, key, "x"); !errors.Is(err, record.ErrCorrupt) {
 				t.Errorf("byte %d: got %q, %v", i, got, err)
 			}
 		}
@@ -91,7 +92,7 @@ func TestBlobAtAPowerCut(t *testing.T) {
 		err := s.PutBlob(ctx, lease, "x", []byte("what is kept"))
 		for fate := range fates {
 			got, failed := d.reboot(fate).on(t, dir, filestore.SyncEveryEffect).Blob(ctx, key, "x")
-			if kept := failed == nil && string(got) == "what is kept"; err == nil && !kept || failed != nil && errors.Is(failed, run.ErrCorrupt) {
+			if kept := failed == nil && string(got) == "what is kept"; err == nil && !kept || failed != nil && errors.Is(failed, record.ErrCorrupt) {
 				t.Errorf("cut at change %d, %s: got %q, %v after %v", cut, fates[fate].name, got, failed, err)
 			}
 		}
@@ -103,9 +104,9 @@ func TestBlobAtAPowerCut(t *testing.T) {
 
 // The file of a blob is sparse: it takes no room of the disk.
 func TestTenantOfFiles(t *testing.T) {
-	storetest.Tenant(t, func(t *testing.T) (run.Store, func(run.Key, int64) run.Store) {
+	storetest.Tenant(t, func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		dir := t.TempDir()
-		return open(t, dir, nil), func(key run.Key, size int64) run.Store {
+		return open(t, dir, nil), func(key run.Key, size int64) record.Store {
 			files, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "a"))
 			if err != nil || len(files) != 1 {
 				t.Fatalf("got the blobs %q, %v", files, err)

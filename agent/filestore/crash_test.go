@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -18,31 +19,31 @@ import (
 type step struct {
 	name   string
 	synced []filestore.Sync // with which it is
-	do     func(*cast, run.Store) error
+	do     func(*cast, record.Store) error
 }
 
 // cast is what the steps hand to each other.
 type cast struct {
 	draft *draft
-	lease run.Lease
+	lease record.Lease
 }
 
-func (c *cast) append(s run.Store, changes ...run.Change) error {
+func (c *cast) append(s record.Store, changes ...record.Change) error {
 	head, records := c.draft.next(changes...)
 	return s.Append(ctx, c.lease, head, records)
 }
 
-func (c *cast) acquire(s run.Store) (err error) {
-	c.lease, err = s.Acquire(ctx, key, run.Holder{})
+func (c *cast) acquire(s record.Store) (err error) {
+	c.lease, err = s.Acquire(ctx, key, record.Holder{})
 	return err
 }
 
 var two = run.Key{ID: "two"}
 
-func begin(s run.Store, key run.Key, changes ...run.Change) (c cast, err error) {
-	c.draft = &draft{new(run.State)}
-	head, records := c.draft.next(append([]run.Change{&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
-	c.lease, err = s.Create(ctx, run.Holder{}, head, records)
+func begin(s record.Store, key run.Key, changes ...record.Change) (c cast, err error) {
+	c.draft = &draft{new(record.State)}
+	head, records := c.draft.next(append([]record.Change{&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
+	c.lease, err = s.Create(ctx, record.Holder{}, head, records)
 	return c, err
 }
 
@@ -54,31 +55,31 @@ var (
 
 // steps use every method that writes.
 var steps = []step{
-	{"create", both, func(c *cast, s run.Store) (err error) { *c, err = begin(s, key, ask("a"), ask("b")); return err }},
-	{"append", every, func(c *cast, s run.Store) error { return c.append(s, note("1"), note(large)) }},
-	{"renew", nil, func(c *cast, s run.Store) error { return s.Renew(ctx, c.lease, -1) }},
-	{"append after a lease", every, func(c *cast, s run.Store) error { return c.append(s, note("2")) }},
-	{"append what is large", every, func(c *cast, s run.Store) error { return c.append(s, note(large)) }},
-	{"create another", both, func(_ *cast, s run.Store) error { _, err := begin(s, two); return err }},
-	{"acquire", nil, func(c *cast, s run.Store) error { return c.acquire(s) }},
-	{"answer", both, func(_ *cast, s run.Store) error {
+	{"create", both, func(c *cast, s record.Store) (err error) { *c, err = begin(s, key, ask("a"), ask("b")); return err }},
+	{"append", every, func(c *cast, s record.Store) error { return c.append(s, note("1"), note(large)) }},
+	{"renew", nil, func(c *cast, s record.Store) error { return s.Renew(ctx, c.lease, -1) }},
+	{"append after a lease", every, func(c *cast, s record.Store) error { return c.append(s, note("2")) }},
+	{"append what is large", every, func(c *cast, s record.Store) error { return c.append(s, note(large)) }},
+	{"create another", both, func(_ *cast, s record.Store) error { _, err := begin(s, two); return err }},
+	{"acquire", nil, func(c *cast, s record.Store) error { return c.acquire(s) }},
+	{"answer", both, func(_ *cast, s record.Store) error {
 		return s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.ActionAccept}})
 	}},
-	{"suspend", both, func(c *cast, s run.Store) error { return c.append(s, &run.Suspended{}) }},
-	{"take the answer", every, func(c *cast, s run.Store) error {
-		return c.append(s, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAccept}}, &run.Woken{})
+	{"suspend", both, func(c *cast, s record.Store) error { return c.append(s, &record.Suspended{}) }},
+	{"take the answer", every, func(c *cast, s record.Store) error {
+		return c.append(s, &record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAccept}}, &record.Woken{})
 	}},
-	{"delete the other", both, func(_ *cast, s run.Store) error { return s.Delete(ctx, two) }},
-	{"release", nil, func(c *cast, s run.Store) error { return s.Release(ctx, c.lease) }},
-	{"append after the release", every, func(c *cast, s run.Store) error { return c.append(s, note("3")) }},
-	{"end", both, func(c *cast, s run.Store) error { return c.append(s, &run.Ended{Status: run.StatusFinished}) }},
+	{"delete the other", both, func(_ *cast, s record.Store) error { return s.Delete(ctx, two) }},
+	{"release", nil, func(c *cast, s record.Store) error { return s.Release(ctx, c.lease) }},
+	{"append after the release", every, func(c *cast, s record.Store) error { return c.append(s, note("3")) }},
+	{"end", both, func(c *cast, s record.Store) error { return c.append(s, &record.Ended{Status: run.StatusFinished}) }},
 }
 
 // content is all that a store has of a run, but for its lease.
-func content(t *testing.T, s run.Store, key run.Key) string {
+func content(t *testing.T, s record.Store, key run.Key) string {
 	t.Helper()
 	log, err := s.Load(ctx, key)
-	if errors.Is(err, run.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return ""
 	}
 	if err != nil {
@@ -93,7 +94,7 @@ func content(t *testing.T, s run.Store, key run.Key) string {
 
 // play takes the steps until the power is cut. It returns how many were made, of each run how many
 // of them were made with the last one that was synced, and the last lease.
-func play(s run.Store, sync filestore.Sync) (made int, synced map[run.Key]int, last run.Lease) {
+func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int, last record.Lease) {
 	c, synced := new(cast), map[run.Key]int{}
 	for i, step := range steps {
 		if err := step.do(c, s); err != nil {
@@ -149,13 +150,13 @@ func TestPowerCut(t *testing.T) {
 
 // goOn appends to the run after a power cut, with another one at each change. Its lease has no
 // epoch of before.
-func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last run.Lease) {
+func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last record.Lease) {
 	t.Helper()
 	before := content(t, d.on(t, dir, sync), key)
 	if before == "" {
 		return
 	}
-	next := func(s run.Store) error {
+	next := func(s record.Store) error {
 		c := cast{draft: &draft{fold(t, s)}}
 		if err := c.acquire(s); err != nil {
 			return err
@@ -164,9 +165,9 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 			t.Fatalf("got epoch %d after %d", c.lease.Epoch, last.Epoch)
 		}
 		if c.draft.state.Status.Ended() {
-			return c.append(s, &run.Said{})
+			return c.append(s, &record.Said{})
 		}
-		return c.append(s, note("4"), &run.Suspended{})
+		return c.append(s, note("4"), &record.Suspended{})
 	}
 	for cut, done := 1, false; !done; cut++ {
 		again := d.reboot(1)
@@ -264,7 +265,7 @@ func TestUnfinishedFile(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != left {
 			t.Errorf("%s old: got %v, want it left: %t", age, err, left)
 		}
-		for head, err := range s.List(ctx, run.Query{AllTenants: true}) {
+		for head, err := range s.List(ctx, record.Query{AllTenants: true}) {
 			t.Errorf("got %+v, %v, want no run", head, err)
 		}
 	}

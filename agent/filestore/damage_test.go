@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
@@ -26,7 +27,7 @@ func sample(t testing.TB) (s *filestore.Store, d *disk, path string, data []byte
 	if err := s.Answer(ctx, key, []run.Answer{{Ask: "b", Action: run.ActionAccept}}); err != nil {
 		t.Fatal(err)
 	}
-	lease, err := s.Acquire(ctx, key, run.Holder{Name: "second"})
+	lease, err := s.Acquire(ctx, key, record.Holder{Name: "second"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestDamage(t *testing.T) {
 			changed := slices.Clone(data)
 			changed[i] ^= bit
 			disk.put(path, changed)
-			if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), line) {
+			if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), line) {
 				t.Errorf("byte %d of %d changed: got %v, want %q", i, len(data), err, line)
 			}
 		}
@@ -55,7 +56,7 @@ func TestDamage(t *testing.T) {
 			if err != nil {
 				t.Errorf("without the last byte: got %v", err)
 			}
-		} else if !errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), line) {
+		} else if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), line) {
 			t.Errorf("byte %d of %d removed: got %v, want %q", i, len(data), err, line)
 		}
 	}
@@ -77,14 +78,14 @@ func TestDamagedLines(t *testing.T) {
 				continue // as after a crash
 			}
 			disk.put(path, bytes.Join(changed, nil))
-			if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) {
-				t.Errorf("line %d, %d lines: got %v, want %v", i+1, len(changed), err, run.ErrCorrupt)
+			if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) {
+				t.Errorf("line %d, %d lines: got %v, want %v", i+1, len(changed), err, record.ErrCorrupt)
 			}
 		}
 	}
 	disk.put(path, nil)
-	if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) {
-		t.Errorf("an empty file: got %v, want %v", err, run.ErrCorrupt)
+	if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("an empty file: got %v, want %v", err, record.ErrCorrupt)
 	}
 }
 
@@ -93,7 +94,7 @@ func TestDamagedLines(t *testing.T) {
 func TestTornTail(t *testing.T) {
 	s, disk, path, data := sample(t)
 	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
-	before := func() *run.Log {
+	before := func() *record.Log {
 		disk.put(path, data[:last])
 		log, err := s.Load(ctx, key)
 		if err != nil {
@@ -114,7 +115,7 @@ func TestTornTail(t *testing.T) {
 			}
 			if h == 0 {
 				d := &draft{fold(t, s)}
-				add(t, s, run.Lease{Key: key, Epoch: log.Head.Epoch}, d, note("again"))
+				add(t, s, record.Lease{Key: key, Epoch: log.Head.Epoch}, d, note("again"))
 			}
 		}
 	}
@@ -145,14 +146,14 @@ func TestHole(t *testing.T) {
 	}
 
 	disk.put(path, data) // a sync follows, and another line
-	add(t, s, lease, d, &run.Suspended{})
+	add(t, s, lease, d, &record.Suspended{})
 	add(t, s, lease, d, note("after"))
 	_, n = disk.file(t)
 	data = n.now
 	clear(data[1024:1536])
 	disk.put(path, data)
-	if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), "line 2:") {
-		t.Errorf("got %v, want %v in line 2", err, run.ErrCorrupt)
+	if _, err := s.Load(ctx, key); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "line 2:") {
+		t.Errorf("got %v, want %v in line 2", err, record.ErrCorrupt)
 	}
 }
 
@@ -176,8 +177,8 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		lease, err := s.Acquire(ctx, key, run.Holder{})
-		if errors.Is(err, run.ErrHeld) {
+		lease, err := s.Acquire(ctx, key, record.Holder{})
+		if errors.Is(err, record.ErrHeld) {
 			return
 		}
 		if err != nil {
@@ -185,7 +186,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		head := log.Head
 		head.Seq++
-		if err := s.Append(ctx, lease, head, []run.Record{{Seq: head.Seq, Change: note("next")}}); err != nil {
+		if err := s.Append(ctx, lease, head, []record.Record{{Seq: head.Seq, Change: note("next")}}); err != nil {
 			t.Fatal(err)
 		}
 		again, err := s.Load(ctx, key)
@@ -217,7 +218,7 @@ func TestEnds(t *testing.T) {
 		t.Errorf("got %d records, want 6", got)
 	}
 	disk.put(path, withEnds([]byte(`{"v":2,"later":true,"head":{}`+"\n")))
-	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
+	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("got %v, want the version", err)
 	}
 }
@@ -229,7 +230,7 @@ func TestDamagedFile(t *testing.T) {
 		"a strange line": func(data []byte) []byte { return append(data, "{}\n"...) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Damage(t, func(t *testing.T) (run.Store, func(run.Key)) {
+			storetest.Damage(t, func(t *testing.T) (record.Store, func(run.Key)) {
 				dir := t.TempDir()
 				return open(t, dir, nil), func(key run.Key) {
 					path := filepath.Join(dir, filestore.NameOf(key))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A run waits for a person. Another process, which has the same directory, gives the answer.
@@ -23,16 +24,16 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	records := []run.Record{
-		{Seq: 1, At: time.Now(), Change: &run.Begun{V: run.Version, ID: "run_1"}},
-		{Seq: 2, At: time.Now(), Change: &run.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskForm, Survives: true}}},
-		{Seq: 3, At: time.Now(), Change: &run.Suspended{}},
+	records := []record.Record{
+		{Seq: 1, At: time.Now(), Change: &record.Begun{V: record.Version, ID: "run_1"}},
+		{Seq: 2, At: time.Now(), Change: &record.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskForm, Survives: true}}},
+		{Seq: 3, At: time.Now(), Change: &record.Suspended{}},
 	}
-	state, err := run.Fold(records)
+	state, err := record.Fold(records)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := store.Create(ctx, run.Holder{Name: "worker", TTL: time.Minute}, run.HeadOf(state), records)
+	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, record.HeadOf(state), records)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for head, err := range other.List(ctx, run.Query{Status: run.StatusWaiting}) {
+	for head, err := range other.List(ctx, record.Query{Status: run.StatusWaiting}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func ExampleOpen() {
 			log.Fatal(err)
 		}
 	}
-	for head := range store.List(ctx, run.Query{DueAt: time.Now()}) {
+	for head := range store.List(ctx, record.Query{DueAt: time.Now()}) {
 		fmt.Println(head.Key.ID, "goes on with answers:", head.Answers)
 	}
 	// Output:

@@ -13,7 +13,7 @@
 //
 // A line is one change: new records, answers, or a new holder. It ends with the run's head, so that
 // List reads the ends of the files alone, and with a checksum of itself and its place. If bytes of a file
-// are changed or missing, Load reports [run.ErrCorrupt] with the file and the line. What a crash has left of a
+// are changed or missing, Load reports [record.ErrCorrupt] with the file and the line. What a crash has left of a
 // line at the end is cut; a file whose end was cut off in another way looks the same.
 //
 // # What a crash loses
@@ -41,6 +41,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
@@ -94,7 +95,7 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a [run.Store] in a directory. It keeps no file open and has no goroutine: there is
+// Store is a [record.Store] in a directory. It keeps no file open and has no goroutine: there is
 // nothing to close. Its methods may be called concurrently.
 type Store struct {
 	dir   string
@@ -109,8 +110,8 @@ type Store struct {
 }
 
 var (
-	_ run.Store     = (*Store)(nil)
-	_ run.BlobStore = (*Store)(nil)
+	_ record.Store     = (*Store)(nil)
+	_ record.BlobStore = (*Store)(nil)
 )
 
 // Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
@@ -29,27 +30,27 @@ func open(t testing.TB, dir string, opts *filestore.Options) *filestore.Store {
 
 // pair is a store by way of two, which share a directory as two processes do.
 type pair struct {
-	run.Store
-	other run.Store
+	record.Store
+	other record.Store
 	calls atomic.Int64
 }
 
-func (p *pair) next() run.Store {
+func (p *pair) next() record.Store {
 	if p.calls.Add(1)%2 == 0 {
 		return p.Store
 	}
 	return p.other
 }
 
-func (p *pair) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+func (p *pair) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 	return p.next().Create(ctx, h, head, records)
 }
 
-func (p *pair) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (p *pair) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	return p.next().Append(ctx, lease, head, records, answers...)
 }
 
-func (p *pair) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (p *pair) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	return p.next().Acquire(ctx, key, h)
 }
 
@@ -58,7 +59,7 @@ func (p *pair) Answer(ctx context.Context, key run.Key, answers []run.Answer) er
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) run.Store {
+	storetest.Run(t, func(t *testing.T) record.Store {
 		dir := t.TempDir()
 		return &pair{Store: open(t, dir, nil), other: open(t, dir, nil)}
 	})
@@ -67,14 +68,14 @@ func TestStore(t *testing.T) {
 func TestStoreWithFewerSyncs(t *testing.T) {
 	for name, sync := range map[string]filestore.Sync{"every turn": filestore.SyncEveryTurn, "never": filestore.SyncNever} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) run.Store { return newDisk().on(t, t.TempDir(), sync) })
+			storetest.Run(t, func(t *testing.T) record.Store { return newDisk().on(t, t.TempDir(), sync) })
 		})
 	}
 }
 
 func TestReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) { return open(t, dir, nil), func() {} })
+	storetest.Reopen(t, func(t *testing.T) (record.Store, func()) { return open(t, dir, nil), func() {} })
 }
 
 var (
@@ -83,39 +84,39 @@ var (
 )
 
 // draft is a run as its holder has it.
-type draft struct{ state *run.State }
+type draft struct{ state *record.State }
 
-func (d *draft) next(changes ...run.Change) (run.Head, []run.Record) {
+func (d *draft) next(changes ...record.Change) (record.Head, []record.Record) {
 	return d.nextAt(time.Date(2026, 11, 1, 12, 0, int(d.state.Seq), 0, time.UTC), changes...)
 }
 
 // nextAt adds changes, a second apart.
-func (d *draft) nextAt(begin time.Time, changes ...run.Change) (run.Head, []run.Record) {
-	var records []run.Record
+func (d *draft) nextAt(begin time.Time, changes ...record.Change) (record.Head, []record.Record) {
+	var records []record.Record
 	for i, c := range changes {
 		at := begin.Add(time.Duration(i) * time.Second)
-		r := run.Record{Seq: d.state.Seq + 1, At: at, Change: c}
-		if err := run.Apply(d.state, r); err != nil {
+		r := record.Record{Seq: d.state.Seq + 1, At: at, Change: c}
+		if err := record.Apply(d.state, r); err != nil {
 			panic(err)
 		}
 		records = append(records, r)
 	}
-	return run.HeadOf(d.state), records
+	return record.HeadOf(d.state), records
 }
 
 // create begins a run, which a holder has had.
-func create(t testing.TB, s run.Store, key run.Key, changes ...run.Change) (*draft, run.Lease) {
+func create(t testing.TB, s record.Store, key run.Key, changes ...record.Change) (*draft, record.Lease) {
 	t.Helper()
-	d := &draft{new(run.State)}
-	head, records := d.next(append([]run.Change{&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
-	lease, err := s.Create(ctx, run.Holder{Name: "test"}, head, records)
+	d := &draft{new(record.State)}
+	head, records := d.next(append([]record.Change{&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
+	lease, err := s.Create(ctx, record.Holder{Name: "test"}, head, records)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d, lease
 }
 
-func add(t testing.TB, s run.Store, lease run.Lease, d *draft, changes ...run.Change) {
+func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...record.Change) {
 	t.Helper()
 	head, records := d.next(changes...)
 	if err := s.Append(ctx, lease, head, records); err != nil {
@@ -123,16 +124,16 @@ func add(t testing.TB, s run.Store, lease run.Lease, d *draft, changes ...run.Ch
 	}
 }
 
-func note(text string) run.Change {
+func note(text string) record.Change {
 	data, err := json.Marshal(text)
 	if err != nil {
 		panic(err)
 	}
-	return &run.Noted{Vars: map[string]json.RawMessage{"note": data}}
+	return &record.Noted{Vars: map[string]json.RawMessage{"note": data}}
 }
 
-func ask(id string) run.Change {
-	return &run.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}}
+func ask(id string) record.Change {
+	return &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}}
 }
 
 // file is the one file of a run in a directory.
@@ -180,19 +181,19 @@ func TestBounds(t *testing.T) {
 	if got := fold(t, s).Seq; got != 3 {
 		t.Errorf("got %d records, want 3", got)
 	}
-	if _, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key); err == nil || errors.Is(err, run.ErrCorrupt) {
+	if _, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key); err == nil || errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("got %v, want the bound", err)
 	}
 }
 
 // fold is the state of the run in a store.
-func fold(t testing.TB, s run.Store) *run.State {
+func fold(t testing.TB, s record.Store) *record.State {
 	t.Helper()
 	log, err := s.Load(ctx, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := run.Fold(log.Records)
+	state, err := record.Fold(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	large, _ := create(t, s, key)
-	lease, err := s.Acquire(ctx, key, run.Holder{Name: "one", TTL: time.Hour})
+	lease, err := s.Acquire(ctx, key, record.Holder{Name: "one", TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,8 +218,8 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.read = 0
-	_, err = s.Acquire(ctx, key, run.Holder{Name: "two"})
-	if held, ok := errors.AsType[*run.HeldError](err); !ok || held.Holder != "one" {
+	_, err = s.Acquire(ctx, key, record.Holder{Name: "two"})
+	if held, ok := errors.AsType[*record.HeldError](err); !ok || held.Holder != "one" {
 		t.Errorf("got %v, want the holder one", err)
 	}
 	if d.read == 0 || d.read > 8<<10 {
@@ -237,12 +238,12 @@ func TestListGoesOn(t *testing.T) {
 	write(t, damaged, []byte("{}\n"))
 	var ids []string
 	var last error
-	for head, err := range s.List(ctx, run.Query{AllTenants: true}) {
+	for head, err := range s.List(ctx, record.Query{AllTenants: true}) {
 		if last = err; err == nil {
 			ids = append(ids, head.Key.ID)
 		}
 	}
-	if fmt.Sprint(ids) != "[two]" || !errors.Is(last, run.ErrCorrupt) || !strings.Contains(last.Error(), damaged) {
+	if fmt.Sprint(ids) != "[two]" || !errors.Is(last, record.ErrCorrupt) || !strings.Contains(last.Error(), damaged) {
 		t.Errorf("got %q, %v, want two and the damaged file", ids, last)
 	}
 }
@@ -264,11 +265,11 @@ func TestCopiedFile(t *testing.T) {
 	if _, err := s.Load(ctx, key); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Load(ctx, run.Key{ID: "two"}); !errors.Is(err, run.ErrCorrupt) {
-		t.Errorf("got %v, want %v", err, run.ErrCorrupt)
+	if _, err := s.Load(ctx, run.Key{ID: "two"}); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, record.ErrCorrupt)
 	}
-	if _, err := s.Acquire(ctx, run.Key{ID: "two"}, run.Holder{}); !errors.Is(err, run.ErrCorrupt) {
-		t.Errorf("got %v, want %v", err, run.ErrCorrupt)
+	if _, err := s.Acquire(ctx, run.Key{ID: "two"}, record.Holder{}); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, record.ErrCorrupt)
 	}
 }
 
@@ -288,8 +289,8 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
 		head, records := d.next(note("late"))
-		if err := s.Append(ctx, first, head, records); !errors.Is(err, run.ErrConflict) {
-			t.Errorf("got %v for the holder of the deleted run, want %v", err, run.ErrConflict)
+		if err := s.Append(ctx, first, head, records); !errors.Is(err, record.ErrConflict) {
+			t.Errorf("got %v for the holder of the deleted run, want %v", err, record.ErrConflict)
 		}
 	})
 }
@@ -301,13 +302,13 @@ func TestRoomForTheEnd(t *testing.T) {
 	for {
 		head, records := (&draft{fold(t, s)}).next(note(strings.Repeat("x", 5<<10)))
 		if err := s.Append(ctx, lease, head, records); err != nil {
-			if !errors.Is(err, run.ErrTooLarge) {
+			if !errors.Is(err, record.ErrTooLarge) {
 				t.Fatal(err)
 			}
 			break
 		}
 	}
-	end := &run.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
+	end := &record.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	head, records := (&draft{fold(t, s)}).next(end)
 	if err := s.Append(ctx, lease, head, records); err != nil {
 		t.Errorf("the end of the run: got %v", err)
@@ -318,7 +319,7 @@ func TestRoomForTheEnd(t *testing.T) {
 }
 
 func TestClockSetBack(t *testing.T) {
-	storetest.ClockSetBack(t, func(t *testing.T) (run.Store, func(time.Time)) {
+	storetest.ClockSetBack(t, func(t *testing.T) (record.Store, func(time.Time)) {
 		store := open(t, t.TempDir(), nil)
 		return store, func(at time.Time) { store.SetClock(func() time.Time { return at }) }
 	})

@@ -9,15 +9,16 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// List implements [run.Store]. It reads the end of each file that the query may select: of a list of runs that are due, that run
+// List implements [record.Store]. It reads the end of each file that the query may select: of a list of runs that are due, that run
 // or that wait, these alone, and of those that wait no more than the page has. Other lists read the end of each file. Files that
 // cannot be read come after all runs that it could read; one that does not say whose run it has is a matter of lists of all tenants.
 // What another version of this package has written meanwhile, or another program has copied into the directory, may be missing
 // from the first for a minute, or for a thousand times as long as it takes to read the end of each file.
-func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
+func (s *Store) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+	return func(yield func(record.Head, error) bool) {
 		l := listing{store: s, q: q, seen: map[string]bool{}}
 		err := l.read(ctx)
 		heads, damaged := l.page()
@@ -27,12 +28,12 @@ func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 			}
 		}
 		for _, d := range damaged {
-			if !yield(run.Head{Key: d.Key}, d) {
+			if !yield(record.Head{Key: d.Key}, d) {
 				return
 			}
 		}
 		if err != nil {
-			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
+			yield(record.Head{}, fmt.Errorf("list runs: %w", err))
 		}
 	}
 }
@@ -40,9 +41,9 @@ func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 // listing is a list that is being read.
 type listing struct {
 	store   *Store
-	q       run.Query
-	heads   []run.Head
-	damaged []*run.DamagedError
+	q       record.Query
+	heads   []record.Head
+	damaged []*record.DamagedError
 	seen    map[string]bool // files: the end of a process may have left a mark too many
 }
 
@@ -130,13 +131,13 @@ func (l *listing) take(ctx context.Context, name string) (taken bool, err error)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
-	case errors.Is(err, run.ErrNotFound): // deleted meanwhile
+	case errors.Is(err, record.ErrNotFound): // deleted meanwhile
 	case err != nil:
 		if l.q.ID != "" && !l.q.AllTenants {
 			h.Key = run.Key{Tenant: l.q.Tenant, ID: l.q.ID}
 		}
 		if l.q.AllTenants || h.Key.ID != "" && h.Key.Tenant == l.q.Tenant {
-			l.damaged = append(l.damaged, &run.DamagedError{Key: h.Key, Err: err})
+			l.damaged = append(l.damaged, &record.DamagedError{Key: h.Key, Err: err})
 		}
 	case l.q.Matches(h):
 		l.heads = append(l.heads, h)
@@ -146,7 +147,7 @@ func (l *listing) take(ctx context.Context, name string) (taken bool, err error)
 }
 
 // page puts the list in order, and cuts it at its limit.
-func (l *listing) page() ([]run.Head, []*run.DamagedError) {
+func (l *listing) page() ([]record.Head, []*record.DamagedError) {
 	heads, damaged := l.heads, l.damaged
 	slices.SortFunc(heads, l.q.Compare)
 	if l.q.Limit > 0 {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // A mark is an empty file that says of a run what a list looks for, so that the list need not open the files of other
@@ -36,7 +37,7 @@ const (
 )
 
 // waitingShelf is the shelf of a query for runs that wait. Some tenants share one.
-func waitingShelf(q run.Query) string {
+func waitingShelf(q record.Query) string {
 	if q.AllTenants {
 		return filepath.Join(waitingShelves, "all")
 	}
@@ -45,7 +46,7 @@ func waitingShelf(q run.Query) string {
 }
 
 // marksOf returns the marks of a run with that head.
-func marksOf(h run.Head) (marks []mark) {
+func marksOf(h record.Head) (marks []mark) {
 	add := func(shelf string, at int64) {
 		marks = append(marks, mark{shelf, at, nameOf(h.Key)})
 	}
@@ -56,8 +57,8 @@ func marksOf(h run.Head) (marks []mark) {
 		add(dueShelf, nanos(h.Wake))
 	}
 	if h.Status == run.StatusWaiting {
-		add(waitingShelf(run.Query{AllTenants: true}), nanos(h.Updated))
-		add(waitingShelf(run.Query{Tenant: h.Key.Tenant}), nanos(h.Updated))
+		add(waitingShelf(record.Query{AllTenants: true}), nanos(h.Updated))
+		add(waitingShelf(record.Query{Tenant: h.Key.Tenant}), nanos(h.Updated))
 	}
 	return marks
 }
@@ -271,7 +272,7 @@ func (s *Store) remark(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, run.ErrNotFound):
+		case errors.Is(err, record.ErrNotFound):
 			continue
 		case err != nil:
 			if len(have[name]) == 0 {
@@ -310,7 +311,7 @@ func (s *Store) drop(ctx context.Context, name string, marks []mark) error {
 		return ctx.Err()
 	}
 	defer unlock()
-	var h run.Head
+	var h record.Head
 	_, err = s.opened(name, func(f File) (bool, error) {
 		t, err := s.readEnd(f, name)
 		h = t.head.Head
@@ -319,7 +320,7 @@ func (s *Store) drop(ctx context.Context, name string, marks []mark) error {
 	switch {
 	case err == nil:
 		s.takeAll(marks, marksOf(h))
-	case errors.Is(err, run.ErrNotFound):
+	case errors.Is(err, record.ErrNotFound):
 		s.takeAll(marks, nil)
 	}
 	return nil

@@ -15,11 +15,12 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // listed are the ids that a query selects, in their order.
-func listed(t testing.TB, s run.Store, q run.Query) (ids []string) {
+func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for h, err := range s.List(ctx, q) {
 		if err != nil {
@@ -31,21 +32,21 @@ func listed(t testing.TB, s run.Store, q run.Query) (ids []string) {
 }
 
 // compareLists compares lists that go by marks with what the heads of all runs say.
-func compareLists(t testing.TB, s run.Store, what string) {
+func compareLists(t testing.TB, s record.Store, what string) {
 	t.Helper()
-	var all []run.Head
-	for h, err := range s.List(ctx, run.Query{AllTenants: true}) {
+	var all []record.Head
+	for h, err := range s.List(ctx, record.Query{AllTenants: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, h)
 	}
 	now := time.Now()
-	for _, q := range []run.Query{
+	for _, q := range []record.Query{
 		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.StatusRunning},
 		{AllTenants: true, Status: run.StatusWaiting}, {Status: run.StatusWaiting, Limit: 1}, {Tenant: key.Tenant, Status: run.StatusWaiting}, {AllTenants: true, Status: run.StatusWaiting, DueAt: now},
 	} {
-		var heads []run.Head
+		var heads []record.Head
 		for _, h := range all {
 			if q.Matches(h) {
 				heads = append(heads, h)
@@ -82,7 +83,7 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 	for cut := 1; cut <= whole.changes; cut++ {
 		d := newDisk()
 		other := d.on(t, dir, filestore.SyncEveryEffect)
-		listed(t, other, run.Query{AllTenants: true, DueAt: time.Now()})
+		listed(t, other, record.Query{AllTenants: true, DueAt: time.Now()})
 		d.cut = cut
 		made, _, _ := play(d.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
 		d.cut = 0
@@ -94,8 +95,8 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 		third := d.on(t, dir, filestore.SyncEveryEffect)
 		compareLists(t, third, what+", then compared")
 		left := len(d.marksOn())
-		want := len(listed(t, third, run.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
-			2*len(listed(t, third, run.Query{AllTenants: true, Status: run.StatusWaiting}))
+		want := len(listed(t, third, record.Query{AllTenants: true, DueAt: time.Now().Add(time.Hour)})) +
+			2*len(listed(t, third, record.Query{AllTenants: true, Status: run.StatusWaiting}))
 		if left != want {
 			t.Errorf("%s: got the marks %q, want %d", what, d.marksOn(), want)
 		}
@@ -127,14 +128,14 @@ func TestFolderWithoutMarks(t *testing.T) {
 		}
 		s := d.on(t, dir, filestore.SyncEveryEffect)
 		create(t, s, run.Key{ID: "runs"})
-		create(t, s, run.Key{ID: "waits"}, ask("a"), &run.Suspended{Wake: time.Now().Add(time.Minute)})
+		create(t, s, run.Key{ID: "waits"}, ask("a"), &record.Suspended{Wake: time.Now().Add(time.Minute)})
 		unmark()
 		s = d.on(t, dir, filestore.SyncEveryEffect)
 		compareLists(t, s, "alone")
 
 		create(t, s, run.Key{ID: "later"})
 		unmark()
-		if got := listed(t, s, run.Query{DueAt: time.Now()}); len(got) > 0 {
+		if got := listed(t, s, record.Query{DueAt: time.Now()}); len(got) > 0 {
 			t.Errorf("got %q: the marks are compared with the runs each time", got)
 		}
 		time.Sleep(time.Minute)
@@ -147,10 +148,10 @@ func TestListsOpenFew(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncNever)
 	for i := range 200 {
-		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &run.Suspended{Wake: time.Now().Add(time.Hour)})
+		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &record.Suspended{Wake: time.Now().Add(time.Hour)})
 	}
-	var last run.Head
-	for head, err := range s.List(ctx, run.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
+	var last record.Head
+	for head, err := range s.List(ctx, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,13 +159,13 @@ func TestListsOpenFew(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		q    run.Query
+		q    record.Query
 		want int
 	}{
-		{"due", run.Query{AllTenants: true, DueAt: time.Now()}, 0},
-		{"running", run.Query{AllTenants: true, Status: run.StatusRunning}, 0},
-		{"waiting", run.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 5}, 5},
-		{"of a tenant", run.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 5, After: &last}, 5},
+		{"due", record.Query{AllTenants: true, DueAt: time.Now()}, 0},
+		{"running", record.Query{AllTenants: true, Status: run.StatusRunning}, 0},
+		{"waiting", record.Query{AllTenants: true, Status: run.StatusWaiting, Limit: 5}, 5},
+		{"of a tenant", record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 5, After: &last}, 5},
 	} {
 		d.sizes = 0
 		got := listed(t, s, c.q)

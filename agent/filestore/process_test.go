@@ -14,11 +14,12 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // TestMain makes the test binary a process that works on the run in a directory.
 func TestMain(m *testing.M) {
-	work := map[string]func(run.Store) error{"append": appendForEver, "share": appendWithOthers}[os.Getenv("FILESTORE_WORK")]
+	work := map[string]func(record.Store) error{"append": appendForEver, "share": appendWithOthers}[os.Getenv("FILESTORE_WORK")]
 	if work == nil {
 		os.Exit(m.Run())
 	}
@@ -49,7 +50,7 @@ func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 }
 
 // takeOver takes the run, with what the store has of it.
-func takeOver(s run.Store) (*cast, *run.Log, error) {
+func takeOver(s record.Store) (*cast, *record.Log, error) {
 	c := new(cast)
 	if err := c.acquire(s); err != nil {
 		return nil, nil, err
@@ -58,7 +59,7 @@ func takeOver(s run.Store) (*cast, *run.Log, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := run.Fold(log.Records)
+	state, err := record.Fold(log.Records)
 	c.draft = &draft{state}
 	return c, log, err
 }
@@ -69,15 +70,15 @@ func textOf(seq uint64) string {
 }
 
 // appendForEver appends records and answers, and prints what the store has.
-func appendForEver(s run.Store) error {
+func appendForEver(s record.Store) error {
 	c, log, err := takeOver(s)
 	if err != nil {
 		return err
 	}
 	for {
-		var changes []run.Change
+		var changes []record.Change
 		for _, a := range log.Answers {
-			changes = append(changes, &run.Answered{Answer: a})
+			changes = append(changes, &record.Answered{Answer: a})
 		}
 		seq := log.Head.Seq + uint64(len(changes)) + 1
 		q := fmt.Sprint("q", seq)
@@ -121,7 +122,7 @@ func TestKill(t *testing.T) {
 }
 
 // has checks that the run has a record, and the answer to a question.
-func has(t *testing.T, s run.Store, seq uint64, q string) {
+func has(t *testing.T, s record.Store, seq uint64, q string) {
 	t.Helper()
 	log, err := s.Load(ctx, key)
 	if err != nil {
@@ -131,13 +132,13 @@ func has(t *testing.T, s run.Store, seq uint64, q string) {
 		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
 	}
 	for _, r := range log.Records {
-		if n, ok := r.Change.(*run.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
+		if n, ok := r.Change.(*record.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
 			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
 		}
 	}
 	err = s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.ActionDecline}})
-	if q != "" && !errors.Is(err, run.ErrAnswered) {
-		t.Fatalf("got %v for another answer to %s, want %v", err, q, run.ErrAnswered)
+	if q != "" && !errors.Is(err, record.ErrAnswered) {
+		t.Fatalf("got %v for another answer to %s, want %v", err, q, record.ErrAnswered)
 	}
 }
 
@@ -146,7 +147,7 @@ const shares = 25 // records of each process
 // appendWithOthers takes the run, which others take, too, until it has appended its records.
 // After a conflict it leaves the run alone for a random time: processes that take turns
 // would never append otherwise.
-func appendWithOthers(s run.Store) error {
+func appendWithOthers(s record.Store) error {
 	for done := 0; done < shares; {
 		c, _, err := takeOver(s)
 		if err != nil {
@@ -155,7 +156,7 @@ func appendWithOthers(s run.Store) error {
 		switch err := c.append(s, note("x")); {
 		case err == nil:
 			done++
-		case !errors.Is(err, run.ErrConflict):
+		case !errors.Is(err, record.ErrConflict):
 			return err
 		default:
 			time.Sleep(rand.N(200 * time.Millisecond))

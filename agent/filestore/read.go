@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// open opens the file of a run. The error for none matches [run.ErrNotFound].
+// open opens the file of a run. The error for none matches [record.ErrNotFound].
 func (s *Store) open(name string, flag int) (File, error) {
 	f, err := s.opts.FS.OpenFile(s.path(name), flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, run.ErrNotFound
+		return nil, record.ErrNotFound
 	}
 	return f, err
 }
@@ -46,7 +47,7 @@ func (s *Store) readEnd(f File, name string) (tip, error) {
 // content is what a file has from a place on.
 type content struct {
 	tip     tip
-	records []run.Record
+	records []record.Record
 	answers map[string]run.Answer // by question, also the ones to closed questions
 }
 
@@ -76,7 +77,7 @@ func (s *Store) readFrom(f File, name string, at int64) (*content, error) {
 // belongs checks that a file has the name that its content gives it.
 func (s *Store) belongs(t tip, name string) error {
 	if key := t.head.Key; nameOf(key) != name {
-		return fmt.Errorf("%s is of run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, run.ErrCorrupt)
+		return fmt.Errorf("%s is of run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
 	}
 	return nil
 }
@@ -99,24 +100,24 @@ func parse(data []byte, at int64) (*content, error) {
 		}
 		n := len(c.records)
 		if n == 0 || at == 0 && c.records[0].Seq != 1 || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
-			return fmt.Errorf("its record is not the next: %w", run.ErrCorrupt)
+			return fmt.Errorf("its record is not the next: %w", record.ErrCorrupt)
 		}
 		return nil
 	})
 	if err == nil && t.end == at {
-		err = fmt.Errorf("line 1: %w", run.ErrCorrupt) // a file begins with a whole line
+		err = fmt.Errorf("line 1: %w", record.ErrCorrupt) // a file begins with a whole line
 	}
 	c.tip = t
 	return c, err
 }
 
-// Load implements [run.Store].
-func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+// Load implements [record.Store].
+func (s *Store) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.load(ctx, key, s.read)
 }
 
-// LoadCurrent implements [run.CurrentLoader]. It reads the file from the last snapshot on.
-func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+// LoadCurrent implements [record.CurrentLoader]. It reads the file from the last snapshot on.
+func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.load(ctx, key, s.readCurrent)
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (s *Store) readFor(f File, name string, h head, answers []run.Answer) (*con
 	return s.readCurrent(f, name)
 }
 
-func (s *Store) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*run.Log, error) {
+func (s *Store) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*record.Log, error) {
 	var c *content
 	name := nameOf(key)
 	err := s.calm(ctx, name, func(f File) (whole bool, err error) {
@@ -158,7 +159,7 @@ func (s *Store) load(ctx context.Context, key run.Key, read func(File, string) (
 	if err != nil {
 		return nil, of("load", key, err)
 	}
-	return &run.Log{Head: c.tip.head.Head, Records: c.records, Answers: c.pending()}, nil
+	return &record.Log{Head: c.tip.head.Head, Records: c.records, Answers: c.pending()}, nil
 }
 
 // pending are the answers to open questions, in the order of these.
@@ -178,7 +179,7 @@ func (s *Store) calm(ctx context.Context, name string, read func(File) (whole bo
 		return err
 	}
 	whole, err := s.opened(name, read)
-	if whole || errors.Is(err, run.ErrNotFound) {
+	if whole || errors.Is(err, record.ErrNotFound) {
 		return err
 	}
 	unlock, err := s.lock(ctx, name)
@@ -205,7 +206,7 @@ func isName(name string) bool {
 }
 
 // headOf reads the head of a file. If it cannot be read, the key is that of the lines before, if they have it.
-func (s *Store) headOf(ctx context.Context, name string) (h run.Head, err error) {
+func (s *Store) headOf(ctx context.Context, name string) (h record.Head, err error) {
 	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
 		if h = t.head.Head; err != nil && nameOf(h.Key) != name {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // tip is the last whole line of a file.
@@ -25,7 +25,7 @@ type span struct {
 }
 
 // scan reads the lines of a span up to its end, and visits each. What a crash has left at the end
-// is cut. The error matches [run.ErrCorrupt] if anything else is wrong.
+// is cut. The error matches [record.ErrCorrupt] if anything else is wrong.
 func scan(s span, visit func(raw []byte) error) (t tip, err error) {
 	t.end, t.synced = s.at, s.at
 	var last []byte
@@ -40,7 +40,7 @@ func scan(s span, visit func(raw []byte) error) (t tip, err error) {
 		next, whole := parseEnd(raw, t.end)
 		if !whole {
 			if !tornAt(rest, t.end) {
-				return t, fmt.Errorf("line %d: %w", s.line, run.ErrCorrupt)
+				return t, fmt.Errorf("line %d: %w", s.line, record.ErrCorrupt)
 			}
 			t.torn = true
 			break

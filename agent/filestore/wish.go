@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // wishes is the directory of a file for each run that somebody wishes to end, by the name of the run's file. Lists and other
@@ -22,7 +23,7 @@ type wish struct {
 	Created time.Time `json:"created"` // of the run: another one may get its key
 }
 
-// Wish implements [run.Store].
+// Wish implements [record.Store].
 func (s *Store) Wish(ctx context.Context, key run.Key) error {
 	return of("wish the end of", key, s.change(ctx, key, func(_ File, t tip) error {
 		if t.head.Status.Ended() {
@@ -42,8 +43,8 @@ func (s *Store) Wish(ctx context.Context, key run.Key) error {
 	}))
 }
 
-// Wishes implements [run.Store]. It removes those that count no more.
-func (s *Store) Wishes(ctx context.Context) (open []run.Wish, err error) {
+// Wishes implements [record.Store]. It removes those that count no more.
+func (s *Store) Wishes(ctx context.Context) (open []record.Wish, err error) {
 	err = ctx.Err()
 	var names []string
 	if err == nil {
@@ -55,7 +56,7 @@ func (s *Store) Wishes(ctx context.Context) (open []run.Wish, err error) {
 		}
 		path := filepath.Join(s.dir, wishes, name)
 		var w wish
-		var h run.Head
+		var h record.Head
 		data, failed := s.readChecked(path)
 		if failed == nil {
 			failed = json.Unmarshal(data, &w)
@@ -64,10 +65,10 @@ func (s *Store) Wishes(ctx context.Context) (open []run.Wish, err error) {
 			h, failed = s.headOf(ctx, name)
 		}
 		switch {
-		case errors.Is(failed, run.ErrNotFound), failed == nil && (h.Status.Ended() || !h.Created.Equal(w.Created)):
+		case errors.Is(failed, record.ErrNotFound), failed == nil && (h.Status.Ended() || !h.Created.Equal(w.Created)):
 			_ = s.opts.FS.Remove(path) // a new run of that key may have one by now: who wishes that it ends asks again
 		case failed == nil:
-			open = append(open, run.Wish{Key: w.Key, Seq: w.Seq})
+			open = append(open, record.Wish{Key: w.Key, Seq: w.Seq})
 		}
 	}
 	if err != nil {

@@ -13,41 +13,42 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Create implements [run.Store].
-func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
-	if err := run.CheckCreate(head, records); err != nil {
-		return run.Lease{}, err
+// Create implements [record.Store].
+func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+	if err := record.CheckCreate(head, records); err != nil {
+		return record.Lease{}, err
 	}
 	lease, err := s.create(ctx, h, head, records)
 	if err != nil {
-		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	return lease, nil
 }
 
-func (s *Store) create(ctx context.Context, h run.Holder, first run.Head, records []run.Record) (run.Lease, error) {
+func (s *Store) create(ctx context.Context, h record.Holder, first record.Head, records []record.Record) (record.Lease, error) {
 	name := nameOf(first.Key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
-		return run.Lease{}, err
+		return record.Lease{}, err
 	}
 	defer unlock()
 	f, err := s.open(name, os.O_RDONLY)
 	if err == nil {
-		return run.Lease{}, errors.Join(run.ErrExists, f.Close())
+		return record.Lease{}, errors.Join(record.ErrExists, f.Close())
 	}
-	if !errors.Is(err, run.ErrNotFound) {
-		return run.Lease{}, err
+	if !errors.Is(err, record.ErrNotFound) {
+		return record.Lease{}, err
 	}
 	now := s.now()
-	first.Epoch, first.Held, first.TTL = run.FirstEpoch(now), now.Add(h.TTL), h.TTL
+	first.Epoch, first.Held, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.answered(nil)}
 	if err := s.begin(s.path(name), l); err != nil {
-		return run.Lease{}, err
+		return record.Lease{}, err
 	}
-	return run.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
+	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
 // begin writes a file with its first line, whole or not at all.
@@ -74,10 +75,10 @@ func (s *Store) syncDir() error {
 	return s.opts.FS.SyncDir(s.dir)
 }
 
-// Append implements [run.Store]. With answers it reads the file as Answer does.
-func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record, answers ...run.Answer) error {
+// Append implements [record.Store]. With answers it reads the file as Answer does.
+func (s *Store) Append(ctx context.Context, lease record.Lease, next record.Head, records []record.Record, answers ...run.Answer) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
-		if err := run.CheckAppend(t.head.Head, lease, next, records); err != nil {
+		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
 		l := &line{Records: records, Head: t.head.follow(next, records, t.end)}
@@ -86,15 +87,15 @@ func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, reco
 			if err != nil {
 				return err
 			}
-			if l.Answers, err = run.CheckAnswers(log.tip.head.Head, log.answers, answers); err != nil {
+			if l.Answers, err = record.CheckAnswers(log.tip.head.Head, log.answers, answers); err != nil {
 				return err
 			}
 			l.Head = l.Head.answered(asksOf(l.Answers))
 		}
 		return s.write(f, t, l, s.syncs(records) || len(answers) > 0 && s.opts.Sync != SyncNever)
 	})
-	if errors.Is(err, run.ErrNotFound) {
-		err = run.ErrConflict
+	if errors.Is(err, record.ErrNotFound) {
+		err = record.ErrConflict
 	}
 	return of("append to", lease.Key, err)
 }
@@ -107,27 +108,27 @@ func asksOf(answers []run.Answer) (asks []string) {
 }
 
 // syncs reports whether an Append of records is synced.
-func (s *Store) syncs(records []run.Record) bool {
+func (s *Store) syncs(records []record.Record) bool {
 	if s.opts.Sync != SyncEveryTurn {
 		return s.opts.Sync == SyncEveryEffect
 	}
-	return slices.ContainsFunc(records, func(r run.Record) bool {
+	return slices.ContainsFunc(records, func(r record.Record) bool {
 		switch r.Change.(type) {
-		case *run.TurnEnded, *run.Suspended, *run.Ended, *run.Said:
+		case *record.TurnEnded, *record.Suspended, *record.Ended, *record.Said:
 			return true
 		}
 		return false
 	})
 }
 
-// Answer implements [run.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
+// Answer implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
 func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
 		log, err := s.readFor(f, nameOf(key), t.head, answers)
 		if err != nil {
 			return err
 		}
-		fresh, err := run.CheckAnswers(log.tip.head.Head, log.answers, answers)
+		fresh, err := record.CheckAnswers(log.tip.head.Head, log.answers, answers)
 		switch {
 		case err != nil:
 			return err
@@ -140,44 +141,44 @@ func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) e
 	}))
 }
 
-// Acquire implements [run.Store].
-func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease run.Lease, err error) {
+// Acquire implements [record.Store].
+func (s *Store) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
 	err = s.change(ctx, key, func(f File, t tip) error {
 		now := s.now()
 		if t.head.HeldAt(now) {
-			return &run.HeldError{Holder: t.head.Holder, Until: t.head.Held}
+			return &record.HeldError{Holder: t.head.Holder, Until: t.head.Held}
 		}
 		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
-		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))
+		t.head.Epoch = max(t.head.Epoch+1, record.FirstEpoch(now))
 		t.head.Held, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
-		lease = run.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
+		lease = record.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
 	if err != nil {
-		return run.Lease{}, of("acquire", key, err)
+		return record.Lease{}, of("acquire", key, err)
 	}
 	return lease, nil
 }
 
-// Renew implements [run.Store].
-func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+// Renew implements [record.Store].
+func (s *Store) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
 	return of("renew the lease of", lease.Key, s.hold(ctx, lease, s.now().Add(ttl), ttl))
 }
 
-// Release implements [run.Store].
-func (s *Store) Release(ctx context.Context, lease run.Lease) error {
+// Release implements [record.Store].
+func (s *Store) Release(ctx context.Context, lease record.Lease) error {
 	err := s.hold(ctx, lease, time.Time{}, 0)
-	if errors.Is(err, run.ErrConflict) {
+	if errors.Is(err, record.ErrConflict) {
 		return nil
 	}
 	return of("release", lease.Key, err)
 }
 
 // hold has a lease expire at a time.
-func (s *Store) hold(ctx context.Context, lease run.Lease, until time.Time, ttl time.Duration) error {
+func (s *Store) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
-			return run.ErrConflict
+			return record.ErrConflict
 		}
 		if t.head.Held.Equal(until) {
 			return nil
@@ -185,13 +186,13 @@ func (s *Store) hold(ctx context.Context, lease run.Lease, until time.Time, ttl 
 		t.head.Held, t.head.TTL = until, ttl
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
-	if errors.Is(err, run.ErrNotFound) {
-		return run.ErrConflict
+	if errors.Is(err, record.ErrNotFound) {
+		return record.ErrConflict
 	}
 	return err
 }
 
-// Delete implements [run.Store].
+// Delete implements [record.Store].
 func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
@@ -204,7 +205,7 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		return of("delete", key, err)
 	}
 	err = s.opts.FS.Remove(s.path(name))
-	for i := 0; i < maxTicks && err == nil && run.FirstEpoch(time.Now()) <= last.Epoch; i++ {
+	for i := 0; i < maxTicks && err == nil && record.FirstEpoch(time.Now()) <= last.Epoch; i++ {
 		time.Sleep(time.Millisecond)
 	}
 	if err == nil {
@@ -221,15 +222,15 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 const maxTicks = 20
 
 // lastHead is the head of a run, and zero if it cannot be read.
-func (s *Store) lastHead(name string) run.Head {
+func (s *Store) lastHead(name string) record.Head {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
-		return run.Head{}
+		return record.Head{}
 	}
 	defer func() { _ = f.Close() }()
 	t, err := s.readEnd(f, name)
 	if err != nil {
-		return run.Head{}
+		return record.Head{}
 	}
 	return t.head.Head
 }
@@ -271,9 +272,9 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 	}
 	switch n := int64(len(data)); {
 	case n > s.opts.MaxLine:
-		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", run.ErrTooLarge, n, s.opts.MaxLine)
+		return fmt.Errorf("%w: the change has %d bytes, and at most %d are kept at once", record.ErrTooLarge, n, s.opts.MaxLine)
 	case t.end+n > s.opts.MaxFile-s.reserve(l, n):
-		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", run.ErrTooLarge, t.end+n, s.opts.MaxFile)
+		return fmt.Errorf("%w: the file would have %d bytes, and may have %d", record.ErrTooLarge, t.end+n, s.opts.MaxFile)
 	}
 	have, want := marksOf(t.head.Head), marksOf(l.Head.Head)
 	if err := s.putAll(want, have); err != nil {

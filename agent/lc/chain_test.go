@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 func TestChain(t *testing.T) {
@@ -43,7 +44,7 @@ func TestChain(t *testing.T) {
 
 func TestChainKeepsAConversation(t *testing.T) {
 	model := play(says("Hello."), says("Again?"))
-	a := newAgent(t, model, &agent.Options{Store: run.NewMemory()})
+	a := newAgent(t, model, &agent.Options{Store: record.NewMemory()})
 	chain := lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}})
 	for _, input := range []string{"Hi", "Hi again"} {
 		if _, err := chains.Run(t.Context(), chain, input); err != nil {
@@ -57,7 +58,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 
 func TestChainWaits(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
-	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Approve: agent.AskPerson, Store: run.NewMemory()})
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Approve: agent.AskPerson, Store: record.NewMemory()})
 	_, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}}), "What do I need?")
 	var waiting *lc.WaitingError
 	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Asks) != 1 {

@@ -11,11 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 func Example() {
 	ctx := context.Background()
-	store := run.NewMemory()
+	store := record.NewMemory()
 
 	// Any llms.Model will do; this one plays a script.
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))

@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/schema"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // holdFor is how long a change to a history may keep others from the run. A process that
@@ -22,14 +23,14 @@ const holdFor = time.Minute
 //
 // Messages are texts and tool calls: media are left out. A run that does not exist has no
 // messages, and the first one makes it. Only a run that has ended can be changed; a run
-// that another process holds cannot, and the error matches [run.ErrHeld]. Clear deletes
+// that another process holds cannot, and the error matches [record.ErrHeld]. Clear deletes
 // the run.
-func History(store run.Store, key run.Key, name string) schema.ChatMessageHistory {
+func History(store record.Store, key run.Key, name string) schema.ChatMessageHistory {
 	return &history{store: store, key: key, agent: name}
 }
 
 type history struct {
-	store run.Store
+	store record.Store
 	key   run.Key
 	agent string
 }
@@ -37,14 +38,14 @@ type history struct {
 // Messages returns the messages, without tool calls that have no results yet.
 func (h *history) Messages(ctx context.Context) ([]llms.ChatMessage, error) {
 	s, err := h.state(ctx)
-	if errors.Is(err, run.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	messages := s.History
-	if s.Phase == run.PhaseCalls {
+	if s.Phase == record.PhaseCalls {
 		messages = messages[:len(messages)-1]
 	}
 	return toChat(messages), nil
@@ -61,48 +62,48 @@ func (h *history) AddAIMessage(ctx context.Context, text string) error {
 // AddMessage adds a message, in one step: no process takes the run for one that goes on.
 func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
 	messages := fromChat([]llms.ChatMessage{message})
-	return h.change(ctx, messages, func(s *run.State) []run.Change {
-		return []run.Change{&run.Said{Messages: messages, Limits: s.Limits}, &run.Ended{Status: run.StatusFinished}}
+	return h.change(ctx, messages, func(s *record.State) []record.Change {
+		return []record.Change{&record.Said{Messages: messages, Limits: s.Limits}, &record.Ended{Status: run.StatusFinished}}
 	})
 }
 
 // SetMessages puts messages in the place of all.
 func (h *history) SetMessages(ctx context.Context, messages []llms.ChatMessage) error {
 	all := fromChat(messages)
-	return h.change(ctx, all, func(s *run.State) []run.Change {
-		return []run.Change{&run.Compacted{Replaced: len(s.History), Messages: all}}
+	return h.change(ctx, all, func(s *record.State) []record.Change {
+		return []record.Change{&record.Compacted{Replaced: len(s.History), Messages: all}}
 	})
 }
 
 // Clear deletes the run.
 func (h *history) Clear(ctx context.Context) error {
-	err := h.hold(ctx, func(_ *run.State, _ run.Lease) error { return h.store.Delete(ctx, h.key) })
-	if errors.Is(err, run.ErrNotFound) {
+	err := h.hold(ctx, func(_ *record.State, _ record.Lease) error { return h.store.Delete(ctx, h.key) })
+	if errors.Is(err, record.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
 // change makes changes to the run, or makes the run with the messages.
-func (h *history) change(ctx context.Context, first []run.Message, changes func(*run.State) []run.Change) error {
-	err := h.hold(ctx, func(s *run.State, lease run.Lease) error {
+func (h *history) change(ctx context.Context, first []run.Message, changes func(*record.State) []record.Change) error {
+	err := h.hold(ctx, func(s *record.State, lease record.Lease) error {
 		records, err := apply(s, changes(s)...)
 		if err != nil {
 			return err
 		}
-		return h.store.Append(ctx, lease, run.HeadOf(s), records)
+		return h.store.Append(ctx, lease, record.HeadOf(s), records)
 	})
-	if !errors.Is(err, run.ErrNotFound) {
+	if !errors.Is(err, record.ErrNotFound) {
 		return err
 	}
-	s := new(run.State)
-	records, err := apply(s, &run.Begun{
-		V: run.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: run.AgentName{Name: h.agent}, Messages: first,
-	}, &run.Ended{Status: run.StatusFinished})
+	s := new(record.State)
+	records, err := apply(s, &record.Begun{
+		V: record.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: record.AgentName{Name: h.agent}, Messages: first,
+	}, &record.Ended{Status: run.StatusFinished})
 	if err != nil {
 		return err
 	}
-	lease, err := h.store.Create(ctx, holder(), run.HeadOf(s), records)
+	lease, err := h.store.Create(ctx, holder(), record.HeadOf(s), records)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 }
 
 // hold lets f work on the run, if it has ended.
-func (h *history) hold(ctx context.Context, f func(*run.State, run.Lease) error) error {
+func (h *history) hold(ctx context.Context, f func(*record.State, record.Lease) error) error {
 	lease, err := h.store.Acquire(ctx, h.key, holder())
 	if err != nil {
 		return err
@@ -128,12 +129,12 @@ func (h *history) hold(ctx context.Context, f func(*run.State, run.Lease) error)
 }
 
 // state loads the run.
-func (h *history) state(ctx context.Context) (*run.State, error) {
-	log, err := run.LoadCurrent(ctx, h.store, h.key)
+func (h *history) state(ctx context.Context) (*record.State, error) {
+	log, err := record.LoadCurrent(ctx, h.store, h.key)
 	if err != nil {
 		return nil, err
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", h.key.ID, err)
 	}
@@ -144,24 +145,24 @@ func (h *history) state(ctx context.Context) (*run.State, error) {
 }
 
 // release lets others take the run.
-func (h *history) release(ctx context.Context, lease run.Lease) {
+func (h *history) release(ctx context.Context, lease record.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_ = h.store.Release(ctx, lease) // it expires otherwise
 }
 
-func holder() run.Holder {
+func holder() record.Holder {
 	host, _ := os.Hostname()
-	return run.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: holdFor}
+	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: holdFor}
 }
 
 // apply makes records of the changes and applies them.
-func apply(s *run.State, changes ...run.Change) ([]run.Record, error) {
+func apply(s *record.State, changes ...record.Change) ([]record.Record, error) {
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	records := make([]run.Record, 0, len(changes))
+	records := make([]record.Record, 0, len(changes))
 	for _, c := range changes {
-		r := run.Record{Seq: s.Seq + 1, At: at, Change: c}
-		if err := run.Apply(s, r); err != nil {
+		r := record.Record{Seq: s.Seq + 1, At: at, Change: c}
+		if err := record.Apply(s, r); err != nil {
 			return nil, err
 		}
 		records = append(records, r)

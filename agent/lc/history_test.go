@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 var ada = run.Key{ID: "ada"}
@@ -34,7 +35,7 @@ func same(t *testing.T, h schema.ChatMessageHistory, want ...llms.ChatMessage) {
 }
 
 func TestHistory(t *testing.T) {
-	h := lc.History(run.NewMemory(), ada, "agent")
+	h := lc.History(record.NewMemory(), ada, "agent")
 	same(t, h)
 	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: "{}"}}
 	all := []llms.ChatMessage{
@@ -66,7 +67,7 @@ func TestHistory(t *testing.T) {
 }
 
 func TestHistoryOfARun(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Sunny."), says("Hello."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Store: store})
 	h := lc.History(store, ada, a.Name())
@@ -91,7 +92,7 @@ func TestHistoryOfARun(t *testing.T) {
 
 // A run that waits, or that is held, keeps its history.
 func TestHistoryOfAnOpenRun(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Store: store, Approve: agent.AskPerson})
 	if _, err := a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID)); err != nil {
@@ -110,8 +111,8 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 		same(t, h, llms.HumanChatMessage{Content: "Weather?"})
 	}
 	refused(nil)
-	if _, err := store.Acquire(t.Context(), ada, run.Holder{Name: "other", TTL: time.Hour}); err != nil {
+	if _, err := store.Acquire(t.Context(), ada, record.Holder{Name: "other", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	refused(run.ErrHeld)
+	refused(record.ErrHeld)
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // counting counts what is written to a store.
 type counting struct {
-	runs.Store
+	record.Store
 	writes atomic.Int32
 }
 
-func (c *counting) Append(ctx context.Context, l runs.Lease, h runs.Head, records []runs.Record, answers ...runs.Answer) error {
+func (c *counting) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Answer) error {
 	c.writes.Add(1)
 	return c.Store.Append(ctx, l, h, records, answers...)
 }
@@ -28,7 +29,7 @@ var talk = runs.Key{ID: "talk"}
 
 // suspend runs an agent up to a question, which it answers, and goes on with it in another
 // process, which has another recorder. Each gets a call of ctx for its context.
-func suspend(t *testing.T, store runs.Store, first, second *recorder, ctx func() context.Context) {
+func suspend(t *testing.T, store record.Store, first, second *recorder, ctx func() context.Context) {
 	t.Helper()
 	greet := adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
 	options := agent.Options{Name: "boss", Store: store, Approve: agent.AskPerson}
@@ -45,7 +46,7 @@ func suspend(t *testing.T, store runs.Store, first, second *recorder, ctx func()
 // first. The context in between takes no write of its own.
 func TestSuspendedRun(t *testing.T) {
 	first, second := newRecorder(t, otelagent.Options{}), newRecorder(t, otelagent.Options{})
-	store := &counting{Store: runs.NewMemory()}
+	store := &counting{Store: record.NewMemory()}
 	suspend(t, store, first, second, t.Context)
 	a, b := first.span(t, "invoke_agent boss"), second.span(t, "invoke_agent boss")
 	if a.SpanContext.TraceID() == b.SpanContext.TraceID() || b.Parent.IsValid() {
@@ -67,7 +68,7 @@ func TestSuspendedRun(t *testing.T) {
 			t.Errorf("span %q has a link", s.Name)
 		}
 	}
-	plain := &counting{Store: runs.NewMemory()}
+	plain := &counting{Store: record.NewMemory()}
 	suspend(t, plain, nil, nil, t.Context)
 	if got, want := store.writes.Load(), plain.writes.Load(); got != want {
 		t.Errorf("got %d writes, and %d without telemetry", got, want)
@@ -77,7 +78,7 @@ func TestSuspendedRun(t *testing.T) {
 // Each part of a run has a link to the one before, not to the first. A new input to the run
 // is another part.
 func TestLinksGoToTheLast(t *testing.T) {
-	store := runs.NewMemory()
+	store := record.NewMemory()
 	first, second, third := newRecorder(t, otelagent.Options{}), newRecorder(t, otelagent.Options{}), newRecorder(t, otelagent.Options{})
 	suspend(t, store, first, second, t.Context)
 	run(t, third.agent(t, play(says("Again.")), agent.Options{Name: "boss", Store: store}))
@@ -91,7 +92,7 @@ func TestLinksGoToTheLast(t *testing.T) {
 func TestCallersSpan(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	var caller trace.SpanContext
-	suspend(t, runs.NewMemory(), newRecorder(t, otelagent.Options{}), r, func() context.Context {
+	suspend(t, record.NewMemory(), newRecorder(t, otelagent.Options{}), r, func() context.Context {
 		ctx, span := r.tracers.Tracer("").Start(t.Context(), "request")
 		span.End()
 		caller = span.SpanContext()
@@ -104,7 +105,7 @@ func TestCallersSpan(t *testing.T) {
 
 // A resumed run that still waits does nothing, and has no span and no write.
 func TestWaitingRunHasNoSpan(t *testing.T) {
-	store := &counting{Store: runs.NewMemory()}
+	store := &counting{Store: record.NewMemory()}
 	r := newRecorder(t, otelagent.Options{})
 	greet := adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
 	a := r.agent(t, play(uses("1", "greet", "{}")), agent.Options{Store: store, Approve: agent.AskPerson}, greet)

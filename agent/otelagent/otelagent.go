@@ -18,7 +18,7 @@
 // mostly in another process. That span has a link to the span before, and the same
 // gen_ai.conversation.id, the id of the run. It is a child of the span in the context of
 // [agent.Agent.Resume] and the root of a trace if there is none. The context of the span before
-// is kept with the run, in [run.State].Trace.
+// is kept with the run, in [record.State].Trace.
 //
 // # Content
 //

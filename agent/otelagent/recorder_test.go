@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // described is how the scripted models describe themselves.
@@ -74,7 +75,7 @@ func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools
 	t.Helper()
 	o.Tools = tools
 	if o.Store == nil {
-		o.Store = runs.NewMemory()
+		o.Store = record.NewMemory()
 	}
 	if r != nil {
 		o.Observe = r.telemetry

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // counts are what a store has at one time.
@@ -26,7 +27,7 @@ type counts struct {
 // ObserveStore measures what is in a store of runs, whenever the meters are read: runs by status, which are due and for how long,
 // held, parked and damaged. Each time it lists the runs of the query that run, wait or have failed; its fields Status, DueAt and Before do not
 // count, and Limit bounds the runs of each status. stop ends it.
-func ObserveStore(store run.Store, q run.Query, opts *Options) (stop func() error, err error) {
+func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func() error, err error) {
 	provider := otel.GetMeterProvider()
 	if opts != nil && opts.MeterProvider != nil {
 		provider = opts.MeterProvider
@@ -72,13 +73,13 @@ func ObserveStore(store run.Store, q run.Query, opts *Options) (stop func() erro
 // observed are the statuses of runs that somebody may have to look after.
 var observed = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
 
-func count(ctx context.Context, store run.Store, q run.Query) (c counts, err error) {
+func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
 	seen := map[run.Key]bool{} // damaged runs come with each status
 	for _, q.Status = range observed {
 		for head, err := range store.List(ctx, q) {
-			if d, ok := errors.AsType[*run.DamagedError](err); ok {
+			if d, ok := errors.AsType[*record.DamagedError](err); ok {
 				if !seen[d.Key] {
 					seen[d.Key] = true
 					c.damaged++
@@ -94,7 +95,7 @@ func count(ctx context.Context, store run.Store, q run.Query) (c counts, err err
 	return c, nil
 }
 
-func (c *counts) add(h run.Head, now time.Time) {
+func (c *counts) add(h record.Head, now time.Time) {
 	c.status[h.Status]++
 	if h.HeldAt(now) {
 		c.held++

@@ -15,52 +15,53 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // damagedStore has a run that cannot be read.
-type damagedStore struct{ runs.Store }
+type damagedStore struct{ record.Store }
 
-func (d damagedStore) List(ctx context.Context, q runs.Query) iter.Seq2[runs.Head, error] {
-	return func(yield func(runs.Head, error) bool) {
+func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+	return func(yield func(record.Head, error) bool) {
 		for head, err := range d.Store.List(ctx, q) {
 			if !yield(head, err) {
 				return
 			}
 		}
 		key := runs.Key{ID: "bad"}
-		yield(runs.Head{Key: key}, &runs.DamagedError{Key: key, Err: errors.New("a bit")})
+		yield(record.Head{Key: key}, &record.DamagedError{Key: key, Err: errors.New("a bit")})
 	}
 }
 
 // TestObserveStore measures the runs of a store by their heads.
 func TestObserveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := runs.NewMemory()
-		keep := func(id string, ttl time.Duration, changes ...runs.Change) {
+		store := record.NewMemory()
+		keep := func(id string, ttl time.Duration, changes ...record.Change) {
 			t.Helper()
-			s := new(runs.State)
-			var all []runs.Record
-			for i, c := range append([]runs.Change{&runs.Begun{V: runs.Version, ID: id}}, changes...) {
-				r := runs.Record{Seq: uint64(i + 1), At: time.Now(), Change: c}
-				if err := runs.Apply(s, r); err != nil {
+			s := new(record.State)
+			var all []record.Record
+			for i, c := range append([]record.Change{&record.Begun{V: record.Version, ID: id}}, changes...) {
+				r := record.Record{Seq: uint64(i + 1), At: time.Now(), Change: c}
+				if err := record.Apply(s, r); err != nil {
 					t.Fatal(err)
 				}
 				all = append(all, r)
 			}
-			if _, err := store.Create(t.Context(), runs.Holder{TTL: ttl}, runs.HeadOf(s), all); err != nil {
+			if _, err := store.Create(t.Context(), record.Holder{TTL: ttl}, record.HeadOf(s), all); err != nil {
 				t.Fatal(err)
 			}
 		}
 		keep("works", time.Hour)
 		keep("left", 0)
-		keep("waits", 0, &runs.Suspended{})
-		keep("sleeps", 0, &runs.Suspended{Wake: time.Now().Add(10 * time.Second)})
-		keep("parked", 0, &runs.Noted{Taken: true}, &runs.Ended{Status: runs.StatusFailed, Stop: runs.StopParked})
-		keep("failed", 0, &runs.Ended{Status: runs.StatusFailed})
-		keep("done", 0, &runs.Ended{Status: runs.StatusFinished})
+		keep("waits", 0, &record.Suspended{})
+		keep("sleeps", 0, &record.Suspended{Wake: time.Now().Add(10 * time.Second)})
+		keep("parked", 0, &record.Noted{Taken: true}, &record.Ended{Status: runs.StatusFailed, Stop: record.StopParked})
+		keep("failed", 0, &record.Ended{Status: runs.StatusFailed})
+		keep("done", 0, &record.Ended{Status: runs.StatusFinished})
 		time.Sleep(30 * time.Second)
 		reader := sdkmetric.NewManualReader()
-		stop, err := otelagent.ObserveStore(damagedStore{store}, runs.Query{AllTenants: true}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		stop, err := otelagent.ObserveStore(damagedStore{store}, record.Query{AllTenants: true}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The errors of [Check], beside [ErrNotAsked].
+// The errors of [Check].
 var (
-	ErrExpired = errors.New("the question has expired")
-	ErrUnfit   = errors.New("the answer does not fit")
+	ErrNotAsked = errors.New("the question is not open")
+	ErrExpired  = errors.New("the question has expired")
+	ErrUnfit    = errors.New("the answer does not fit")
 )
 
 // maxAnswer bounds what a person writes in an answer, in bytes.
@@ -41,77 +41,6 @@ const (
 
 // scopes are the values of [Decision.Scope].
 var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
-
-// Open returns the open questions of a run and its sub-agents. They are the state's own: do not change them.
-func Open(s *State) []*Ask {
-	asks := slices.Clone(s.Asks)
-	for _, c := range s.Calls {
-		if c.Child != nil {
-			asks = append(asks, Open(c.Child)...)
-		}
-	}
-	return asks
-}
-
-// CheckAnswer checks an answer to a question of a run or its sub-agents, before
-// [Store.Answer] keeps it. The error matches [ErrNotAsked] if the question is not open;
-// see [Check] for others.
-func CheckAnswer(s *State, a Answer, now time.Time) error {
-	q, _ := s.find(a.Ask)
-	if q == nil {
-		return fmt.Errorf("answer question %.100q of run %q: %w", a.Ask, s.ID, ErrNotAsked)
-	}
-	return Check(q, a, now)
-}
-
-// Submit checks answers by their questions and has the store keep them: whoever holds the run
-// takes them, or who takes it up. Answers without a time get the present one. The errors are those of
-// [Check], [Store].Load and [Store].Answer. With an error of this package no answer is kept; after
-// another one load the run.
-func Submit(ctx context.Context, store Store, key Key, answers ...Answer) error {
-	if len(answers) == 0 {
-		return nil
-	}
-	log, err := LoadCurrent(ctx, store, key)
-	if err != nil {
-		return err
-	}
-	s, err := Fold(log.Records)
-	if err != nil {
-		return fmt.Errorf("load run %q: %w", key.ID, err)
-	}
-	if _, err := CheckOpen(s, answers); err != nil {
-		return err
-	}
-	return store.Answer(ctx, key, dated(answers))
-}
-
-// CheckOpen checks answers by the questions of a run whose last state is s, and returns the ones
-// to open questions, with the present time if they have none. Answers to other questions are left to the
-// store, which knows the answers to questions that are closed. The error matches [ErrExpired] or [ErrUnfit].
-func CheckOpen(s *State, answers []Answer) (open []Answer, err error) {
-	now := time.Now()
-	for _, a := range dated(answers) {
-		switch err := CheckAnswer(s, a, now); {
-		case err == nil:
-			open = append(open, a)
-		case !errors.Is(err, ErrNotAsked):
-			return nil, err
-		}
-	}
-	return open, nil
-}
-
-// dated gives answers without a time the present one.
-func dated(answers []Answer) []Answer {
-	answers = slices.Clone(answers)
-	for i := range answers {
-		if answers[i].At.IsZero() {
-			answers[i].At = time.Now().UTC().Truncate(time.Millisecond)
-		}
-	}
-	return answers
-}
 
 // Check checks an answer to a question. The error matches [ErrNotAsked] if it is to
 // another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the answer
@@ -153,7 +82,7 @@ func (q *Ask) fits(a Answer) error {
 		_, err := q.Elicited(a)
 		return err
 	case AskSampling:
-		_, err := a.sampling()
+		_, err := a.Sampled()
 		return err
 	}
 	return nil
@@ -175,9 +104,9 @@ func (q *Ask) suits(arguments json.RawMessage) error {
 	return nil
 }
 
-// sampling reads the sampling request that a person has put in the place of the server's,
+// Sampled returns the sampling request that a person has put in the place of the server's,
 // nil if there is none.
-func (a Answer) sampling() (*mcp.CreateMessageParams, error) {
+func (a Answer) Sampled() (*mcp.CreateMessageParams, error) {
 	if len(a.Arguments) == 0 {
 		return nil, nil
 	}
@@ -271,4 +200,12 @@ func (q *Ask) NotRun() Answer { return q.with(ActionNotRun, "") }
 
 func (q *Ask) with(action Action, reason string) Answer {
 	return Answer{Ask: q.ID, Action: action, Reason: reason}
+}
+
+// Equal reports whether two answers say the same, at whatever time.
+func (a Answer) Equal(b Answer) bool {
+	a.At, b.At = time.Time{}, time.Time{}
+	one, err1 := marshal(a)
+	two, err2 := marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }

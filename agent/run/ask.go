@@ -82,7 +82,7 @@ type Answer struct {
 	Reason    string          `json:"reason,omitzero"`    // told to the model; of Known the result of the call
 	Arguments json.RawMessage `json:"arguments,omitzero"` // in the place of an approved call's, or of Ask.Sampling
 	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
-	Scope     string          `json:"scope,omitzero"`     // of an approval: "", SameArguments, SameTool or SameServer
+	Scope     string          `json:"scope,omitzero"`     // of an approval: "", ScopeArguments, ScopeTool or ScopeServer
 	By        string          `json:"by,omitzero"`        // who answers
 	At        time.Time       `json:"at,omitzero"`
 

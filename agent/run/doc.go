@@ -1,17 +1,5 @@
-// Package run is what a run of an agent is: data that outlives its process.
-//
-// A [State] is all there is to a run: its history, the tool calls of its present
-// turn, what it asks a person, and what it has spent. It is the fold of its
-// records, an append-only list that a [Store] keeps, see [Record]:
-//
-//	state, err := run.Fold(log.Records)
-//
-// Package agent moves a run on; it appends a record before and after everything that
-// has an effect. A run that waits for a person is rows of a store: the open questions
-// of a state, see [Ask], are answered from any process by [Store.Answer].
-//
-// A state has secrets of others, such as the request states and task ids of servers.
-// [Sealed] encrypts what a store keeps, [Keys.Seal] a state that leaves the server.
+// Package run has the words in which a run of an agent is told: messages, questions to a person and their
+// answers, limits, and what was spent. Package record keeps runs.
 //
 // The member Unknown of a type has the JSON members that a later version of this package has written. They are
 // kept when the value is written again.

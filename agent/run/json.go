@@ -12,23 +12,14 @@ import (
 // encoding/json does it right. Inside of each other they are written as plain
 // structures, in one pass.
 type (
-	plainState     State
-	plainMessage   Message
-	plainPart      Part
-	plainCall      Call
-	plainOffered   OfferedTool
-	plainAsk       Ask
-	plainAnswer    Answer
-	plainAgentName AgentName
-	plainRequest   Request
-	plainLastCall  LastCall
-	plainLimits    Limits
-	plainSpent     Spent
-	plainSampling  Sampling
-	plainDecision  Decision
-	plainTask      Task
-	plainKept      Kept
-	plainAmount    Amount
+	plainMessage  Message
+	plainPart     Part
+	plainAsk      Ask
+	plainAnswer   Answer
+	plainLimits   Limits
+	plainSpent    Spent
+	plainSampling Sampling
+	plainKept     Kept
 )
 
 // options make the JSON of a run's values: equal values have equal bytes. Text and JSON of
@@ -40,43 +31,25 @@ var options = jsonv2.JoinOptions(
 )
 
 var marshalers = jsonv2.JoinMarshalers(
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error { return jsonv2.MarshalEncode(e, (*plainState)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, m *Message) error { return jsonv2.MarshalEncode(e, (*plainMessage)(m)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *Call) error { return jsonv2.MarshalEncode(e, (*plainCall)(c)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *OfferedTool) error { return jsonv2.MarshalEncode(e, (*plainOffered)(t)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *Ask) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Answer) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, n *AgentName) error { return jsonv2.MarshalEncode(e, (*plainAgentName)(n)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Request) error { return jsonv2.MarshalEncode(e, (*plainRequest)(r)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *LastCall) error { return jsonv2.MarshalEncode(e, (*plainLastCall)(c)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, l *Limits) error { return jsonv2.MarshalEncode(e, (*plainLimits)(l)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Spent) error { return jsonv2.MarshalEncode(e, (*plainSpent)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Sampling) error { return jsonv2.MarshalEncode(e, (*plainSampling)(s)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d *Decision) error { return jsonv2.MarshalEncode(e, (*plainDecision)(d)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *Task) error { return jsonv2.MarshalEncode(e, (*plainTask)(t)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, k *Kept) error { return jsonv2.MarshalEncode(e, (*plainKept)(k)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Amount) error { return jsonv2.MarshalEncode(e, (*plainAmount)(a)) }),
 )
 
 var unmarshalers = jsonv2.JoinUnmarshalers(
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *State) error { return s.read(d) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, m *Message) error { return jsonv2.UnmarshalDecode(d, (*plainMessage)(m)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *Call) error { return jsonv2.UnmarshalDecode(d, (*plainCall)(c)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *OfferedTool) error { return jsonv2.UnmarshalDecode(d, (*plainOffered)(t)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *Ask) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Answer) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, n *AgentName) error { return jsonv2.UnmarshalDecode(d, (*plainAgentName)(n)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, r *Request) error { return jsonv2.UnmarshalDecode(d, (*plainRequest)(r)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *LastCall) error { return jsonv2.UnmarshalDecode(d, (*plainLastCall)(c)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, l *Limits) error { return jsonv2.UnmarshalDecode(d, (*plainLimits)(l)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Spent) error { return jsonv2.UnmarshalDecode(d, (*plainSpent)(s)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Sampling) error { return jsonv2.UnmarshalDecode(d, (*plainSampling)(s)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, o *Decision) error { return jsonv2.UnmarshalDecode(d, (*plainDecision)(o)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *Task) error { return jsonv2.UnmarshalDecode(d, (*plainTask)(t)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, k *Kept) error { return jsonv2.UnmarshalDecode(d, (*plainKept)(k)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error { return jsonv2.UnmarshalDecode(d, (*plainAmount)(a)) }),
 )
 
 func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
@@ -93,41 +66,6 @@ func read[T any](what string, data []byte, to *T) error {
 	return nil
 }
 
-// read refuses sub-agents that are nested too deep.
-func (s *State) read(d *jsontext.Decoder) error {
-	const level = 3 // a state, its calls, a call
-	if d.StackDepth() > level*MaxDepth {
-		return errTooDeep
-	}
-	return jsonv2.UnmarshalDecode(d, (*plainState)(s))
-}
-
-// MarshalJSON implements [encoding/json.Marshaler]. Equal states have equal bytes.
-func (s *State) MarshalJSON() ([]byte, error) { return marshal(s) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler]. It refuses a version later than
-// [Version], and a state that no records make.
-func (s *State) UnmarshalJSON(data []byte) error {
-	var of struct {
-		V int `json:"v"`
-	}
-	if err := read("state", data, &of); err != nil {
-		return err
-	}
-	if err := readable(of.V); err != nil {
-		return fmt.Errorf("read state: %w", err)
-	}
-	var whole State
-	if err := read("state", data, &whole); err != nil {
-		return err
-	}
-	if err := whole.check(map[string]bool{}); err != nil {
-		return fmt.Errorf("read state: %w", err)
-	}
-	*s = whole
-	return nil
-}
-
 // MarshalJSON implements [encoding/json.Marshaler]. Equal messages have equal bytes.
 func (m Message) MarshalJSON() ([]byte, error) { return marshal(&m) }
 
@@ -140,18 +78,6 @@ func (p Part) MarshalJSON() ([]byte, error) { return marshal(&p) }
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (p *Part) UnmarshalJSON(data []byte) error { return read("part", data, p) }
 
-// MarshalJSON implements [encoding/json.Marshaler]. Equal calls have equal bytes.
-func (c Call) MarshalJSON() ([]byte, error) { return marshal(&c) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (c *Call) UnmarshalJSON(data []byte) error { return read("call", data, c) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (t OfferedTool) MarshalJSON() ([]byte, error) { return marshal(&t) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (t *OfferedTool) UnmarshalJSON(data []byte) error { return read("an offered tool", data, t) }
-
 // MarshalJSON implements [encoding/json.Marshaler]. Equal questions have equal bytes.
 func (q Ask) MarshalJSON() ([]byte, error) { return marshal(&q) }
 
@@ -163,24 +89,6 @@ func (a Answer) MarshalJSON() ([]byte, error) { return marshal(&a) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (a *Answer) UnmarshalJSON(data []byte) error { return read("answer", data, a) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (n AgentName) MarshalJSON() ([]byte, error) { return marshal(&n) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (n *AgentName) UnmarshalJSON(data []byte) error { return read("the name of an agent", data, n) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (r Request) MarshalJSON() ([]byte, error) { return marshal(&r) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (r *Request) UnmarshalJSON(data []byte) error { return read("the model call", data, r) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (c LastCall) MarshalJSON() ([]byte, error) { return marshal(&c) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (c *LastCall) UnmarshalJSON(data []byte) error { return read("the last model call", data, c) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (l Limits) MarshalJSON() ([]byte, error) { return marshal(&l) }
@@ -201,25 +109,7 @@ func (s Sampling) MarshalJSON() ([]byte, error) { return marshal(&s) }
 func (s *Sampling) UnmarshalJSON(data []byte) error { return read("counts of completions", data, s) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (d Decision) MarshalJSON() ([]byte, error) { return marshal(&d) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (d *Decision) UnmarshalJSON(data []byte) error { return read("a decision", data, d) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (t Task) MarshalJSON() ([]byte, error) { return marshal(&t) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (t *Task) UnmarshalJSON(data []byte) error { return read("a task", data, t) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
 func (k Kept) MarshalJSON() ([]byte, error) { return marshal(&k) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (k *Kept) UnmarshalJSON(data []byte) error { return read("a kept result", data, k) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (a Amount) MarshalJSON() ([]byte, error) { return marshal(&a) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (a *Amount) UnmarshalJSON(data []byte) error { return read("an amount", data, a) }

@@ -116,26 +116,6 @@ func sum[T int | int64 | time.Duration](a, b T) T {
 	return a + b
 }
 
-// negative reports whether a count is below 0.
-func (s Spent) negative() bool {
-	if below(s.Cost) || below(s.LostCost) {
-		return true
-	}
-	least := min(int64(min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost)),
-		s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning, s.Sampling.Tokens, s.LostTokens, s.Rounds, int64(s.Active))
-	return least < 0
-}
-
-// below reports whether a cost is below 0.
-func below(costs map[string]int64) bool {
-	for _, micro := range costs {
-		if micro < 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Since returns what was used after earlier, an older value of the same count.
 func (s Spent) Since(earlier Spent) Spent {
 	s.Turns -= earlier.Turns

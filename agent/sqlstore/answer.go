@@ -8,9 +8,10 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Answer implements [run.Store].
+// Answer implements [record.Store].
 func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.answer(ctx, key, answers) })
 	return subject.Wrap(err, "answer run %q", key.ID)
@@ -31,10 +32,10 @@ func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) erro
 
 // answerAs keeps answers for the holder of a run, who appends behind a record. It changes nothing
 // if the append will be refused.
-func (t *tx) answerAs(ctx context.Context, lease run.Lease, behind uint64, answers []run.Answer) error {
+func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, answers []run.Answer) error {
 	head, err := t.head(ctx, lease.Key)
-	if errors.Is(err, run.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
-		return refuse(run.ErrConflict)
+	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
+		return refuse(record.ErrConflict)
 	}
 	if err == nil {
 		_, err = t.keepAnswers(ctx, head, answers)
@@ -43,7 +44,7 @@ func (t *tx) answerAs(ctx context.Context, lease run.Lease, behind uint64, answe
 }
 
 // head reads the head of a run, and keeps others from changing it.
-func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
+func (t *tx) head(ctx context.Context, key run.Key) (head record.Head, err error) {
 	var epoch, held, ttl int64
 	var count int
 	var data []byte
@@ -53,7 +54,7 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	tenant, id := names(key)
 	err = one(ctx, t, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
 	if isNone(err) {
-		return head, refuse(run.ErrNotFound)
+		return head, refuse(record.ErrNotFound)
 	}
 	if err == nil {
 		head, err = decodeHead(key, data, epoch, held, ttl, count)
@@ -63,7 +64,7 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 }
 
 // keepAnswers inserts the answers that a run does not have, and returns how many these are.
-func (t *tx) keepAnswers(ctx context.Context, head run.Head, answers []run.Answer) (int, error) {
+func (t *tx) keepAnswers(ctx context.Context, head record.Head, answers []run.Answer) (int, error) {
 	var stored map[string]run.Answer
 	if head.Answers > 0 || slices.ContainsFunc(answers, func(a run.Answer) bool { return !slices.Contains(head.Asks, a.Ask) }) {
 		var err error
@@ -71,7 +72,7 @@ func (t *tx) keepAnswers(ctx context.Context, head run.Head, answers []run.Answe
 			return 0, err
 		}
 	}
-	fresh, err := run.CheckAnswers(head, stored, answers)
+	fresh, err := record.CheckAnswers(head, stored, answers)
 	if err != nil || len(fresh) == 0 {
 		return 0, wrapRefusal(err)
 	}

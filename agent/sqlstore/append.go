@@ -7,25 +7,26 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Create implements [run.Store].
-func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
-	if err := run.CheckCreate(head, records); err != nil {
-		return run.Lease{}, err
+// Create implements [record.Store].
+func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+	if err := record.CheckCreate(head, records); err != nil {
+		return record.Lease{}, err
 	}
 	data, items, err := encode(head, records)
 	if err != nil {
-		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	head.Answers = 0
-	lease := run.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
+	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
 	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
 			return err
 		}
-		lease.Epoch = run.FirstEpoch(now)
+		lease.Epoch = record.FirstEpoch(now)
 		n, err := t.exec(ctx, insertRun,
 			head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 			int64(lease.Epoch), until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name)
@@ -33,18 +34,18 @@ func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records
 			return err
 		}
 		if n == 0 {
-			return refuse(run.ErrExists)
+			return refuse(record.ErrExists)
 		}
 		return t.insert(ctx, insertRecords, head.Key, items)
 	})
 	if err != nil {
-		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	return lease, nil
 }
 
-// Append implements [run.Store].
-func (s *Store) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+// Append implements [record.Store].
+func (s *Store) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -88,13 +89,13 @@ func (s *Store) appendAtOnce(ctx context.Context, update []any, items []item) er
 			if n, err := result.RowsAffected(); err != nil || n > 0 {
 				return err
 			}
-			return refuse(run.ErrConflict)
+			return refuse(record.ErrConflict)
 		})
 	})
 }
 
 // appendInSteps appends in a transaction, with answers and the count of those that are there.
-func (s *Store) appendInSteps(ctx context.Context, lease run.Lease, head run.Head, update []any, items []item, answers []run.Answer) error {
+func (s *Store) appendInSteps(ctx context.Context, lease record.Lease, head record.Head, update []any, items []item, answers []run.Answer) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(answers) > 0 {
 			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), answers); err != nil {
@@ -106,7 +107,7 @@ func (s *Store) appendInSteps(ctx context.Context, lease run.Lease, head run.Hea
 			return err
 		}
 		if n == 0 {
-			return refuse(run.ErrConflict)
+			return refuse(record.ErrConflict)
 		}
 		if len(head.Asks) > 0 {
 			if err := t.countAnswers(ctx, head); err != nil {
@@ -118,15 +119,15 @@ func (s *Store) appendInSteps(ctx context.Context, lease run.Lease, head run.Hea
 }
 
 // checkAppend checks all of an append that does not need the store.
-func checkAppend(lease run.Lease, head run.Head, records []run.Record) error {
-	stored := run.Head{Key: lease.Key, Epoch: lease.Epoch}
+func checkAppend(lease record.Lease, head record.Head, records []record.Record) error {
+	stored := record.Head{Key: lease.Key, Epoch: lease.Epoch}
 	if len(records) > 0 {
 		stored.Seq = records[0].Seq - 1
 	}
-	return run.CheckAppend(stored, lease, head, records)
+	return record.CheckAppend(stored, lease, head, records)
 }
 
-func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
+func encode(head record.Head, records []record.Record) ([]byte, []item, error) {
 	data, err := encodeHead(head)
 	if err != nil {
 		return nil, nil, err
@@ -136,7 +137,7 @@ func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 }
 
 // countAnswers keeps how many open questions have an answer.
-func (t *tx) countAnswers(ctx context.Context, head run.Head) error {
+func (t *tx) countAnswers(ctx context.Context, head record.Head) error {
 	rows, err := t.QueryContext(ctx, selectAsks, head.Key.Tenant, head.Key.ID)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (t *tx) countAnswers(ctx context.Context, head run.Head) error {
 	return t.updateAnswers(ctx, head)
 }
 
-func (t *tx) updateAnswers(ctx context.Context, head run.Head) error {
+func (t *tx) updateAnswers(ctx context.Context, head record.Head) error {
 	_, err := t.exec(ctx, updateAnswers, head.Answers, due(head), head.Key.Tenant, head.Key.ID)
 	return err
 }

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // benchmarks runs a benchmark in each database.
-func benchmarks(b *testing.B, bench func(b *testing.B, store run.Store)) {
+func benchmarks(b *testing.B, bench func(b *testing.B, store record.Store)) {
 	for _, d := range []struct {
 		name  string
 		job   func(testing.TB) job
@@ -41,7 +42,7 @@ func benchmarks(b *testing.B, bench func(b *testing.B, store run.Store)) {
 
 // BenchmarkAppend appends three records of 200 bytes.
 func BenchmarkAppend(b *testing.B) {
-	benchmarks(b, func(b *testing.B, store run.Store) {
+	benchmarks(b, func(b *testing.B, store record.Store) {
 		d, lease := create(b, store, key)
 		cpu := cpuTime(b)
 		for b.Loop() {
@@ -55,9 +56,9 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkAppendOfManyRuns has 1,000 runs append at one time.
 func BenchmarkAppendOfManyRuns(b *testing.B) {
-	benchmarks(b, func(b *testing.B, store run.Store) {
+	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, each = 1000, 10
-		drafts, leases := make([]*draft, runs), make([]run.Lease, runs)
+		drafts, leases := make([]*draft, runs), make([]record.Lease, runs)
 		for i := range runs {
 			drafts[i], leases[i] = create(b, store, run.Key{ID: fmt.Sprint(i)})
 		}
@@ -85,7 +86,7 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 // BenchmarkActiveRuns is 1,000 runs of 10 turns, with a model that takes 1 s, a tool that
 // takes 100 ms, and three commits a turn.
 func BenchmarkActiveRuns(b *testing.B) {
-	benchmarks(b, func(b *testing.B, store run.Store) {
+	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, turns = 1000, 10
 		for b.Loop() {
 			var wg sync.WaitGroup
@@ -110,7 +111,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 
 // BenchmarkSuspended keeps 10,000 runs of 8 kB, and loads, finds and lists them.
 func BenchmarkSuspended(b *testing.B) {
-	benchmarks(b, func(b *testing.B, store run.Store) {
+	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs = 10_000
 		began := time.Now()
 		var wg sync.WaitGroup
@@ -137,7 +138,7 @@ func BenchmarkSuspended(b *testing.B) {
 		slices.Sort(times)
 		b.ReportMetric(written.Seconds(), "s-to-write")
 		b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "µs-p99")
-		for name, q := range map[string]run.Query{"due": {AllTenants: true, DueAt: time.Now()}, "50-newest": {Limit: 50}, "all": {AllTenants: true}} {
+		for name, q := range map[string]record.Query{"due": {AllTenants: true, DueAt: time.Now()}, "50-newest": {Limit: 50}, "all": {AllTenants: true}} {
 			began := time.Now()
 			n := 0
 			for _, err := range store.List(context.Background(), q) {
@@ -153,7 +154,7 @@ func BenchmarkSuspended(b *testing.B) {
 
 // BenchmarkLists lists 100,000 runs that wait for an answer.
 func BenchmarkLists(b *testing.B) {
-	benchmarks(b, func(b *testing.B, store run.Store) {
+	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, parts = 100_000, 64
 		var wg sync.WaitGroup
 		for part := range parts {
@@ -161,9 +162,9 @@ func BenchmarkLists(b *testing.B) {
 				for i := part; i < runs; i += parts {
 					d, records := begin(run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)})
 					records = append(records, d.next(strings.Repeat("x", 300), i%16)...)
-					records = append(records, d.add(&run.Opened{Ask: run.Ask{ID: fmt.Sprint("ask_", i), Kind: run.AskForm, Survives: true}})...)
-					records = append(records, d.add(&run.Suspended{})...)
-					if _, err := store.Create(b.Context(), run.Holder{}, run.HeadOf(&d.state), records); err != nil {
+					records = append(records, d.add(&record.Opened{Ask: run.Ask{ID: fmt.Sprint("ask_", i), Kind: run.AskForm, Survives: true}})...)
+					records = append(records, d.add(&record.Suspended{})...)
+					if _, err := store.Create(b.Context(), record.Holder{}, record.HeadOf(&d.state), records); err != nil {
 						b.Error(err)
 					}
 				}
@@ -172,12 +173,12 @@ func BenchmarkLists(b *testing.B) {
 		wg.Wait()
 		for _, c := range []struct {
 			name string
-			q    run.Query
+			q    record.Query
 			want int
 		}{
-			{"due", run.Query{AllTenants: true, DueAt: time.Now()}, 0},
-			{"done", run.Query{AllTenants: true, Status: run.StatusFinished, Limit: 50}, 0},
-			{"50 newest", run.Query{AllTenants: true, Limit: 50}, 50},
+			{"due", record.Query{AllTenants: true, DueAt: time.Now()}, 0},
+			{"done", record.Query{AllTenants: true, Status: run.StatusFinished, Limit: 50}, 0},
+			{"50 newest", record.Query{AllTenants: true, Limit: 50}, 50},
 		} {
 			b.Run(c.name, func(b *testing.B) {
 				for b.Loop() {
@@ -194,11 +195,11 @@ func BenchmarkLists(b *testing.B) {
 				}
 			})
 		}
-		for name, q := range map[string]run.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
+		for name, q := range map[string]record.Query{"50 questions": {AllTenants: true, Limit: 50}, "50 questions of a tenant": {Tenant: "tenant_7", Limit: 50}} {
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
 					n := 0
-					for open, err := range run.OpenAsks(b.Context(), store, q) {
+					for open, err := range record.OpenAsks(b.Context(), store, q) {
 						if err != nil || open.Err != nil {
 							b.Fatal(err, open.Err)
 						}
@@ -214,13 +215,13 @@ func BenchmarkLists(b *testing.B) {
 }
 
 // suspended keeps a run of 8 kB that waits.
-func suspended(b *testing.B, store run.Store, key run.Key) {
+func suspended(b *testing.B, store record.Store, key run.Key) {
 	d, records := begin(key)
 	for range 10 {
 		records = append(records, d.next(strings.Repeat("x", 700), 1)...)
 	}
-	records = append(records, d.add(&run.Suspended{})...)
-	if _, err := store.Create(b.Context(), run.Holder{}, run.HeadOf(&d.state), records); err != nil {
+	records = append(records, d.add(&record.Suspended{})...)
+	if _, err := store.Create(b.Context(), record.Holder{}, record.HeadOf(&d.state), records); err != nil {
 		b.Fatal(err)
 	}
 }

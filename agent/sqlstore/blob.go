@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 const (
@@ -20,9 +21,9 @@ const (
 	deleteBlobs = `DELETE FROM mcpchain_blobs WHERE run = ?`
 )
 
-// PutBlob implements [run.BlobStore].
-func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data []byte) error {
-	if err := run.CheckBlob(lease.Key, name, int64(len(data)), 0, 0); err != nil {
+// PutBlob implements [record.BlobStore].
+func (s *Store) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
+	if err := record.CheckBlob(lease.Key, name, int64(len(data)), 0, 0); err != nil {
 		return err
 	}
 	if data == nil {
@@ -33,7 +34,7 @@ func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data 
 		tenant, id := names(lease.Key)
 		err := one(ctx, t, selectHeld+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num)
 		if isNone(err) {
-			return refuse(run.ErrConflict)
+			return refuse(record.ErrConflict)
 		}
 		if err == nil {
 			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &ofRun, &ofTenant)
@@ -41,7 +42,7 @@ func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data 
 		if err != nil {
 			return err
 		}
-		if err := run.CheckBlob(lease.Key, name, int64(len(data)), ofRun, ofTenant); err != nil {
+		if err := record.CheckBlob(lease.Key, name, int64(len(data)), ofRun, ofTenant); err != nil {
 			return refuse(err)
 		}
 		_, err = t.exec(ctx, putBlob, num, tenant, name, len(data), sum(data), data)
@@ -53,12 +54,12 @@ func (s *Store) PutBlob(ctx context.Context, lease run.Lease, name string, data 
 	return nil
 }
 
-// Blob implements [run.BlobStore].
+// Blob implements [record.BlobStore].
 func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	var want int64
 	tenant, id := names(key)
-	if err = run.CheckBlob(key, name, 0, 0, 0); err != nil {
-		err = run.ErrNoBlob
+	if err = record.CheckBlob(key, name, 0, 0, 0); err != nil {
+		err = record.ErrNoBlob
 	} else {
 		err = s.reading(ctx, func(q querier) error {
 			return one(ctx, q, s.d.statement(selectBlob), []any{tenant, id, name}, &want, &data)
@@ -66,9 +67,9 @@ func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte
 	}
 	switch {
 	case isNone(err):
-		err = run.ErrNoBlob
+		err = record.ErrNoBlob
 	case err == nil && sum(data) != want:
-		err = fmt.Errorf("%w: its sum is %x and should be %x", run.ErrCorrupt, sum(data), want)
+		err = fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, sum(data), want)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load a blob of run %q: %w", key.ID, err)
@@ -76,7 +77,7 @@ func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte
 	return data, nil
 }
 
-// Blobs implements [run.BlobStore].
+// Blobs implements [record.BlobStore].
 func (s *Store) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
 	tenant, id := names(key)
 	err = s.reading(ctx, func(q querier) error {

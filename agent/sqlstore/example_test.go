@@ -12,6 +12,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -33,16 +34,16 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	records := []run.Record{
-		{Seq: 1, At: time.Now(), Change: &run.Begun{V: run.Version, ID: "trip"}},
-		{Seq: 2, At: time.Now(), Change: &run.Opened{Ask: run.Ask{ID: "city", Kind: run.AskForm, Survives: true}}},
-		{Seq: 3, At: time.Now(), Change: &run.Suspended{}},
+	records := []record.Record{
+		{Seq: 1, At: time.Now(), Change: &record.Begun{V: record.Version, ID: "trip"}},
+		{Seq: 2, At: time.Now(), Change: &record.Opened{Ask: run.Ask{ID: "city", Kind: run.AskForm, Survives: true}}},
+		{Seq: 3, At: time.Now(), Change: &record.Suspended{}},
 	}
-	state, err := run.Fold(records)
+	state, err := record.Fold(records)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := store.Create(ctx, run.Holder{Name: "worker", TTL: time.Minute}, run.HeadOf(state), records)
+	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, record.HeadOf(state), records)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func Example() {
 	if err := store.Answer(ctx, lease.Key, []run.Answer{answer}); err != nil {
 		log.Fatal(err)
 	}
-	for head, err := range store.List(ctx, run.Query{DueAt: time.Now()}) {
+	for head, err := range store.List(ctx, record.Query{DueAt: time.Now()}) {
 		fmt.Println(head.Key.ID, head.Status, head.Answers, err)
 	}
 	// Output: trip waiting 1 <nil>

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -34,8 +35,8 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, db, damage)
-			if log, err := store.Load(t.Context(), key); !errors.Is(err, run.ErrCorrupt) {
-				t.Errorf("got %+v, %v, want %v", log, err, run.ErrCorrupt)
+			if log, err := store.Load(t.Context(), key); !errors.Is(err, record.ErrCorrupt) {
+				t.Errorf("got %+v, %v, want %v", log, err, record.ErrCorrupt)
 			}
 		})
 	}
@@ -47,7 +48,7 @@ func TestFailsAlone(t *testing.T) {
 	execute(t, db, `CREATE TRIGGER bad BEFORE UPDATE ON mcpchain_runs WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'out of luck'); END`)
 	ids := append(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), "bad")
 	errs := make([]error, len(ids))
-	drafts, leases := make([]*draft, len(ids)), make([]run.Lease, len(ids))
+	drafts, leases := make([]*draft, len(ids)), make([]record.Lease, len(ids))
 	for i, id := range ids {
 		drafts[i], leases[i] = create(t, store, run.Key{ID: id})
 	}
@@ -106,8 +107,8 @@ func TestConnectionsThatFail(t *testing.T) {
 			c.fails, _, _ = strings.Cut(operation, " ")
 			switch operation {
 			case "rollback":
-				if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, run.Holder{}); !errors.Is(err, run.ErrNotFound) {
-					t.Errorf("got %v, want %v", err, run.ErrNotFound)
+				if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{}); !errors.Is(err, record.ErrNotFound) {
+					t.Errorf("got %v, want %v", err, record.ErrNotFound)
 				}
 			case "next": // read again by another statement
 				if _, err := store.Load(t.Context(), key); err != nil {
@@ -149,13 +150,13 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 	release := locked(t, db)
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		wg.Go(func() { _, errs[i] = store.Acquire(t.Context(), run.Key{ID: id}, run.Holder{TTL: time.Hour}) })
+		wg.Go(func() { _, errs[i] = store.Acquire(t.Context(), run.Key{ID: id}, record.Holder{TTL: time.Hour}) })
 	}
 	time.Sleep(50 * time.Millisecond) // so that most of them share a commit
 	release()
 	wg.Wait()
 	for i, id := range ids {
-		if bad := id == "bad"; bad != errors.Is(errs[i], run.ErrCorrupt) || !bad && errs[i] != nil {
+		if bad := id == "bad"; bad != errors.Is(errs[i], record.ErrCorrupt) || !bad && errs[i] != nil {
 			t.Errorf("run %q: got %v", id, errs[i])
 		}
 	}
@@ -169,9 +170,9 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 func TestTextOfOthers(t *testing.T) {
 	store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	d, records := begin(key)
-	head := run.HeadOf(&d.state)
+	head := record.HeadOf(&d.state)
 	head.Agent = "caf\xe9"
-	if _, err := store.Create(t.Context(), run.Holder{}, head, records); err != nil {
+	if _, err := store.Create(t.Context(), record.Holder{}, head, records); err != nil {
 		t.Fatal(err)
 	}
 	if log, err := store.Load(t.Context(), key); err != nil || log.Head.Agent != "caf\ufffd" {

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Acquire implements [run.Store].
-func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
-	lease := run.Lease{Key: key}
+// Acquire implements [record.Store].
+func (s *Store) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
+	lease := record.Lease{Key: key}
 	tenant, id := names(key)
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
@@ -18,11 +19,11 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 			return err
 		}
 		// A lease may be lost in a power cut: the clock keeps its epoch from being used again.
-		first := int64(run.FirstEpoch(now))
+		first := int64(record.FirstEpoch(now))
 		var epoch, seq int64
 		var data []byte
 		err = one(ctx, t, acquireRun,
-			[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name, tenant, id, until(now), until(now.Add(run.MaxLead))}, &epoch, &seq, &data)
+			[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name, tenant, id, until(now), until(now.Add(record.MaxLead))}, &epoch, &seq, &data)
 		if isNone(err) {
 			return t.whyHeld(ctx, key)
 		}
@@ -34,7 +35,7 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lea
 		return err // no refusal: the run is taken by now, and its transaction must not go on
 	})
 	if err != nil {
-		return run.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)
+		return record.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)
 	}
 	return lease, nil
 }
@@ -47,15 +48,15 @@ func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 	err := one(ctx, t, selectHolder, []any{tenant, id}, &holder, &held)
 	switch {
 	case isNone(err):
-		return refuse(run.ErrNotFound)
+		return refuse(record.ErrNotFound)
 	case err != nil:
 		return err
 	}
-	return refuse(&run.HeldError{Holder: holder, Until: time.Unix(0, held)})
+	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
 }
 
-// Renew implements [run.Store].
-func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+// Renew implements [record.Store].
+func (s *Store) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
@@ -63,7 +64,7 @@ func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) e
 		}
 		n, err := t.hold(ctx, lease, until(now.Add(ttl)), ttl)
 		if err == nil && n == 0 {
-			return refuse(run.ErrConflict)
+			return refuse(record.ErrConflict)
 		}
 		return err
 	})
@@ -73,8 +74,8 @@ func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) e
 	return nil
 }
 
-// Release implements [run.Store].
-func (s *Store) Release(ctx context.Context, lease run.Lease) error {
+// Release implements [record.Store].
+func (s *Store) Release(ctx context.Context, lease record.Lease) error {
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.hold(ctx, lease, 0, 0)
 		return err
@@ -86,13 +87,13 @@ func (s *Store) Release(ctx context.Context, lease run.Lease) error {
 }
 
 // hold sets until when the last lease holds a run, and returns how many runs it is of.
-func (t *tx) hold(ctx context.Context, lease run.Lease, held int64, ttl time.Duration) (int64, error) {
+func (t *tx) hold(ctx context.Context, lease record.Lease, held int64, ttl time.Duration) (int64, error) {
 	tenant, id := names(lease.Key)
 	return t.exec(ctx, updateHeld,
 		held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
 }
 
-// Delete implements [run.Store].
+// Delete implements [record.Store].
 func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
@@ -129,7 +130,7 @@ const maxTicks = 20
 func (t *tx) pass(ctx context.Context, epoch uint64) error {
 	for range maxTicks {
 		now, err := t.d.now(ctx, t)
-		if err != nil || run.FirstEpoch(now) > epoch {
+		if err != nil || record.FirstEpoch(now) > epoch {
 			return err
 		}
 		time.Sleep(time.Millisecond)

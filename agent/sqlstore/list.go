@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // maxPage bounds the heads that one query of List reads.
 const maxPage = 1000
 
-// List implements [run.Store]. It reads page by page and holds no connection while the
+// List implements [record.Store]. It reads page by page and holds no connection while the
 // loop's body runs. A run that changes during the loop may be left out.
-func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
+func (s *Store) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+	return func(yield func(record.Head, error) bool) {
 		var last *row
 		if q.After != nil && q.DueAt.IsZero() {
 			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
@@ -28,7 +29,7 @@ func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 			}
 			rows, err := s.page(ctx, q, last, size)
 			if err != nil {
-				yield(run.Head{}, fmt.Errorf("list runs: %w", err))
+				yield(record.Head{}, fmt.Errorf("list runs: %w", err))
 				return
 			}
 			for i := range rows {
@@ -46,13 +47,13 @@ func (s *Store) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error
 
 // row is a run of a list. Its place is that of the columns, which are there if the head cannot be read.
 type row struct {
-	head         run.Head
-	err          error // a *run.DamagedError, nil for none
+	head         record.Head
+	err          error // a *record.DamagedError, nil for none
 	updated, due int64
 }
 
 // page reads the rows that follow last, size at most.
-func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (page []row, err error) {
+func (s *Store) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
 	query, args := selectPage(q, last, size)
 	err = s.reading(ctx, func(c querier) error {
 		rows, err := c.QueryContext(ctx, s.d.statement(query), args...)
@@ -70,7 +71,7 @@ func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (pag
 				return err
 			}
 			if r.head, err = decodeHead(key, data, epoch, held, ttl, answers); err != nil {
-				r.head, r.err = run.Head{Key: key}, &run.DamagedError{Key: key, Err: err}
+				r.head, r.err = record.Head{Key: key}, &record.DamagedError{Key: key, Err: err}
 			}
 			page = append(page, r)
 		}
@@ -80,7 +81,7 @@ func (s *Store) page(ctx context.Context, q run.Query, last *row, size int) (pag
 }
 
 // Count returns how many runs a query selects. Limit bounds it, and what it costs.
-func (s *Store) Count(ctx context.Context, q run.Query) (n int, err error) {
+func (s *Store) Count(ctx context.Context, q record.Query) (n int, err error) {
 	where, args := conditions(q, column(q), nil)
 	query := `SELECT 1 FROM mcpchain_runs` + where
 	if q.Limit > 0 {
@@ -103,13 +104,13 @@ const since = `(CASE WHEN due = -9223372036854775808 THEN updated ELSE due END)`
 const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs`
 
 // selectPage writes a page of a list as SQL. A list of any status is made of lists of each: indexes have the order of runs of one.
-func selectPage(q run.Query, last *row, size int) (query string, args []any) {
+func selectPage(q record.Query, last *row, size int) (query string, args []any) {
 	if q.Status != "" || q.ID != "" || !q.DueAt.IsZero() {
 		where, args := conditions(q, column(q), last)
 		return selectRows + where + order(q, column(q)), append(args, size)
 	}
 	var lists []string
-	add := func(list run.Query, terms ...string) {
+	add := func(list record.Query, terms ...string) {
 		where, values := conditions(list, column(list), last, terms...)
 		lists = append(lists, `SELECT num, updated, tenant, id FROM (SELECT num, updated, tenant, id FROM mcpchain_runs`+where+order(list, column(list))+`) AS list`)
 		args = append(append(args, values...), size)
@@ -137,15 +138,15 @@ var otherStatus = func() string {
 
 // column is the column of an index by which the runs of a query are ordered, or of the table if no index has the order: that of a
 // run that goes on would change with each append.
-func column(q run.Query) string {
+func column(q record.Query) string {
 	if q.ID != "" || q.Status == "" || q.Status == run.StatusRunning {
 		return "updated"
 	}
 	return "placed"
 }
 
-// order writes the order of a query as SQL, see [run.Query.Compare], and its bound.
-func order(q run.Query, column string) string {
+// order writes the order of a query as SQL, see [record.Query.Compare], and its bound.
+func order(q record.Query, column string) string {
 	if !q.DueAt.IsZero() {
 		return ` ORDER BY ` + since + `, tenant, id LIMIT ?`
 	}
@@ -153,7 +154,7 @@ func order(q run.Query, column string) string {
 }
 
 // conditions writes a query as SQL, with the values of its parameters.
-func conditions(q run.Query, column string, last *row, terms ...string) (where string, args []any) {
+func conditions(q record.Query, column string, last *row, terms ...string) (where string, args []any) {
 	add := func(term string, values ...any) {
 		terms = append(terms, term)
 		args = append(args, values...)
@@ -183,7 +184,7 @@ func conditions(q run.Query, column string, last *row, terms ...string) (where s
 		add(column+" < ?", nanos(q.Before))
 	}
 	if !q.DueAt.IsZero() {
-		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
+		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(record.MaxLead)))
 	}
 	switch {
 	case last == nil:

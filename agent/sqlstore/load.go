@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // The parts of what selectLog returns.
@@ -18,21 +19,21 @@ const (
 	answerPart
 )
 
-// Load implements [run.Store].
-func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+// Load implements [record.Store].
+func (s *Store) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
-// LoadCurrent implements [run.CurrentLoader]. It reads the records from the last snapshot on.
-func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
+// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on.
+func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
-	if errors.Is(err, run.ErrCorrupt) { // as it is if a program of version 1 has written the head
+	if errors.Is(err, record.ErrCorrupt) { // as it is if a program of version 1 has written the head
 		return s.Load(ctx, key)
 	}
 	return log, err
 }
 
-func (s *Store) loadBy(ctx context.Context, key run.Key, statement string) (*run.Log, error) {
+func (s *Store) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
 	var l loading
 	if err := s.load(ctx, key, statement, &l); err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
@@ -65,7 +66,7 @@ func (s *Store) load(ctx context.Context, key run.Key, statement string, l *load
 
 // loading is a log that is being read, its rows in any order.
 type loading struct {
-	log     run.Log
+	log     record.Log
 	found   bool
 	answers map[string]run.Answer
 }
@@ -91,12 +92,12 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []b
 		l.found = true
 		l.log.Head, err = decodeHead(key, data, n, m, ttl, answers)
 	case recordPart:
-		var r run.Record
+		var r record.Record
 		if err = decode(data, m, &r); err != nil {
 			return fmt.Errorf("read record %d: %w", n, err)
 		}
 		if r.Seq != uint64(n) {
-			return fmt.Errorf("%w: record %d is in the row of record %d", run.ErrCorrupt, r.Seq, n)
+			return fmt.Errorf("%w: record %d is in the row of record %d", record.ErrCorrupt, r.Seq, n)
 		}
 		l.log.Records = append(l.log.Records, r)
 	case answerPart:
@@ -112,20 +113,20 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []b
 // check puts what was read in order, and checks that it is whole.
 func (l *loading) check() error {
 	if !l.found {
-		return run.ErrNotFound
+		return record.ErrNotFound
 	}
-	slices.SortFunc(l.log.Records, func(a, b run.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(l.log.Records, func(a, b record.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	first := uint64(1)
 	if len(l.log.Records) > 0 && l.log.Records[0].Seq == l.log.Head.Snapshot {
 		first = l.log.Head.Snapshot
 	}
 	for i, r := range l.log.Records {
 		if want := first + uint64(i); r.Seq != want {
-			return fmt.Errorf("%w: record %d stands where record %d should", run.ErrCorrupt, r.Seq, want)
+			return fmt.Errorf("%w: record %d stands where record %d should", record.ErrCorrupt, r.Seq, want)
 		}
 	}
 	if n := first + uint64(len(l.log.Records)) - 1; n != l.log.Head.Seq {
-		return fmt.Errorf("%w: its last record is %d and should be %d", run.ErrCorrupt, n, l.log.Head.Seq)
+		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, n, l.log.Head.Seq)
 	}
 	for _, ask := range l.log.Head.Asks {
 		if a, ok := l.answers[ask]; ok {

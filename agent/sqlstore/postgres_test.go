@@ -17,6 +17,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
@@ -73,7 +74,7 @@ func (p *postgres) stop() {
 }
 
 func TestPostgres(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) run.Store {
+	storetest.Run(t, func(t *testing.T) record.Store {
 		store, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 		return store
 	})
@@ -93,7 +94,7 @@ func TestPostgresTenant(t *testing.T) {
 // TestClockSetBack has the clock of a machine, or that of a server, set back.
 func TestClockSetBack(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
-		storetest.ClockSetBack(t, func(t *testing.T) (run.Store, func(time.Time)) {
+		storetest.ClockSetBack(t, func(t *testing.T) (record.Store, func(time.Time)) {
 			store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
 			return store, func(at time.Time) { store.SetClock(fmt.Sprint("SELECT ", at.UnixNano())) }
 		})
@@ -102,7 +103,7 @@ func TestClockSetBack(t *testing.T) {
 
 func TestPostgresReopen(t *testing.T) {
 	dsn := server.dsn(t)
-	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {
+	storetest.Reopen(t, func(t *testing.T) (record.Store, func()) {
 		store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
 		return store, func() { _ = db.Close() }
 	})
@@ -118,7 +119,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 		create(t, store, run.Key{ID: id})
 	}
 	var got []string
-	for head, err := range store.List(t.Context(), run.Query{}) {
+	for head, err := range store.List(t.Context(), record.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,11 +142,11 @@ func TestPostgresClock(t *testing.T) {
 	if err != nil || !log.Head.Held.After(time.Now().Add(time.Hour)) {
 		t.Fatalf("got %+v, %v, want a run that is held for more than an hour", log, err)
 	}
-	if _, err := store.Acquire(t.Context(), key, run.Holder{}); !errors.Is(err, run.ErrHeld) {
-		t.Errorf("got %v, want %v", err, run.ErrHeld)
+	if _, err := store.Acquire(t.Context(), key, record.Holder{}); !errors.Is(err, record.ErrHeld) {
+		t.Errorf("got %v, want %v", err, record.ErrHeld)
 	}
 	execute(t, db, `DROP FUNCTION clock_timestamp`, `UPDATE mcpchain_runs SET held = held - 3600000000000 - 60000000000`)
-	if lease, err = store.Acquire(t.Context(), key, run.Holder{}); err != nil {
+	if lease, err = store.Acquire(t.Context(), key, record.Holder{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
@@ -172,14 +173,14 @@ func TestCount(t *testing.T) {
 			}
 			create(t, store, run.Key{Tenant: "other", ID: "0"})
 			for _, tc := range []struct {
-				q    run.Query
+				q    record.Query
 				want int
 			}{
-				{run.Query{AllTenants: true}, 6},
-				{run.Query{Tenant: "acme"}, 5},
-				{run.Query{Tenant: "acme", Status: run.StatusRunning, Limit: 3}, 3},
-				{run.Query{AllTenants: true, ID: "0"}, 2},
-				{run.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
+				{record.Query{AllTenants: true}, 6},
+				{record.Query{Tenant: "acme"}, 5},
+				{record.Query{Tenant: "acme", Status: run.StatusRunning, Limit: 3}, 3},
+				{record.Query{AllTenants: true, ID: "0"}, 2},
+				{record.Query{Tenant: "acme", Status: run.StatusFailed}, 0},
 			} {
 				if got, err := store.Count(t.Context(), tc.q); err != nil || got != tc.want {
 					t.Errorf("%+v: got %d, %v, want %d", tc.q, got, err, tc.want)
@@ -264,7 +265,7 @@ func TestMigrationOfLists(t *testing.T) {
 				`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`,
 				`UPDATE mcpchain_schema SET version = 3`)
 			store, _ := opened(t, to.driver, source, to.dialect)
-			lists := func(what string, q run.Query, want ...string) {
+			lists := func(what string, q record.Query, want ...string) {
 				t.Helper()
 				var got []string
 				for head, err := range store.List(t.Context(), q) {
@@ -277,13 +278,13 @@ func TestMigrationOfLists(t *testing.T) {
 					t.Errorf("%s: got %q, want %q", what, got, want)
 				}
 			}
-			lists("all", run.Query{AllTenants: true}, "a", "b")
+			lists("all", record.Query{AllTenants: true}, "a", "b")
 			execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
-			lists("after an old program", run.Query{}, "b", "a")
-			lists("that wait", run.Query{Status: run.StatusWaiting}, "b")
-			lists("that wait, before", run.Query{Status: run.StatusWaiting, Before: time.Unix(0, 0)})
+			lists("after an old program", record.Query{}, "b", "a")
+			lists("that wait", record.Query{Status: run.StatusWaiting}, "b")
+			lists("that wait, before", record.Query{Status: run.StatusWaiting, Before: time.Unix(0, 0)})
 			execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
-			lists("of any status", run.Query{}, "a", "b")
+			lists("of any status", record.Query{}, "a", "b")
 		})
 	}
 }

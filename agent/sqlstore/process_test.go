@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -29,13 +30,13 @@ const childJob = "SQLSTORE_CHILD"
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // draft is a run as its holder has it.
-type draft struct{ state run.State }
+type draft struct{ state record.State }
 
 // add adds changes to the draft.
-func (d *draft) add(changes ...run.Change) (records []run.Record) {
+func (d *draft) add(changes ...record.Change) (records []record.Record) {
 	for _, c := range changes {
-		r := run.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
-		if err := run.Apply(&d.state, r); err != nil {
+		r := record.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
+		if err := record.Apply(&d.state, r); err != nil {
 			panic(err)
 		}
 		records = append(records, r)
@@ -44,22 +45,22 @@ func (d *draft) add(changes ...run.Change) (records []run.Record) {
 }
 
 // next adds notes to the draft.
-func (d *draft) next(text string, n int) []run.Record {
+func (d *draft) next(text string, n int) []record.Record {
 	value, _ := json.Marshal(text)
-	return d.add(slices.Repeat([]run.Change{&run.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
+	return d.add(slices.Repeat([]record.Change{&record.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
 }
 
 // begin drafts a run with one record.
-func begin(key run.Key) (*draft, []run.Record) {
+func begin(key run.Key) (*draft, []record.Record) {
 	d := new(draft)
-	return d, d.add(&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant})
+	return d, d.add(&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant})
 }
 
 // create keeps a new run, whose lease has expired.
-func create(t testing.TB, store run.Store, key run.Key) (*draft, run.Lease) {
+func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease) {
 	t.Helper()
 	d, records := begin(key)
-	lease, err := store.Create(t.Context(), run.Holder{Name: "parent"}, run.HeadOf(&d.state), records)
+	lease, err := store.Create(t.Context(), record.Holder{Name: "parent"}, record.HeadOf(&d.state), records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +68,9 @@ func create(t testing.TB, store run.Store, key run.Key) (*draft, run.Lease) {
 }
 
 // append adds a note to a run.
-func (d *draft) append(ctx context.Context, store run.Store, lease run.Lease, text string, n int) error {
+func (d *draft) append(ctx context.Context, store record.Store, lease record.Lease, text string, n int) error {
 	records := d.next(text, n)
-	return store.Append(ctx, lease, run.HeadOf(&d.state), records)
+	return store.Append(ctx, lease, record.HeadOf(&d.state), records)
 }
 
 // job is what a child is told.
@@ -89,7 +90,7 @@ func child(text string) {
 	if err == nil {
 		err = j.run(context.Background())
 	}
-	fmt.Println("error", errors.Is(err, run.ErrConflict), err)
+	fmt.Println("error", errors.Is(err, record.ErrConflict), err)
 }
 
 func (j job) run(ctx context.Context) error {
@@ -101,7 +102,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lease, err := store.Acquire(ctx, key, run.Holder{Name: "child", TTL: j.Hold})
+	lease, err := store.Acquire(ctx, key, record.Holder{Name: "child", TTL: j.Hold})
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		return err
 	}
@@ -213,9 +214,9 @@ func TestStoppedProcess(t *testing.T) {
 			t.Fatalf("got record %d, want %d", got, d.state.Seq)
 		}
 		signal(t, p, syscall.SIGSTOP)
-		lease, err := store.Acquire(t.Context(), key, run.Holder{Name: "parent", TTL: time.Hour})
-		for errors.Is(err, run.ErrHeld) {
-			lease, err = store.Acquire(t.Context(), key, run.Holder{Name: "parent", TTL: time.Hour})
+		lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
+		for errors.Is(err, record.ErrHeld) {
+			lease, err = store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -255,8 +256,8 @@ func TestProcessesAtOnce(t *testing.T) {
 			wg.Go(func() {
 				for i := range 50 {
 					ask := fmt.Sprint(i)
-					records := d.add(&run.Opened{Ask: run.Ask{ID: ask, Kind: run.AskForm}})
-					if err := store.Append(t.Context(), lease, run.HeadOf(&d.state), records); err != nil {
+					records := d.add(&record.Opened{Ask: run.Ask{ID: ask, Kind: run.AskForm}})
+					if err := store.Append(t.Context(), lease, record.HeadOf(&d.state), records); err != nil {
 						t.Error(err)
 					}
 					if err := store.Answer(t.Context(), lease.Key, []run.Answer{{Ask: ask, Action: run.ActionDecline}}); err != nil {
@@ -299,7 +300,7 @@ func TestKilledProcess(t *testing.T) {
 			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
 				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
 			}
-			if _, err := run.Fold(log.Records); err != nil {
+			if _, err := record.Fold(log.Records); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// RenewAll implements [run.BatchRenewer], in statements of many leases. At a server they have a connection of their own, which goes
+// RenewAll implements [record.BatchRenewer], in statements of many leases. At a server they have a connection of their own, which goes
 // back to the pool once no lease has been renewed for twice its time.
-func (s *Store) RenewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+func (s *Store) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	for some := range slices.Chunk(leases, maxRenewed) {
 		renew := func(ctx context.Context, t *tx) error {
 			gone, err := t.renewAll(ctx, some, ttl)
@@ -92,7 +93,7 @@ func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
 // maxRenewed bounds the leases of one statement, as databases bound its parameters.
 const maxRenewed = 300
 
-func (t *tx) renewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
+func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	now, err := t.d.now(ctx, t)
 	if err != nil {
 		return nil, err

@@ -12,13 +12,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // never is the column due of a run that no time makes due.
 const never = math.MaxInt64
 
-// due is from when a run is due if it is not held, see [run.Head.Due].
-func due(h run.Head) int64 {
+// due is from when a run is due if it is not held, see [record.Head.Due].
+func due(h record.Head) int64 {
 	switch {
 	case h.Status.Ended():
 		return never
@@ -63,7 +64,7 @@ func names(key run.Key) (tenant, id string) {
 var anyText = jsontext.AllowInvalidUTF8(true)
 
 // encodeHead writes what the agent says of a run, and its sum. What the store says has columns.
-func encodeHead(h run.Head) ([]byte, error) {
+func encodeHead(h record.Head) ([]byte, error) {
 	h.Epoch, h.Held, h.TTL, h.Answers = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, anyText)
 	if err != nil {
@@ -83,22 +84,22 @@ func checkHead(data []byte) error {
 	}
 	want := string(bytes.TrimSuffix(data[at+len(sumMember):], []byte("}")))
 	if got := strconv.FormatInt(sum(append(data[:at:at], '}')), 10); got != want {
-		return fmt.Errorf("%w: its sum is %s and should be %s", run.ErrCorrupt, got, want)
+		return fmt.Errorf("%w: its sum is %s and should be %s", record.ErrCorrupt, got, want)
 	}
 	return nil
 }
 
 // decodeHead reads a head with the columns of its row.
-func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (run.Head, error) {
-	var h run.Head
+func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (record.Head, error) {
+	var h record.Head
 	if err := checkHead(data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
 	}
 	if err := json.Unmarshal(data, &h, anyText); err != nil {
-		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, run.ErrCorrupt, err)
+		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, record.ErrCorrupt, err)
 	}
 	if h.Key != key {
-		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, run.ErrCorrupt)
+		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
 	}
 	h.Epoch, h.Answers = uint64(epoch), answers
 	if h.TTL = time.Duration(ttl); held != 0 {
@@ -119,7 +120,7 @@ type item struct {
 }
 
 // encodeRecords writes records, a row for each.
-func encodeRecords(records []run.Record) ([]item, error) {
+func encodeRecords(records []record.Record) ([]item, error) {
 	items := make([]item, len(records))
 	for i, r := range records {
 		data, err := r.MarshalJSON()
@@ -146,10 +147,10 @@ func encodeAnswers(answers []run.Answer) ([]item, error) {
 // decode reads a record or an answer.
 func decode(data []byte, want int64, into json.Unmarshaler) error {
 	if got := sum(data); got != want {
-		return fmt.Errorf("%w: its sum is %x and should be %x", run.ErrCorrupt, got, want)
+		return fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, got, want)
 	}
 	if err := into.UnmarshalJSON(data); err != nil {
-		return fmt.Errorf("%w: %w", run.ErrCorrupt, err)
+		return fmt.Errorf("%w: %w", record.ErrCorrupt, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -46,7 +47,7 @@ func TestSyncs(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.DialectSQLite)
 	db.SetMaxOpenConns(1) // so that it is the writer's
 	var d *draft
-	var lease run.Lease
+	var lease record.Lease
 	var first uint64
 	for _, step := range []struct {
 		name string
@@ -56,14 +57,14 @@ func TestSyncs(t *testing.T) {
 		{"release", func() error { return store.Release(t.Context(), lease) }},
 		{"acquire", func() (err error) {
 			first = lease.Epoch
-			lease, err = store.Acquire(t.Context(), key, run.Holder{TTL: time.Hour})
+			lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})
 			return err
 		}},
 		{"append", func() error { return d.append(t.Context(), store, lease, "x", 1) }},
 		{"renew", func() error { return store.Renew(t.Context(), lease, time.Hour) }},
 		{"refused", func() error {
-			if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, run.Holder{TTL: time.Hour}); !errors.Is(err, run.ErrNotFound) {
-				return fmt.Errorf("got %w, want %w", err, run.ErrNotFound)
+			if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{TTL: time.Hour}); !errors.Is(err, record.ErrNotFound) {
+				return fmt.Errorf("got %w, want %w", err, record.ErrNotFound)
 			}
 			return nil
 		}},

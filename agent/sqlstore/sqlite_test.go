@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
@@ -39,7 +40,7 @@ func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (*sqlsto
 func inFile(t testing.TB) string { return filepath.Join(t.TempDir(), "runs.db") }
 
 func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) run.Store {
+	storetest.Run(t, func(t *testing.T) record.Store {
 		store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 		return store
 	})
@@ -48,7 +49,7 @@ func TestSQLite(t *testing.T) {
 // TestSQLiteOfOneConnection has no method wait for a connection that its caller holds,
 // and lists of many pages.
 func TestSQLiteOfOneConnection(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) run.Store {
+	storetest.Run(t, func(t *testing.T) record.Store {
 		store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 		db.SetMaxOpenConns(1)
 		store.PageBy(2)
@@ -57,8 +58,8 @@ func TestSQLiteOfOneConnection(t *testing.T) {
 }
 
 // damaged opens stores with a way to change the head of a run.
-func damaged(open func(t *testing.T) (*sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (run.Store, func(run.Key)) {
-	return func(t *testing.T) (run.Store, func(run.Key)) {
+func damaged(open func(t *testing.T) (*sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (record.Store, func(run.Key)) {
+	return func(t *testing.T) (record.Store, func(run.Key)) {
 		store, db := open(t)
 		store.PageBy(2)
 		return store, func(key run.Key) {
@@ -85,10 +86,10 @@ func TestSQLiteDamage(t *testing.T) {
 }
 
 // grown opens stores with a way to have a blob count as larger than it is.
-func grown(driver, dsn string, dialect sqlstore.Dialect) func(t *testing.T) (run.Store, func(run.Key, int64) run.Store) {
-	return func(t *testing.T) (run.Store, func(run.Key, int64) run.Store) {
+func grown(driver, dsn string, dialect sqlstore.Dialect) func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
+	return func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		store, db := opened(t, driver, dsn, dialect)
-		return store, func(key run.Key, size int64) run.Store {
+		return store, func(key run.Key, size int64) record.Store {
 			execute(t, db, fmt.Sprintf(`UPDATE mcpchain_blobs SET size = %d`, size))
 			return store
 		}
@@ -101,7 +102,7 @@ func TestSQLiteTenant(t *testing.T) {
 
 func TestSQLiteReopen(t *testing.T) {
 	file := inFile(t)
-	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) {
+	storetest.Reopen(t, func(t *testing.T) (record.Store, func()) {
 		store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 		return store, func() { _ = db.Close() }
 	})
@@ -119,8 +120,8 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
-		if err := d.append(t.Context(), store, first, "late", 1); !errors.Is(err, run.ErrConflict) {
-			t.Errorf("got %v for the holder of the deleted run, want %v", err, run.ErrConflict)
+		if err := d.append(t.Context(), store, first, "late", 1); !errors.Is(err, record.ErrConflict) {
+			t.Errorf("got %v for the holder of the deleted run, want %v", err, record.ErrConflict)
 		}
 	})
 }
@@ -128,33 +129,33 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 // TestTwoVersions has a program of version 1 write in the tables of this one: it knows neither snapshots nor the time of leases.
 func TestTwoVersions(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
-	s := new(run.State)
-	next := func(c run.Change) run.Record {
-		r := run.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
-		if err := run.Apply(s, r); err != nil {
+	s := new(record.State)
+	next := func(c record.Change) record.Record {
+		r := record.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
+		if err := record.Apply(s, r); err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	first := next(&run.Begun{V: run.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), run.Holder{TTL: time.Hour}, run.HeadOf(s), []run.Record{first})
+	first := next(&record.Begun{V: record.Version, ID: "r"})
+	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), []record.Record{first})
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := run.NewSnapshot(s)
+	snapshot, err := record.NewSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := next(snapshot)
-	if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+	if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
 		t.Fatal(err)
 	}
-	record := next(&run.Noted{Trace: map[string]string{"a": "b"}})
-	data, err := record.MarshalJSON()
+	rec := next(&record.Noted{Trace: map[string]string{"a": "b"}})
+	data, err := rec.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := run.HeadOf(s)
+	old := record.HeadOf(s)
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
 	if err != nil {
@@ -163,22 +164,22 @@ func TestTwoVersions(t *testing.T) {
 	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
 		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
 		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
-	log, err := run.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
+	log, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := run.Fold(log.Records)
+	got, err := record.Fold(log.Records)
 	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
 		t.Errorf("got %+v, %v, want the state at record 3", got, err)
 	}
-	if lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, run.Holder{TTL: time.Hour}); err != nil {
+	if lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, record.Holder{TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	r = next(&run.Noted{Trace: map[string]string{"a": "c"}})
-	if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+	r = next(&record.Noted{Trace: map[string]string{"a": "c"}})
+	if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
 		t.Fatal(err)
 	}
-	if log, err = run.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
+	if log, err = record.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
 		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
 	}
 }
@@ -187,16 +188,16 @@ func TestTwoVersions(t *testing.T) {
 func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
 	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
-	s := new(run.State)
-	next := func(c run.Change) run.Record {
-		r := run.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
-		if err := run.Apply(s, r); err != nil {
+	s := new(record.State)
+	next := func(c record.Change) record.Record {
+		r := record.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
+		if err := record.Apply(s, r); err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	first := next(&run.Begun{V: run.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), run.Holder{TTL: time.Hour}, run.HeadOf(s), []run.Record{first})
+	first := next(&record.Begun{V: record.Version, ID: "r"})
+	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), []record.Record{first})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +210,8 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	}
 	most := int64(0)
 	for range 20 {
-		r := next(&run.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
-		if err := store.Append(t.Context(), lease, run.HeadOf(s), []run.Record{r}); err != nil {
+		r := next(&record.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
+		if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 		most = max(most, size())

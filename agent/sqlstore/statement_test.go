@@ -14,6 +14,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -22,7 +23,7 @@ func TestCompiledOnce(t *testing.T) {
 	c := &instrumented{file: inFile(t)}
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
-	var stores []run.Store
+	var stores []record.Store
 	for range 2 { // the second store finds the tables
 		before := c.compiled.Load()
 		c.fails = "prepare" // by a lock of another process
@@ -52,7 +53,7 @@ func TestCompiledOnce(t *testing.T) {
 }
 
 // live has a run created, answered, continued by another holder, and deleted.
-func live(t *testing.T, store run.Store, key run.Key) {
+func live(t *testing.T, store record.Store, key run.Key) {
 	t.Helper()
 	d, lease := create(t, store, key)
 	steps := []func() error{
@@ -63,7 +64,7 @@ func live(t *testing.T, store run.Store, key run.Key) {
 			return store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.ActionDecline}})
 		},
 		func() (err error) {
-			lease, err = store.Acquire(t.Context(), key, run.Holder{TTL: time.Minute})
+			lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
 			return err
 		},
 		func() error { _, err := store.Load(t.Context(), key); return err },
@@ -78,9 +79,9 @@ func live(t *testing.T, store run.Store, key run.Key) {
 }
 
 // ask opens a question of a run.
-func (d *draft) ask(ctx context.Context, store run.Store, lease run.Lease) error {
-	records := d.add(&run.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}})
-	return store.Append(ctx, lease, run.HeadOf(&d.state), records)
+func (d *draft) ask(ctx context.Context, store record.Store, lease record.Lease) error {
+	records := d.add(&record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}})
+	return store.Append(ctx, lease, record.HeadOf(&d.state), records)
 }
 
 // TestLockComesFirst has programs change one file at a time: a transaction that queries before it writes

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Store is a [run.Store] in a database.
+// Store is a [record.Store] in a database.
 type Store struct {
 	db       *sql.DB
 	d        *dialect
@@ -24,8 +24,8 @@ type Store struct {
 }
 
 var (
-	_ run.Store     = (*Store)(nil)
-	_ run.BlobStore = (*Store)(nil)
+	_ record.Store     = (*Store)(nil)
+	_ record.BlobStore = (*Store)(nil)
 )
 
 // New returns the store in a database, whose tables it makes or brings up to date. The

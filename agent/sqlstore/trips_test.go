@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -104,8 +104,8 @@ func TestPostgresAppendOfAnother(t *testing.T) {
 	if err := other.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; !errors.Is(err, run.ErrConflict) {
-		t.Errorf("got %v, want %v", err, run.ErrConflict)
+	if err := <-done; !errors.Is(err, record.ErrConflict) {
+		t.Errorf("got %v, want %v", err, record.ErrConflict)
 	}
 	log, err := store.Load(t.Context(), key)
 	if err != nil || len(log.Records) != 1 || log.Head.Seq != 1 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -56,7 +57,7 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if lost, err := store.RenewAll(ctx, []run.Lease{free}, time.Minute); err != nil || len(lost) > 0 {
+	if lost, err := store.RenewAll(ctx, []record.Lease{free}, time.Minute); err != nil || len(lost) > 0 {
 		t.Errorf("got %v, %v, want the lease renewed", lost, err)
 	}
 	stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // The statements of wishes. A program that does not know them leaves the row of a run that it ends or deletes: it counts no more, and
@@ -17,7 +18,7 @@ const (
 	selectWishes = `SELECT r.tenant, r.id, w.seq FROM mcpchain_wishes w JOIN mcpchain_runs r ON r.num = w.run WHERE ` + unfinished
 )
 
-// Wish implements [run.Store].
+// Wish implements [record.Store].
 func (s *Store) Wish(ctx context.Context, key run.Key) error {
 	tenant, id := names(key)
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
@@ -25,7 +26,7 @@ func (s *Store) Wish(ctx context.Context, key run.Key) error {
 		if err == nil && n == 0 {
 			var num int64
 			if err = one(ctx, t, selectNum, []any{tenant, id}, &num); isNone(err) {
-				return refuse(run.ErrNotFound)
+				return refuse(record.ErrNotFound)
 			}
 		}
 		if err == nil {
@@ -39,8 +40,8 @@ func (s *Store) Wish(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-// Wishes implements [run.Store].
-func (s *Store) Wishes(ctx context.Context) (wishes []run.Wish, err error) {
+// Wishes implements [record.Store].
+func (s *Store) Wishes(ctx context.Context) (wishes []record.Wish, err error) {
 	err = s.reading(ctx, func(q querier) error {
 		rows, err := q.QueryContext(ctx, selectWishes)
 		if err != nil {
@@ -48,7 +49,7 @@ func (s *Store) Wishes(ctx context.Context) (wishes []run.Wish, err error) {
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			var w run.Wish
+			var w record.Wish
 			if err := rows.Scan(&w.Key.Tenant, &w.Key.ID, &w.Seq); err != nil {
 				return err
 			}

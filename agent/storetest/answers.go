@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 func yes(ask string) run.Answer {
@@ -20,7 +21,7 @@ func no(ask string) run.Answer {
 }
 
 // answered takes an answer into the run.
-func answered(a run.Answer) run.Change { return &run.Answered{Answer: a} }
+func answered(a run.Answer) record.Change { return &record.Answered{Answer: a} }
 
 // answer needs no lease, and leaves the holder's as it is.
 func answer(t *trial) {
@@ -49,12 +50,12 @@ func answerFirst(t *trial) {
 	later.At = start.Add(time.Hour)
 	t.answer(d, later)
 	t.answer(d, yes("a"), later)
-	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
 	t.has(d, yes("a"))
 }
 
 func answerNotAsked(t *trial) {
-	t.wants("answer no run", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), run.ErrNotFound)
+	t.wants("answer no run", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), record.ErrNotFound)
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
 	t.wants("answer no question", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
@@ -71,10 +72,10 @@ func answerWhole(t *trial) {
 		t.wants(what, t.store.Answer(t.Context(), one, answers), want)
 	}
 	tries("answer what is not asked", run.ErrNotAsked, yes("a"), yes("c"))
-	tries("give two answers", run.ErrAnswered, yes("a"), no("a"))
+	tries("give two answers", record.ErrAnswered, yes("a"), no("a"))
 	t.has(d)
 	tries("answer", nil, yes("b"))
-	tries("give another answer", run.ErrAnswered, yes("a"), no("b"))
+	tries("give another answer", record.ErrAnswered, yes("a"), no("b"))
 	t.has(d, yes("b"))
 }
 
@@ -85,9 +86,9 @@ func answerClosed(t *trial) {
 	t.answer(d, yes("a"))
 	t.append(lease, d, answered(yes("a")))
 	t.answer(d, yes("a"))
-	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
 	t.has(d)
-	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
 	t.answer(d, yes("a"))
 	t.wants("answer at the end", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
 	t.has(d)
@@ -100,13 +101,13 @@ func appendAnswers(t *trial) {
 	t.appendWith(lease, d, []run.Answer{yes("a")}, answered(yes("a")), said("1"))
 	t.has(d)
 	t.answer(d, yes("a"))
-	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
 	t.appendWith(lease, d, []run.Answer{yes("b")}, said("2"))
 	t.has(d, yes("b"))
 	t.answer(d, no("c"))
 	t.appendWith(lease, d, []run.Answer{no("c"), yes("b")}, answered(yes("b")))
 	t.has(d, no("c"))
-	t.appendWith(lease, d, []run.Answer{yes("a")}, &run.Ended{Status: run.StatusFinished})
+	t.appendWith(lease, d, []run.Answer{yes("a")}, &record.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 
@@ -115,22 +116,22 @@ func appendAnswersRefused(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	t.answer(d, no("b"))
-	tries := func(what string, want error, lease run.Lease, answers ...run.Answer) {
+	tries := func(what string, want error, lease record.Lease, answers ...run.Answer) {
 		t.Helper()
-		next := &draft{state: must(run.Fold(d.records)), records: d.records}
+		next := &draft{state: must(record.Fold(d.records)), records: d.records}
 		records := next.next(opened("c")...)
 		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, answers...), want)
 		t.has(d, no("b"))
 	}
-	tries("with another answer", run.ErrAnswered, lease, yes("a"), yes("b"))
-	tries("with two answers", run.ErrAnswered, lease, yes("a"), no("a"))
+	tries("with another answer", record.ErrAnswered, lease, yes("a"), yes("b"))
+	tries("with two answers", record.ErrAnswered, lease, yes("a"), no("a"))
 	tries("with an answer to no question", run.ErrNotAsked, lease, yes("a"), yes("z"))
 	tries("with an answer to a question of its own", run.ErrNotAsked, lease, yes("c"))
-	tries("of another epoch", run.ErrConflict, run.Lease{Key: one, Epoch: lease.Epoch + 1}, yes("a"))
-	t.wants("to no run", t.store.Append(t.Context(), run.Lease{Key: run.Key{ID: "none"}, Epoch: 1},
-		begin(run.Key{ID: "none"}).head(), begin(run.Key{ID: "none"}).records, yes("a")), run.ErrConflict)
+	tries("of another epoch", record.ErrConflict, record.Lease{Key: one, Epoch: lease.Epoch + 1}, yes("a"))
+	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: run.Key{ID: "none"}, Epoch: 1},
+		begin(run.Key{ID: "none"}).head(), begin(run.Key{ID: "none"}).records, yes("a")), record.ErrConflict)
 	behind := begin(one, opened("a")...)
-	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.head(), behind.records[1:], yes("a")), run.ErrConflict)
+	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.head(), behind.records[1:], yes("a")), record.ErrConflict)
 	t.has(d, no("b"))
 	t.appendWith(lease, d, []run.Answer{yes("a")}, said("1"))
 	t.has(d, yes("a"), no("b"))

@@ -6,26 +6,27 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // blobs returns the store as a BlobStore. A store that keeps none has nothing to prove.
-func (t *trial) blobs() run.BlobStore {
+func (t *trial) blobs() record.BlobStore {
 	t.Helper()
-	b := run.BlobsOf(t.store)
+	b := record.BlobsOf(t.store)
 	if b == nil {
-		t.Skip("the store is not a run.BlobStore")
+		t.Skip("the store is not a record.BlobStore")
 	}
 	return b
 }
 
 // put keeps a blob and checks that it is there.
-func (t *trial) put(b run.BlobStore, lease run.Lease, name string, data []byte) {
+func (t *trial) put(b record.BlobStore, lease record.Lease, name string, data []byte) {
 	t.Helper()
 	t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
 	t.keeps(b, lease.Key, name, data)
 }
 
-func (t *trial) keeps(b run.BlobStore, key run.Key, name string, want []byte) {
+func (t *trial) keeps(b record.BlobStore, key run.Key, name string, want []byte) {
 	t.Helper()
 	got, err := b.Blob(t.Context(), key, name)
 	if err != nil || !bytes.Equal(got, want) {
@@ -33,7 +34,7 @@ func (t *trial) keeps(b run.BlobStore, key run.Key, name string, want []byte) {
 	}
 }
 
-func (t *trial) named(b run.BlobStore, key run.Key, want ...string) {
+func (t *trial) named(b record.BlobStore, key run.Key, want ...string) {
 	t.Helper()
 	got, err := b.Blobs(t.Context(), key)
 	if err != nil || !slices.Equal(got, want) {
@@ -56,11 +57,11 @@ func blobsKept(t *trial) {
 	t.keeps(b, one, "b", []byte("\x00\n two again"))
 	t.named(b, other, "b")
 	_, err := b.Blob(t.Context(), one, "c")
-	t.wants("a blob that is not there", err, run.ErrNoBlob)
+	t.wants("a blob that is not there", err, record.ErrNoBlob)
 	_, err = b.Blob(t.Context(), run.Key{ID: "nobody"}, "b")
-	t.wants("a blob of no run", err, run.ErrNoBlob)
+	t.wants("a blob of no run", err, record.ErrNoBlob)
 	_, err = b.Blob(t.Context(), one, "../b")
-	t.wants("a name that is a path", err, run.ErrNoBlob)
+	t.wants("a name that is a path", err, record.ErrNoBlob)
 	t.has(d)
 }
 
@@ -71,10 +72,10 @@ func blobsFenced(t *trial) {
 	first := t.create(d, expired)
 	t.put(b, first, "a", []byte("of the first"))
 	second := t.acquire(one, held)
-	t.wants("put of a holder that was replaced", b.PutBlob(t.Context(), first, "a", []byte("late")), run.ErrConflict)
+	t.wants("put of a holder that was replaced", b.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)
 	t.keeps(b, one, "a", []byte("of the first"))
 	t.put(b, second, "a", []byte("of the second"))
-	t.wants("put to no run", b.PutBlob(t.Context(), run.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), run.ErrConflict)
+	t.wants("put to no run", b.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
 }
 
 // blobsBounded refuses names and sizes.
@@ -86,28 +87,28 @@ func blobsBounded(t *trial) {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
-	data := make([]byte, run.MaxBlob+2<<10)
-	t.wants("a blob that is too large", b.PutBlob(t.Context(), lease, "a", data), run.ErrTooLarge)
-	data = data[:run.MaxBlob-4<<10]
+	data := make([]byte, record.MaxBlob+2<<10)
+	t.wants("a blob that is too large", b.PutBlob(t.Context(), lease, "a", data), record.ErrTooLarge)
+	data = data[:record.MaxBlob-4<<10]
 	for _, name := range []string{"a", "b", "c", "d"} {
 		t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
 	}
-	t.wants("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), run.ErrTooLarge)
+	t.wants("a blob that is too much for the run", b.PutBlob(t.Context(), lease, "e", data), record.ErrTooLarge)
 	t.wants("instead of another one", b.PutBlob(t.Context(), lease, "d", data), nil)
 	t.named(b, one, "a", "b", "c", "d")
 }
 
 // Tenant proves that the blobs of a tenant are bounded. Each call of open opens an empty store; grow has the blob "a" of a run
 // count as so many bytes, and returns the store to go on with.
-func Tenant(t *testing.T, open func(t *testing.T) (store run.Store, grow func(key run.Key, size int64) run.Store)) {
+func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func(key run.Key, size int64) record.Store)) {
 	store, grow := open(t)
 	tr := &trial{T: t, store: store}
 	full, beside, other := run.Key{Tenant: "full", ID: "a"}, run.Key{Tenant: "full", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
 	tr.put(tr.blobs(), tr.create(begin(full, said("first")), held), "a", []byte("small"))
-	tr.store = grow(full, run.MaxTenantBlobs-1<<10)
+	tr.store = grow(full, record.MaxTenantBlobs-1<<10)
 	b, data := tr.blobs(), make([]byte, 2<<10)
 	lease := tr.create(begin(beside, said("first")), held)
-	tr.wants("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), run.ErrTooLarge)
+	tr.wants("a blob that is too much for the tenant", b.PutBlob(t.Context(), lease, "b", data), record.ErrTooLarge)
 	tr.named(b, beside)
 	tr.put(b, lease, "b", data[:16])
 	tr.put(b, tr.create(begin(other, said("first")), held), "b", data)
@@ -124,11 +125,11 @@ func blobsDeleted(t *trial) {
 	t.put(b, t.create(begin(two, said("first")), held), "a", []byte("stays"))
 	t.wants("delete", t.store.Delete(t.Context(), one), nil)
 	t.named(b, one)
-	t.wants("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), run.ErrConflict)
+	t.wants("put to a deleted run", b.PutBlob(t.Context(), lease, "a", nil), record.ErrConflict)
 	t.create(begin(one, said("again")), held)
 	t.named(b, one)
 	_, err := b.Blob(t.Context(), one, "a")
-	t.wants("a blob of the run before", err, run.ErrNoBlob)
+	t.wants("a blob of the run before", err, record.ErrNoBlob)
 	t.keeps(b, two, "a", []byte("stays"))
 }
 
@@ -137,14 +138,14 @@ func blobsMoved(t *trial) {
 	b := t.blobs()
 	data := bytes.Repeat([]byte("<long>\n"), 1<<10)
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
-		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: run.DigestOf(data),
+		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: record.DigestOf(data),
 	}}
-	d := begin(one, &run.Called{}, &run.Replied{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
-		Calls: []run.Call{{ID: "c", Key: "k", Name: "read", At: run.CallProposed}}}, &run.Intent{Call: "c"}, &run.Outcome{Call: "c", Result: part})
+	d := begin(one, &record.Called{}, &record.Replied{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
+		Calls: []record.Call{{ID: "c", Key: "k", Name: "read", At: record.CallProposed}}}, &record.Intent{Call: "c"}, &record.Outcome{Call: "c", Result: part})
 	lease := t.create(d, expired)
 	bad := func() (n int) {
-		for _, err := range run.Verify(t.Context(), t.store, run.Query{AllTenants: true}) {
-			t.wants("verify", err, run.ErrCorrupt)
+		for _, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
+			t.wants("verify", err, record.ErrCorrupt)
 			n++
 		}
 		return n
@@ -158,9 +159,9 @@ func blobsMoved(t *trial) {
 	}
 	t.put(b, lease, "r1", data)
 	var out bytes.Buffer
-	t.wants("export", run.Export(t.Context(), t.store, one, &out), nil)
+	t.wants("export", record.Export(t.Context(), t.store, one, &out), nil)
 	t.wants("delete", t.store.Delete(t.Context(), one), nil)
-	if _, err := run.Import(t.Context(), t.store, &out); err != nil {
+	if _, err := record.Import(t.Context(), t.store, &out); err != nil {
 		t.Fatal(err)
 	}
 	t.has(d)

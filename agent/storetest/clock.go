@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // ClockSetBack proves that a clock that is set back keeps nobody from a run whose holder has ended before, and that the lease of a
 // holder that lives holds. open opens an empty store, and returns what sets its clock.
-func ClockSetBack(t *testing.T, open func(t *testing.T) (store run.Store, set func(time.Time))) {
+func ClockSetBack(t *testing.T, open func(t *testing.T) (store record.Store, set func(time.Time))) {
 	store, setClock := open(t)
 	tr, now := &trial{T: t, store: store}, start
 	set := func(at time.Time) {
@@ -20,7 +20,7 @@ func ClockSetBack(t *testing.T, open func(t *testing.T) (store run.Store, set fu
 	set(now)
 	tr.create(begin(one), time.Minute)
 	due := func() (n int) {
-		for h, err := range store.List(t.Context(), run.Query{Tenant: one.Tenant, DueAt: now}) {
+		for h, err := range store.List(t.Context(), record.Query{Tenant: one.Tenant, DueAt: now}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func ClockSetBack(t *testing.T, open func(t *testing.T) (store run.Store, set fu
 	}
 	holds := func(what string) {
 		t.Helper()
-		if _, err := store.Acquire(t.Context(), one, run.Holder{TTL: time.Minute}); !errors.Is(err, run.ErrHeld) || due() != 0 {
+		if _, err := store.Acquire(t.Context(), one, record.Holder{TTL: time.Minute}); !errors.Is(err, record.ErrHeld) || due() != 0 {
 			t.Errorf("%s: got %v and %d runs that are due, want a run that is held", what, err, due())
 		}
 	}
@@ -45,8 +45,8 @@ func ClockSetBack(t *testing.T, open func(t *testing.T) (store run.Store, set fu
 	holds("taken again")
 	tr.wants("renew", store.Renew(t.Context(), lease, 2*time.Minute), nil)
 	holds("renewed")
-	if batch, ok := store.(run.BatchRenewer); ok {
-		if lost, err := batch.RenewAll(t.Context(), []run.Lease{lease}, 3*time.Minute); err != nil || len(lost) > 0 {
+	if batch, ok := store.(record.BatchRenewer); ok {
+		if lost, err := batch.RenewAll(t.Context(), []record.Lease{lease}, 3*time.Minute); err != nil || len(lost) > 0 {
 			t.Fatal(lost, err)
 		}
 		holds("renewed with others")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 var one = run.Key{Tenant: "acme", ID: "one"}
@@ -23,8 +24,8 @@ func createExists(t *trial) {
 	d := begin(one, said("first"))
 	lease := t.create(d, expired)
 	second := begin(one, said("second"), said("third"))
-	_, err := t.store.Create(t.Context(), run.Holder{TTL: held}, second.head(), second.records)
-	t.wants("create again", err, run.ErrExists)
+	_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, second.head(), second.records)
+	t.wants("create again", err, record.ErrExists)
 	t.has(d)
 	t.append(lease, d, said("more"))
 	t.has(d)
@@ -36,14 +37,14 @@ func createRefused(t *trial) {
 	late[0].Seq, late[1].Seq = 2, 3
 	empty := slices.Clone(d.records)
 	empty[1].Change = nil
-	for name, records := range map[string][]run.Record{
+	for name, records := range map[string][]record.Record{
 		"no records":         nil,
 		"no first record":    late,
 		"a gap":              {d.records[0], late[1]},
 		"no change":          empty,
 		"head of the second": d.records[:1],
 	} {
-		if _, err := t.store.Create(t.Context(), run.Holder{TTL: held}, d.head(), records); err == nil {
+		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), records); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 		t.hasNone(one)
@@ -55,15 +56,15 @@ func load(t *trial) {
 	t.hasNone(one)
 	d := begin(one, opened("a", "b")...)
 	head, records := d.head(), slices.Clone(d.records)
-	lease, err := t.store.Create(t.Context(), run.Holder{TTL: held}, head, records)
+	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, records)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.answer(d, run.Answer{Ask: "a", Action: run.ActionCancel})
-	records[0], head.Asks[0] = run.Record{}, "x"
+	records[0], head.Asks[0] = record.Record{}, "x"
 	log := t.load(one)
-	log.Records[0], log.Head.Asks[0], log.Answers[0] = run.Record{}, "x", run.Answer{}
-	_ = append(log.Records, run.Record{})
+	log.Records[0], log.Head.Asks[0], log.Answers[0] = record.Record{}, "x", run.Answer{}
+	_ = append(log.Records, record.Record{})
 	t.has(d, run.Answer{Ask: "a", Action: run.ActionCancel})
 	t.append(lease, d, said("y"))
 	t.has(d, run.Answer{Ask: "a", Action: run.ActionCancel})
@@ -73,9 +74,9 @@ func appendRecords(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	t.append(lease, d, said("1"))
-	t.append(lease, d, said("2"), &run.Suspended{Wake: start.Add(time.Hour)})
+	t.append(lease, d, said("2"), &record.Suspended{Wake: start.Add(time.Hour)})
 	t.has(d)
-	t.append(lease, d, &run.Woken{}, &run.Ended{Status: run.StatusFinished})
+	t.append(lease, d, &record.Woken{}, &record.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 
@@ -92,8 +93,8 @@ func appendWhole(t *trial) {
 	other.Key.ID = "other"
 	for _, c := range []struct {
 		name    string
-		head    run.Head
-		records []run.Record
+		head    record.Head
+		records []record.Record
 	}{
 		{"a gap", d.head(), gap},
 		{"no change", d.head(), empty},
@@ -116,24 +117,24 @@ func appendConflict(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	records := d.next(said("1"))
-	tries := func(what string, lease run.Lease, records []run.Record, want error) {
+	tries := func(what string, lease record.Lease, records []record.Record, want error) {
 		t.Helper()
 		t.wants(what, t.store.Append(t.Context(), lease, d.head(), records), want)
 	}
-	tries("of another epoch", run.Lease{Key: one, Epoch: lease.Epoch + 1}, records, run.ErrConflict)
-	tries("of no epoch", run.Lease{Key: one}, records, run.ErrConflict)
+	tries("of another epoch", record.Lease{Key: one, Epoch: lease.Epoch + 1}, records, record.ErrConflict)
+	tries("of no epoch", record.Lease{Key: one}, records, record.ErrConflict)
 	tries("as it should", lease, records, nil)
-	tries("again", lease, records, run.ErrConflict)
+	tries("again", lease, records, record.ErrConflict)
 	t.has(d)
 	ahead := *d
-	ahead.state = must(run.Fold(d.records))
+	ahead.state = must(record.Fold(d.records))
 	ahead.next(said("2"))
 	last := ahead.next(said("3"))
-	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.head(), last), run.ErrConflict)
+	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.head(), last), record.ErrConflict)
 	t.has(d)
 	none := begin(run.Key{ID: "none"})
 	next := none.next(said("1"))
-	t.wants("to no run", t.store.Append(t.Context(), run.Lease{Key: none.key(), Epoch: lease.Epoch}, none.head(), next), run.ErrConflict)
+	t.wants("to no run", t.store.Append(t.Context(), record.Lease{Key: none.key(), Epoch: lease.Epoch}, none.head(), next), record.ErrConflict)
 	t.hasNone(none.key())
 }
 
@@ -142,10 +143,10 @@ func appendConflict(t *trial) {
 func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	before := must(run.Fold(d.records))
+	before := must(record.Fold(d.records))
 	answers := []run.Answer{yes("a")}
 	records := d.next(said("mine"))
-	for i, want := range []error{nil, run.ErrConflict, run.ErrConflict} {
+	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
 		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.head(), records, answers...), want)
 		t.has(d, answers...)
 	}
@@ -156,7 +157,7 @@ func appendLost(t *trial) {
 	late := &draft{state: before, records: slices.Clone(d.records[:len(d.records)-2])}
 	other := t.acquire(one, held)
 	records = late.next(said("too late"))
-	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.head(), records), run.ErrConflict)
+	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.head(), records), record.ErrConflict)
 	t.append(other, d, said("of the other"))
 	t.has(d, answers...)
 }
@@ -168,15 +169,15 @@ func appendTakeovers(t *trial) {
 	for n := range 12 {
 		lease := t.acquire(one, expired)
 		if n > 0 {
-			t.append(lease, d, &run.Noted{Taken: true})
+			t.append(lease, d, &record.Noted{Taken: true})
 		}
-		for _, h := range t.heads(run.Query{AllTenants: true, DueAt: time.Now()}) {
+		for _, h := range t.heads(record.Query{AllTenants: true, DueAt: time.Now()}) {
 			if h.Takeovers != n {
 				t.Errorf("got %d takeovers, want %d", h.Takeovers, n)
 			}
 		}
 	}
-	t.append(t.acquire(one, held), d, &run.Answered{Answer: yes("a")})
+	t.append(t.acquire(one, held), d, &record.Answered{Answer: yes("a")})
 	t.has(d)
 	if got := t.load(one).Head.Takeovers; got != 0 {
 		t.Errorf("got %d takeovers after progress, want none", got)
@@ -198,7 +199,7 @@ func appendOwnMembers(t *trial) {
 	d := begin(one, opened("a")...)
 	head := d.head()
 	head.Epoch, head.Held, head.Answers = 1<<40, start, 7
-	lease, err := t.store.Create(t.Context(), run.Holder{TTL: held}, head, d.records)
+	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.records)
 	if err != nil {
 		t.Fatal(err)
 	}

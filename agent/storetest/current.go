@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // loadCurrent loads a run from its last snapshot on, and as a whole.
@@ -20,7 +21,7 @@ func loadCurrent(t *trial) {
 	t.append(lease, d, d.snapshot())
 	t.isCurrent(d)
 	t.has(d)
-	if log, err := run.LoadCurrent(t.Context(), t.store, run.Key{ID: "nobody"}); err == nil {
+	if log, err := record.LoadCurrent(t.Context(), t.store, run.Key{ID: "nobody"}); err == nil {
 		t.Errorf("a run that is not there: got %+v", log)
 	}
 }
@@ -31,7 +32,7 @@ func loadCurrentAnswers(t *trial) {
 	lease := t.create(d, held)
 	first := run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}
 	t.answer(d, first)
-	t.append(lease, d, &run.Answered{Answer: first})
+	t.append(lease, d, &record.Answered{Answer: first})
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("open", "other")...)
 	second := run.Answer{Ask: "open", Action: run.ActionDecline, At: start}
@@ -41,15 +42,15 @@ func loadCurrentAnswers(t *trial) {
 	t.answer(d, first, second) // which changes nothing
 	other := first
 	other.Action = run.ActionCancel
-	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), run.ErrAnswered)
+	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), record.ErrAnswered)
 	t.isCurrent(d, second)
 }
 
 // snapshotAfter is the snapshot behind a change that is still to be added.
-func (d *draft) snapshotAfter(c run.Change) run.Change {
-	later := &draft{state: new(run.State)}
+func (d *draft) snapshotAfter(c record.Change) record.Change {
+	later := &draft{state: new(record.State)}
 	for _, r := range d.records {
-		if err := run.Apply(later.state, r); err != nil {
+		if err := record.Apply(later.state, r); err != nil {
 			panic(err)
 		}
 	}
@@ -61,11 +62,11 @@ func (d *draft) snapshotAfter(c run.Change) run.Change {
 // leave out the records before the last snapshot does.
 func (t *trial) isCurrent(d *draft, answers ...run.Answer) {
 	t.Helper()
-	log, err := run.LoadCurrent(t.Context(), t.store, d.key())
+	log, err := record.LoadCurrent(t.Context(), t.store, d.key())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := run.Fold(log.Records)
+	got, err := record.Fold(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func (t *trial) isCurrent(d *draft, answers ...run.Answer) {
 		t.Errorf("got the state %s, want %s", encode(got), encode(d.state))
 	}
 	want := *d
-	if _, ok := t.store.(run.CurrentLoader); ok && d.state.Snapshot > 0 {
+	if _, ok := t.store.(record.CurrentLoader); ok && d.state.Snapshot > 0 {
 		want.records = d.records[d.state.Snapshot-1:]
 	}
 	if err := differs(log, &want, answers); err != nil {

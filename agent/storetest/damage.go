@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Damage proves that a run that cannot be read concerns no other one, for each method. Each call of open opens
 // an empty store; damage changes the last that the store has kept of a run.
-func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(key run.Key))) {
+func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage func(key run.Key))) {
 	bad, good := run.Key{Tenant: "evil", ID: "bad"}, run.Key{Tenant: "good", ID: "0"}
 	prepared := func(t *testing.T) *trial {
 		store, damage := open(t)
@@ -33,21 +34,21 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 	}{
 		{"load", func(t *trial) {
 			_, err := t.store.Load(t.Context(), bad)
-			t.wants("load", err, run.ErrCorrupt)
+			t.wants("load", err, record.ErrCorrupt)
 			t.load(good)
 		}},
 		{"list", func(t *trial) {
-			t.listsBeside("all", run.Query{AllTenants: true}, 9, bad)
-			t.listsBeside("of a status", run.Query{AllTenants: true, Status: run.StatusRunning}, 9, bad)
-			t.listsBeside("due", run.Query{AllTenants: true, DueAt: time.Now()}, 9, bad)
-			t.listsBeside("of its tenant", run.Query{Tenant: "evil"}, 0, bad)
-			t.listsBeside("of another tenant", run.Query{Tenant: "good"}, 9, run.Key{})
-			t.listsBeside("of an id of another tenant", run.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
+			t.listsBeside("all", record.Query{AllTenants: true}, 9, bad)
+			t.listsBeside("of a status", record.Query{AllTenants: true, Status: run.StatusRunning}, 9, bad)
+			t.listsBeside("due", record.Query{AllTenants: true, DueAt: time.Now()}, 9, bad)
+			t.listsBeside("of its tenant", record.Query{Tenant: "evil"}, 0, bad)
+			t.listsBeside("of another tenant", record.Query{Tenant: "good"}, 9, run.Key{})
+			t.listsBeside("of an id of another tenant", record.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
 		}},
 		{"open questions", func(t *trial) {
 			for tenant, want := range map[string][2]int{"good": {9, 0}, "evil": {0, 1}, "": {9, 1}} {
 				var got [2]int
-				for ask, err := range run.OpenAsks(t.Context(), t.store, run.Query{Tenant: tenant, AllTenants: tenant == ""}) {
+				for ask, err := range record.OpenAsks(t.Context(), t.store, record.Query{Tenant: tenant, AllTenants: tenant == ""}) {
 					switch {
 					case err != nil:
 						t.Fatalf("tenant %q: %v", tenant, err)
@@ -67,7 +68,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 				t.Error("an answer to what cannot be read was kept")
 			}
 			t.wants("answer", t.store.Answer(t.Context(), good, []run.Answer{yes("a")}), nil)
-			if lease, err := t.store.Acquire(t.Context(), bad, run.Holder{TTL: held}); err == nil && lease.Created.IsZero() {
+			if lease, err := t.store.Acquire(t.Context(), bad, record.Holder{TTL: held}); err == nil && lease.Created.IsZero() {
 				t.Error("a run was taken whose creation is not known")
 			}
 			lease := t.acquire(good, held)
@@ -75,7 +76,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 			t.wants("release", t.store.Release(t.Context(), lease), nil)
 		}},
 		{"append", func(t *trial) {
-			before, err := t.store.Acquire(t.Context(), bad, run.Holder{TTL: held})
+			before, err := t.store.Acquire(t.Context(), bad, record.Holder{TTL: held})
 			d := begin(bad, opened("a")...)
 			d.next(said("the last"))
 			if err != nil { // the holder that has it goes on
@@ -91,8 +92,8 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 		}},
 		{"leases beside it", func(t *trial) {
 			lease := t.acquire(good, expired)
-			if all, ok := t.store.(run.BatchRenewer); ok {
-				lost, err := all.RenewAll(t.Context(), []run.Lease{t.bad, lease}, held)
+			if all, ok := t.store.(record.BatchRenewer); ok {
+				lost, err := all.RenewAll(t.Context(), []record.Lease{t.bad, lease}, held)
 				if err != nil || slices.Contains(lost, lease) {
 					t.Errorf("got the lost leases %v, %v", lost, err)
 				}
@@ -104,15 +105,15 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 		}},
 		{"create", func(t *trial) {
 			d := begin(bad)
-			_, err := t.store.Create(t.Context(), run.Holder{TTL: held}, d.head(), d.records)
-			t.wants("create what is there", err, run.ErrExists)
+			_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), d.records)
+			t.wants("create what is there", err, record.ErrExists)
 			t.create(begin(run.Key{Tenant: "evil", ID: "next"}), held)
 			t.load(run.Key{Tenant: "evil", ID: "next"})
 		}},
 		{"delete", func(t *trial) {
 			t.wants("delete", t.store.Delete(t.Context(), bad), nil)
 			t.hasNone(bad)
-			t.listsBeside("all", run.Query{AllTenants: true}, 9, run.Key{})
+			t.listsBeside("all", record.Query{AllTenants: true}, 9, run.Key{})
 			t.create(begin(bad), held)
 			t.load(bad)
 		}},
@@ -122,14 +123,14 @@ func Damage(t *testing.T, open func(t *testing.T) (store run.Store, damage func(
 }
 
 // listsBeside checks how many runs a query selects beside a damaged one; a zero key is for none.
-func (t *trial) listsBeside(what string, q run.Query, want int, damaged run.Key) {
+func (t *trial) listsBeside(what string, q record.Query, want int, damaged run.Key) {
 	t.Helper()
 	var got int
 	var found run.Key
 	for head, err := range t.store.List(t.Context(), q) {
-		d, ok := errors.AsType[*run.DamagedError](err)
+		d, ok := errors.AsType[*record.DamagedError](err)
 		switch {
-		case ok && errors.Is(err, run.ErrCorrupt) && head.Key == d.Key && found == run.Key{}:
+		case ok && errors.Is(err, record.ErrCorrupt) && head.Key == d.Key && found == run.Key{}:
 			found = d.Key
 		case err != nil:
 			t.Fatalf("%s: %v", what, err)

@@ -14,51 +14,52 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // faulty is a store with the methods that are set in the place of its own.
 type faulty struct {
-	run.Store
-	create  func(context.Context, run.Holder, run.Head, []run.Record) (run.Lease, error)
-	load    func(context.Context, run.Key) (*run.Log, error)
-	append  func(context.Context, run.Lease, run.Head, []run.Record, ...run.Answer) error
+	record.Store
+	create  func(context.Context, record.Holder, record.Head, []record.Record) (record.Lease, error)
+	load    func(context.Context, run.Key) (*record.Log, error)
+	append  func(context.Context, record.Lease, record.Head, []record.Record, ...run.Answer) error
 	answer  func(context.Context, run.Key, []run.Answer) error
-	acquire func(context.Context, run.Key, run.Holder) (run.Lease, error)
-	renew   func(context.Context, run.Lease, time.Duration) error
-	release func(context.Context, run.Lease) error
-	list    func(context.Context, run.Query) iter.Seq2[run.Head, error]
+	acquire func(context.Context, run.Key, record.Holder) (record.Lease, error)
+	renew   func(context.Context, record.Lease, time.Duration) error
+	release func(context.Context, record.Lease) error
+	list    func(context.Context, record.Query) iter.Seq2[record.Head, error]
 	delete  func(context.Context, run.Key) error
 }
 
-func (f *faulty) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+func (f *faulty) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 	return f.create(ctx, h, head, records)
 }
-func (f *faulty) Load(ctx context.Context, key run.Key) (*run.Log, error) { return f.load(ctx, key) }
-func (f *faulty) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (f *faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) { return f.load(ctx, key) }
+func (f *faulty) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	return f.append(ctx, l, head, records, answers...)
 }
 func (f *faulty) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
 	return f.answer(ctx, key, answers)
 }
-func (f *faulty) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (f *faulty) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	return f.acquire(ctx, key, h)
 }
-func (f *faulty) Renew(ctx context.Context, l run.Lease, ttl time.Duration) error {
+func (f *faulty) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
 	return f.renew(ctx, l, ttl)
 }
-func (f *faulty) Release(ctx context.Context, l run.Lease) error { return f.release(ctx, l) }
-func (f *faulty) List(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+func (f *faulty) Release(ctx context.Context, l record.Lease) error { return f.release(ctx, l) }
+func (f *faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 	return f.list(ctx, q)
 }
 func (f *faulty) Delete(ctx context.Context, key run.Key) error { return f.delete(ctx, key) }
 
 // present is the lease of whoever holds a run.
-func (f *faulty) present(key run.Key) run.Lease {
+func (f *faulty) present(key run.Key) record.Lease {
 	log, err := f.Store.Load(context.Background(), key)
 	if err != nil {
-		return run.Lease{Key: key}
+		return record.Lease{Key: key}
 	}
-	return run.Lease{Key: key, Epoch: log.Head.Epoch}
+	return record.Lease{Key: key, Epoch: log.Head.Epoch}
 }
 
 // faults break one promise each. The tests that they name notice it.
@@ -67,15 +68,15 @@ var faults = []struct {
 	set        func(*faulty)
 }{
 	{"creates over a run", "create/exists", func(f *faulty) {
-		f.create = func(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+		f.create = func(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 			_ = f.Store.Delete(ctx, head.Key)
 			return f.Store.Create(ctx, h, head, records)
 		}
 	}},
 	{"shares its log", "load", func(f *faulty) {
 		var once sync.Once
-		var log *run.Log
-		f.load = func(ctx context.Context, key run.Key) (_ *run.Log, err error) {
+		var log *record.Log
+		f.load = func(ctx context.Context, key run.Key) (_ *record.Log, err error) {
 			l, err := f.Store.Load(ctx, key)
 			if err == nil {
 				once.Do(func() { log = l })
@@ -84,7 +85,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends in parts", "append/all_or_nothing", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			for i := range records {
 				part := head
 				part.Seq = records[i].Seq
@@ -96,40 +97,40 @@ var faults = []struct {
 		}
 	}},
 	{"appends at any place", "append/conflict", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
-			if err := f.Store.Append(ctx, l, head, records, answers...); l.Epoch == 0 || !errors.Is(err, run.ErrConflict) {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+			if err := f.Store.Append(ctx, l, head, records, answers...); l.Epoch == 0 || !errors.Is(err, record.ErrConflict) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"takes any epoch", "lease/holder_that_wakes_up", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			return f.Store.Append(ctx, f.present(l.Key), head, records, answers...)
 		}
 	}},
 	{"does not say when the run was created", "lease", func(f *faulty) {
-		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+		f.acquire = func(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 			l, err := f.Store.Acquire(ctx, key, h)
 			l.Created = time.Time{}
 			return l, err
 		}
 	}},
 	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {
-				return run.ErrConflict
+				return record.ErrConflict
 			}
 			return f.Store.Append(ctx, l, head, records, answers...)
 		}
 	}},
 	{"appends without the answers", "append/answers", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, _ ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, _ ...run.Answer) error {
 			return f.Store.Append(ctx, l, head, records)
 		}
 	}},
 	{"keeps answers before it appends", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			if err := f.Store.Answer(ctx, l.Key, answers); err != nil {
 				return err
 			}
@@ -137,7 +138,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends before it keeps answers", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			if err := f.Store.Append(ctx, l, head, records); err != nil {
 				return err
 			}
@@ -145,35 +146,35 @@ var faults = []struct {
 		}
 	}},
 	{"says nothing of the last record", "lease", func(f *faulty) {
-		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+		f.acquire = func(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 			l, err := f.Store.Acquire(ctx, key, h)
 			l.Seq = 0
 			return l, err
 		}
 	}},
 	{"gives a run that is held", "lease", func(f *faulty) {
-		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+		f.acquire = func(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 			_ = f.Store.Release(ctx, f.present(key))
 			return f.Store.Acquire(ctx, key, h)
 		}
 	}},
 	{"gives one epoch twice", "lease/expiry", func(f *faulty) {
-		f.acquire = func(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+		f.acquire = func(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 			l := f.present(key)
 			return l, f.Store.Renew(ctx, l, h.TTL)
 		}
 	}},
 	{"renews any lease", "lease/renew", func(f *faulty) {
-		f.renew = func(ctx context.Context, l run.Lease, ttl time.Duration) error {
+		f.renew = func(ctx context.Context, l record.Lease, ttl time.Duration) error {
 			return f.Store.Renew(ctx, f.present(l.Key), ttl)
 		}
 	}},
 	{"releases any lease", "lease/release", func(f *faulty) {
-		f.release = func(ctx context.Context, l run.Lease) error { return f.Store.Release(ctx, f.present(l.Key)) }
+		f.release = func(ctx context.Context, l record.Lease) error { return f.Store.Release(ctx, f.present(l.Key)) }
 	}},
 	{"takes any answer", "answer/first_wins", func(f *faulty) {
 		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
-			if err := f.Store.Answer(ctx, key, answers); !errors.Is(err, run.ErrAnswered) {
+			if err := f.Store.Answer(ctx, key, answers); !errors.Is(err, record.ErrAnswered) {
 				return err
 			}
 			return nil
@@ -203,7 +204,7 @@ var faults = []struct {
 			all = answers
 			return f.Store.Answer(ctx, key, answers)
 		}
-		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			log, err := f.Store.Load(ctx, key)
 			if err == nil {
 				log.Answers = all
@@ -212,28 +213,28 @@ var faults = []struct {
 		}
 	}},
 	{"lists all tenants", "list", func(f *faulty) {
-		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 			q.AllTenants = true
 			return f.Store.List(ctx, q)
 		}
 	}},
 	{"lists without a limit", "list/order", func(f *faulty) {
-		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 			q.Limit = 0
 			return f.Store.List(ctx, q)
 		}
 	}},
 	{"lists what is not due", "list/due", func(f *faulty) {
-		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 			q.DueAt = time.Time{}
 			return f.Store.List(ctx, q)
 		}
 	}},
 	{"lists the newest of what is due", "list/due_order", func(f *faulty) {
-		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
-			return func(yield func(run.Head, error) bool) {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+			return func(yield func(record.Head, error) bool) {
 				n := 0
-				for h, err := range f.Store.List(ctx, run.Query{Tenant: q.Tenant, AllTenants: q.AllTenants}) {
+				for h, err := range f.Store.List(ctx, record.Query{Tenant: q.Tenant, AllTenants: q.AllTenants}) {
 					if due := q.DueAt.IsZero() || h.Due(q.DueAt); !due || q.Limit > 0 && n == q.Limit {
 						continue
 					}
@@ -246,14 +247,14 @@ var faults = []struct {
 	}},
 	{"lists with a lock", "list/body_calls_the_store", func(f *faulty) {
 		var mu sync.Mutex
-		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
-			return func(yield func(run.Head, error) bool) {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+			return func(yield func(record.Head, error) bool) {
 				mu.Lock()
 				defer mu.Unlock()
 				f.Store.List(ctx, q)(yield)
 			}
 		}
-		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			if !mu.TryLock() {
 				return nil, errors.New("another goroutine has the lock")
 			}
@@ -262,14 +263,14 @@ var faults = []struct {
 		}
 	}},
 	{"lists once", "list/body_calls_the_store", func(f *faulty) {
-		f.list = func(ctx context.Context, q run.Query) iter.Seq2[run.Head, error] {
-			var heads []run.Head
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+			var heads []record.Head
 			for h, err := range f.Store.List(ctx, q) {
 				if err == nil {
 					heads = append(heads, h)
 				}
 			}
-			return func(yield func(run.Head, error) bool) {
+			return func(yield func(record.Head, error) bool) {
 				for _, h := range heads {
 					if !yield(h, nil) {
 						return
@@ -283,35 +284,35 @@ var faults = []struct {
 	}},
 	{"counts epochs from 1", "delete/created_again", func(f *faulty) {
 		base := map[run.Key]uint64{}
-		f.create = func(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+		f.create = func(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 			l, err := f.Store.Create(ctx, h, head, records)
 			base[l.Key] = l.Epoch
 			l.Epoch -= base[l.Key]
 			return l, err
 		}
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			l.Epoch += base[l.Key]
 			return f.Store.Append(ctx, l, head, records, answers...)
 		}
-		f.renew = func(ctx context.Context, l run.Lease, ttl time.Duration) error {
+		f.renew = func(ctx context.Context, l record.Lease, ttl time.Duration) error {
 			l.Epoch += base[l.Key]
 			return f.Store.Renew(ctx, l, ttl)
 		}
 	}},
 	{"folds the case of keys", "keys", func(f *faulty) {
-		f.create = func(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
-			for other := range f.Store.List(ctx, run.Query{Tenant: head.Key.Tenant}) {
+		f.create = func(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+			for other := range f.Store.List(ctx, record.Query{Tenant: head.Key.Tenant}) {
 				if strings.EqualFold(other.Key.ID, head.Key.ID) {
-					return run.Lease{}, run.ErrExists
+					return record.Lease{}, record.ErrExists
 				}
 			}
 			return f.Store.Create(ctx, h, head, records)
 		}
 	}},
 	{"mixes tenants", "tenants", func(f *faulty) {
-		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			log, err := f.Store.Load(ctx, key)
-			if errors.Is(err, run.ErrNotFound) {
+			if errors.Is(err, record.ErrNotFound) {
 				key.Tenant = "mine"
 				return f.Store.Load(ctx, key)
 			}
@@ -319,11 +320,11 @@ var faults = []struct {
 		}
 	}},
 	{"loses what it does not know", "records/later_version", func(f *faulty) {
-		f.load = func(ctx context.Context, key run.Key) (*run.Log, error) {
+		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			log, err := f.Store.Load(ctx, key)
 			if err == nil {
-				log.Records = slices.DeleteFunc(log.Records, func(r run.Record) bool {
-					_, unknown := r.Change.(*run.Unknown)
+				log.Records = slices.DeleteFunc(log.Records, func(r record.Record) bool {
+					_, unknown := r.Change.(*record.Unknown)
 					return unknown
 				})
 			}
@@ -331,9 +332,9 @@ var faults = []struct {
 		}
 	}},
 	{"appends without a lock", "at_once/append", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
-				return run.ErrConflict
+				return record.ErrConflict
 			}
 			return nil // as if the last one to write won
 		}
@@ -347,7 +348,7 @@ var faults = []struct {
 		}
 	}},
 	{"names the run twice", "errors_name_the_run", func(f *faulty) {
-		f.append = func(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 			if err := f.Store.Append(ctx, l, head, records, answers...); err != nil {
 				return fmt.Errorf("append to run %q: %w", l.Key.ID, err)
 			}
@@ -362,7 +363,7 @@ var faults = []struct {
 }
 
 // fault is the store of [TestMemory] in a process of [TestFaults], s itself in another.
-func fault(s run.Store) run.Store {
+func fault(s record.Store) record.Store {
 	for _, c := range faults {
 		if c.name == os.Getenv("STORETEST_FAULT") {
 			f := &faulty{

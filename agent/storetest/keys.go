@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // keys gives each key a run of its own: keys that a file system or a database might take
@@ -32,7 +33,7 @@ func keys(t *trial) {
 	for _, d := range all {
 		t.has(d, yes(d.head().Asks[0]))
 	}
-	if got := len(t.listed(run.Query{AllTenants: true})); got != len(all) {
+	if got := len(t.listed(record.Query{AllTenants: true})); got != len(all) {
 		t.Errorf("got %d runs in the list, want %d", got, len(all))
 	}
 	for i, d := range all {
@@ -50,15 +51,15 @@ func keysRefused(t *trial) {
 		{ID: strings.Repeat("a", 1<<10+1)}, {ID: "a", Tenant: strings.Repeat("a", 1<<10+1)},
 	} {
 		d := begin(key)
-		if _, err := t.store.Create(t.Context(), run.Holder{TTL: held}, d.head(), d.records); err == nil {
+		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), d.records); err == nil {
 			t.Errorf("got no error for the key %.20q", key)
 		}
 		t.hasNone(key)
-		_, err := t.store.Acquire(t.Context(), key, run.Holder{TTL: held})
-		t.wants("acquire", err, run.ErrNotFound)
+		_, err := t.store.Acquire(t.Context(), key, record.Holder{TTL: held})
+		t.wants("acquire", err, record.ErrNotFound)
 		t.wants("delete", t.store.Delete(t.Context(), key), nil)
 	}
-	t.lists("after all", run.Query{AllTenants: true})
+	t.lists("after all", record.Query{AllTenants: true})
 }
 
 // tenants have runs of the same id, apart from each other.
@@ -72,7 +73,7 @@ func tenants(t *trial) {
 	t.append(lease, mine, said("x"))
 	t.has(theirs)
 	records := theirs.next(said("y"))
-	forged := run.Lease{Key: mine.key(), Epoch: lease.Epoch}
+	forged := record.Lease{Key: mine.key(), Epoch: lease.Epoch}
 	if err := t.store.Append(t.Context(), forged, theirs.head(), records); err == nil {
 		t.Error("got no error for the lease of another tenant")
 	}

@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 func lease(t *trial) {
-	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
-	t.wants("acquire no run", err, run.ErrNotFound)
-	t.wants("renew the lease of no run", t.store.Renew(t.Context(), run.Lease{Key: one, Epoch: 1}, held), run.ErrConflict)
-	t.wants("release no run", t.store.Release(t.Context(), run.Lease{Key: one, Epoch: 1}), nil)
+	_, err := t.store.Acquire(t.Context(), one, record.Holder{TTL: held})
+	t.wants("acquire no run", err, record.ErrNotFound)
+	t.wants("renew the lease of no run", t.store.Renew(t.Context(), record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
+	t.wants("release no run", t.store.Release(t.Context(), record.Lease{Key: one, Epoch: 1}), nil)
 
 	d := begin(one)
 	first := t.create(d, held)
 	t.append(first, d, said("1"))
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
-		_, err := t.store.Acquire(t.Context(), one, run.Holder{Name: name, TTL: held})
-		t.wants("acquire what is held", err, run.ErrHeld)
-		if e, ok := errors.AsType[*run.HeldError](err); ok && (e.Holder != "one" && e.Holder != "" || !e.Until.After(time.Now())) {
+		_, err := t.store.Acquire(t.Context(), one, record.Holder{Name: name, TTL: held})
+		t.wants("acquire what is held", err, record.ErrHeld)
+		if e, ok := errors.AsType[*record.HeldError](err); ok && (e.Holder != "one" && e.Holder != "" || !e.Until.After(time.Now())) {
 			t.Errorf("got a run that %q holds until %s, want \"one\" and a time to come", e.Holder, e.Until)
 		}
 	}
@@ -47,8 +48,8 @@ func leaseExpiry(t *trial) {
 		last = next
 	}
 	t.acquire(one, held)
-	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
-	t.wants("acquire what is held", err, run.ErrHeld)
+	_, err := t.store.Acquire(t.Context(), one, record.Holder{TTL: held})
+	t.wants("acquire what is held", err, record.ErrHeld)
 }
 
 func leaseRenew(t *trial) {
@@ -57,21 +58,21 @@ func leaseRenew(t *trial) {
 	if got := t.load(one).Head; got.Epoch != first.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, first.Epoch)
 	}
-	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
-	t.wants("acquire what is held", err, run.ErrHeld)
+	_, err := t.store.Acquire(t.Context(), one, record.Holder{TTL: held})
+	t.wants("acquire what is held", err, record.ErrHeld)
 	t.wants("shorten", t.store.Renew(t.Context(), first, expired), nil)
 	second := t.acquire(one, expired)
-	t.wants("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), run.ErrConflict)
+	t.wants("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.wants("renew", t.store.Renew(t.Context(), second, held), nil)
 }
 
 // leaseRenewAll renews the leases of many runs at once. Some are lost.
 func leaseRenewAll(t *trial) {
-	store, ok := t.store.(run.BatchRenewer)
+	store, ok := t.store.(record.BatchRenewer)
 	if !ok {
 		return // each lease is renewed by itself
 	}
-	var leases, lost []run.Lease
+	var leases, lost []record.Lease
 	for i := range 700 {
 		key := run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)}
 		leases = append(leases, t.create(begin(key), expired))
@@ -96,8 +97,8 @@ func leaseRenewAll(t *trial) {
 			t.Errorf("lost %d: got %+v, want %+v", i, got[i], lost[i])
 		}
 	}
-	_, err = t.store.Acquire(t.Context(), leases[699].Key, run.Holder{TTL: held})
-	t.wants("acquire what is held", err, run.ErrHeld)
+	_, err = t.store.Acquire(t.Context(), leases[699].Key, record.Holder{TTL: held})
+	t.wants("acquire what is held", err, record.ErrHeld)
 	if got, err := store.RenewAll(t.Context(), nil, held); len(got) != 0 || err != nil {
 		t.Errorf("no leases: got %v, %v", got, err)
 	}
@@ -107,7 +108,7 @@ func leaseRenewAll(t *trial) {
 // else gets a run.
 func leaseStarved(t *trial) {
 	const runs, appends, ttl = 48, 30, 30 * time.Second
-	var leases []run.Lease
+	var leases []record.Lease
 	var work sync.WaitGroup
 	for i := range runs {
 		d := begin(run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)})
@@ -141,8 +142,8 @@ func leaseStarved(t *trial) {
 		if err != nil || len(lost) > 0 {
 			t.Fatalf("renew: got %v and %d leases lost, want none", err, len(lost))
 		}
-		_, err = t.store.Acquire(t.Context(), leases[0].Key, run.Holder{Name: "another", TTL: ttl})
-		t.wants("acquire what is held", err, run.ErrHeld)
+		_, err = t.store.Acquire(t.Context(), leases[0].Key, record.Holder{Name: "another", TTL: ttl})
+		t.wants("acquire what is held", err, record.ErrHeld)
 	}
 	for _, lease := range leases {
 		if got := t.load(lease.Key).Head; got.Epoch != lease.Epoch || got.Seq != lease.Seq+appends {
@@ -152,12 +153,12 @@ func leaseStarved(t *trial) {
 }
 
 // renewAll renews leases at once, or one by one if the store does.
-func (t *trial) renewAll(ctx context.Context, leases []run.Lease, ttl time.Duration) (lost []run.Lease, err error) {
-	if batch, ok := t.store.(run.BatchRenewer); ok {
+func (t *trial) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
+	if batch, ok := t.store.(record.BatchRenewer); ok {
 		return batch.RenewAll(ctx, leases, ttl)
 	}
 	for _, lease := range leases {
-		if err := t.store.Renew(ctx, lease, ttl); errors.Is(err, run.ErrConflict) {
+		if err := t.store.Renew(ctx, lease, ttl); errors.Is(err, record.ErrConflict) {
 			lost = append(lost, lease)
 		} else if err != nil {
 			return nil, err
@@ -176,8 +177,8 @@ func leaseRelease(t *trial) {
 	}
 	second := t.acquire(one, held)
 	t.wants("release what was taken over", t.store.Release(t.Context(), first), nil)
-	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
-	t.wants("acquire what is held", err, run.ErrHeld)
+	_, err := t.store.Acquire(t.Context(), one, record.Holder{TTL: held})
+	t.wants("acquire what is held", err, record.ErrHeld)
 	t.append(second, d, said("1"))
 	t.has(d)
 }
@@ -190,14 +191,14 @@ func leaseWakesUp(t *trial) {
 	records := stopped.next(said("by the first"))
 
 	second := t.acquire(one, held)
-	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.head(), records), run.ErrConflict)
+	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.head(), records), record.ErrConflict)
 	t.append(second, d, said("by the second"))
-	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.head(), records), run.ErrConflict)
-	again := must(run.Fold(d.records))
+	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.head(), records), record.ErrConflict)
+	again := must(record.Fold(d.records))
 	late := &draft{state: again, records: d.records}
 	records = late.next(said("by the first"))
-	t.wants("append what follows", t.store.Append(t.Context(), first, late.head(), records), run.ErrConflict)
-	t.wants("renew", t.store.Renew(t.Context(), first, held), run.ErrConflict)
+	t.wants("append what follows", t.store.Append(t.Context(), first, late.head(), records), record.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), first, held), record.ErrConflict)
 	t.wants("release", t.store.Release(t.Context(), first), nil)
 	t.has(d)
 	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // listed are the ids that a query selects.
-func (t *trial) listed(q run.Query) (ids []string) {
+func (t *trial) listed(q record.Query) (ids []string) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
 		if err != nil {
@@ -21,7 +22,7 @@ func (t *trial) listed(q run.Query) (ids []string) {
 }
 
 // lists checks the ids that a query selects.
-func (t *trial) lists(what string, q run.Query, want ...string) {
+func (t *trial) lists(what string, q record.Query, want ...string) {
 	t.Helper()
 	if got := t.listed(q); !slices.Equal(got, want) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
@@ -29,29 +30,29 @@ func (t *trial) lists(what string, q run.Query, want ...string) {
 }
 
 func list(t *trial) {
-	t.lists("an empty store", run.Query{AllTenants: true})
+	t.lists("an empty store", record.Query{AllTenants: true})
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	other := begin(run.Key{ID: "other"}, &run.Ended{Status: run.StatusFailed})
+	other := begin(run.Key{ID: "other"}, &record.Ended{Status: run.StatusFailed})
 	other.state.Agent.Name = "other"
 	t.create(other, expired)
 
-	t.lists("all", run.Query{AllTenants: true}, "one", "other")
-	t.lists("of a tenant", run.Query{Tenant: "acme"}, "one")
-	t.lists("of no tenant", run.Query{}, "other")
-	t.lists("of a tenant without runs", run.Query{Tenant: "acm"})
-	t.lists("of an agent", run.Query{AllTenants: true, Agents: []string{"nobody", "other"}}, "other")
-	t.lists("of an agent and a tenant", run.Query{Agents: []string{"helper"}})
-	t.lists("of an id", run.Query{AllTenants: true, ID: "other"}, "other")
-	t.lists("of an id and a tenant", run.Query{Tenant: "acme", ID: "one"}, "one")
-	t.lists("of an id of another tenant", run.Query{Tenant: "acme", ID: "other"})
-	t.lists("of no id", run.Query{AllTenants: true, ID: "on"})
-	t.lists("running", run.Query{AllTenants: true, Status: run.StatusRunning}, "one")
-	t.lists("failed", run.Query{AllTenants: true, Status: run.StatusFailed}, "other")
+	t.lists("all", record.Query{AllTenants: true}, "one", "other")
+	t.lists("of a tenant", record.Query{Tenant: "acme"}, "one")
+	t.lists("of no tenant", record.Query{}, "other")
+	t.lists("of a tenant without runs", record.Query{Tenant: "acm"})
+	t.lists("of an agent", record.Query{AllTenants: true, Agents: []string{"nobody", "other"}}, "other")
+	t.lists("of an agent and a tenant", record.Query{Agents: []string{"helper"}})
+	t.lists("of an id", record.Query{AllTenants: true, ID: "other"}, "other")
+	t.lists("of an id and a tenant", record.Query{Tenant: "acme", ID: "one"}, "one")
+	t.lists("of an id of another tenant", record.Query{Tenant: "acme", ID: "other"})
+	t.lists("of no id", record.Query{AllTenants: true, ID: "on"})
+	t.lists("running", record.Query{AllTenants: true, Status: run.StatusRunning}, "one")
+	t.lists("failed", record.Query{AllTenants: true, Status: run.StatusFailed}, "other")
 
 	t.answer(d, yes("b"))
 	for range 2 {
-		for head, err := range t.store.List(t.Context(), run.Query{Tenant: "acme"}) {
+		for head, err := range t.store.List(t.Context(), record.Query{Tenant: "acme"}) {
 			want := t.load(one).Head
 			if err != nil || string(encode(head)) != string(encode(want)) || head.Answers != 1 || head.Epoch != lease.Epoch {
 				t.Errorf("got %s, %v, want %s", encode(head), err, encode(want))
@@ -71,23 +72,23 @@ func listQuestions(t *trial) {
 			changes = append(changes, said(id))
 		}
 		if i%3 > 0 {
-			changes = append(changes, &run.Suspended{})
+			changes = append(changes, &record.Suspended{})
 		}
 		t.create(begin(run.Key{Tenant: "acme", ID: id}, changes...), expired)
-		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &run.Suspended{}), expired)
+		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &record.Suspended{}), expired)
 	}
-	for _, h := range t.heads(run.Query{Tenant: "acme"}) {
+	for _, h := range t.heads(record.Query{Tenant: "acme"}) {
 		if len(h.Asks) > 0 {
 			want = append(want, h.Asks[0])
 		}
-		if questions := run.HeadOf(t.folded(h.Key)).Questions; len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
+		if questions := record.HeadOf(t.folded(h.Key)).Questions; len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
 			t.Errorf("got the questions %s, want %s", h.Questions, questions)
 		}
 	}
 	var got []string
-	q := run.Query{Tenant: "acme", Limit: 2}
+	q := record.Query{Tenant: "acme", Limit: 2}
 	for page := len(got); page%q.Limit == 0; page = len(got) {
-		for open, err := range run.OpenAsks(t.Context(), t.store, q) {
+		for open, err := range record.OpenAsks(t.Context(), t.store, q) {
 			if err != nil || open.Err != nil {
 				t.Fatal(err, open.Err)
 			}
@@ -104,7 +105,7 @@ func listQuestions(t *trial) {
 }
 
 // heads are the heads that a query selects.
-func (t *trial) heads(q run.Query) (heads []run.Head) {
+func (t *trial) heads(q record.Query) (heads []record.Head) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
 		if err != nil {
@@ -116,9 +117,9 @@ func (t *trial) heads(q run.Query) (heads []run.Head) {
 }
 
 // folded is the state of a run.
-func (t *trial) folded(key run.Key) *run.State {
+func (t *trial) folded(key run.Key) *record.State {
 	t.Helper()
-	s, err := run.Fold(t.load(key).Records)
+	s, err := record.Fold(t.load(key).Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func (t *trial) folded(key run.Key) *run.State {
 }
 
 // renewed has another holder append to a run.
-func (t *trial) renewed(lease run.Lease, d *draft) run.Lease {
+func (t *trial) renewed(lease record.Lease, d *draft) record.Lease {
 	t.Helper()
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	lease = t.acquire(lease.Key, held)
@@ -136,7 +137,7 @@ func (t *trial) renewed(lease run.Lease, d *draft) run.Lease {
 
 func listOrder(t *trial) {
 	var all []string
-	leases, drafts := map[string]run.Lease{}, map[string]*draft{}
+	leases, drafts := map[string]record.Lease{}, map[string]*draft{}
 	for i := range 5 {
 		id := fmt.Sprint(i)
 		drafts[id] = begin(run.Key{ID: id})
@@ -145,38 +146,38 @@ func listOrder(t *trial) {
 	}
 	t.create(begin(run.Key{ID: "9", Tenant: "a"}), expired)
 	t.create(begin(run.Key{ID: "0", Tenant: "b"}), expired)
-	t.lists("of one time", run.Query{}, all...)
-	t.lists("of one time, all tenants", run.Query{AllTenants: true}, append(slices.Clone(all), "9", "0")...)
+	t.lists("of one time", record.Query{}, all...)
+	t.lists("of one time, all tenants", record.Query{AllTenants: true}, append(slices.Clone(all), "9", "0")...)
 	t.append(leases["3"], drafts["3"], said("x"))
 	t.append(leases["1"], drafts["1"], said("x"), said("y"))
-	t.lists("newest first", run.Query{}, "1", "3", "0", "2", "4")
-	t.lists("limited", run.Query{Limit: 2}, "1", "3")
-	t.lists("limited and selected", run.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
+	t.lists("newest first", record.Query{}, "1", "3", "0", "2", "4")
+	t.lists("limited", record.Query{Limit: 2}, "1", "3")
+	t.lists("limited and selected", record.Query{AllTenants: true, Limit: 6, Status: run.StatusRunning}, "1", "3", "0", "2", "4", "9")
 	last := t.load(run.Key{ID: "1"}).Head.Updated
-	t.lists("before the last change", run.Query{Before: last}, "3", "0", "2", "4")
-	t.lists("before a while", run.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
+	t.lists("before the last change", record.Query{Before: last}, "3", "0", "2", "4")
+	t.lists("before a while", record.Query{Before: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
 	for i, want := range [][]string{{"1", "3"}, {"0", "2"}, {"4"}, nil} {
-		q := run.Query{Limit: 2}
+		q := record.Query{Limit: 2}
 		if i > 0 {
-			page := t.listed(run.Query{Limit: 2 * i})
+			page := t.listed(record.Query{Limit: 2 * i})
 			head := t.load(run.Key{ID: page[len(page)-1]}).Head
 			q.After = &head
 		}
 		t.lists(fmt.Sprint("page ", i), q, want...)
 	}
-	t.lists("with a high limit", run.Query{Limit: 9}, "1", "3", "0", "2", "4")
+	t.lists("with a high limit", record.Query{Limit: 9}, "1", "3", "0", "2", "4")
 }
 
 func listDue(t *trial) {
 	now := time.Now()
 	suspended := func(id string, wake time.Time, asks ...string) *draft {
 		d := begin(run.Key{ID: id}, opened(asks...)...)
-		d.next(&run.Suspended{Wake: wake})
+		d.next(&record.Suspended{Wake: wake})
 		return d
 	}
 	t.create(begin(run.Key{ID: "held"}), held)
 	t.create(begin(run.Key{ID: "ran"}), expired)
-	t.create(begin(run.Key{ID: "over"}, &run.Ended{Status: run.StatusFinished}), expired)
+	t.create(begin(run.Key{ID: "over"}, &record.Ended{Status: run.StatusFinished}), expired)
 	t.create(suspended("asks", time.Time{}, "a"), expired)
 	answered := suspended("answered", time.Time{}, "a")
 	t.create(answered, expired)
@@ -186,7 +187,7 @@ func listDue(t *trial) {
 
 	due := func(at time.Time, want ...string) {
 		t.Helper()
-		got := t.listed(run.Query{DueAt: at})
+		got := t.listed(record.Query{DueAt: at})
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("due: got %q, want %q", got, want)
@@ -202,7 +203,7 @@ func listDue(t *trial) {
 // listDueOrder has runs that are due for different times.
 func listDueOrder(t *trial) {
 	now := time.Now()
-	create := func(id string, changes ...run.Change) *draft {
+	create := func(id string, changes ...record.Change) *draft {
 		d := begin(run.Key{ID: id}, changes...)
 		t.create(d, expired)
 		return d
@@ -210,9 +211,9 @@ func listDueOrder(t *trial) {
 	create("new", said("1"), said("2"), said("3"))
 	create("old")
 	create("as old")
-	create("slept long", &run.Suspended{Wake: start.Add(-time.Hour)})
-	create("slept", &run.Suspended{Wake: now.Add(-time.Minute)})
-	t.answer(create("answered", append(opened("a"), &run.Suspended{Wake: now.Add(time.Hour)})...), yes("a"))
+	create("slept long", &record.Suspended{Wake: start.Add(-time.Hour)})
+	create("slept", &record.Suspended{Wake: now.Add(-time.Minute)})
+	t.answer(create("answered", append(opened("a"), &record.Suspended{Wake: now.Add(time.Hour)})...), yes("a"))
 
 	all := []string{"slept long", "as old", "old", "answered", "new", "slept"}
 	for limit := range len(all) + 2 {
@@ -220,7 +221,7 @@ func listDueOrder(t *trial) {
 		if limit == 0 {
 			want = all
 		}
-		t.lists(fmt.Sprint("due, limited to ", limit), run.Query{DueAt: now, Limit: limit}, want...)
+		t.lists(fmt.Sprint("due, limited to ", limit), record.Query{DueAt: now, Limit: limit}, want...)
 	}
 }
 
@@ -230,7 +231,7 @@ func listBody(t *trial) {
 		t.create(begin(run.Key{ID: fmt.Sprint(i)}), expired)
 	}
 	seen := 0
-	all := t.store.List(t.Context(), run.Query{})
+	all := t.store.List(t.Context(), record.Query{})
 	for head, err := range all {
 		if err != nil {
 			t.Fatal(err)
@@ -267,15 +268,15 @@ func deleteRun(t *trial) {
 	t.wants("delete", t.store.Delete(t.Context(), one), nil)
 	t.wants("delete again", t.store.Delete(t.Context(), one), nil)
 	t.hasNone(one)
-	t.lists("after a delete", run.Query{AllTenants: true}, "one")
+	t.lists("after a delete", record.Query{AllTenants: true}, "one")
 	t.has(other)
 	records := d.next(said("1"))
-	t.wants("append", t.store.Append(t.Context(), lease, d.head(), records), run.ErrConflict)
-	t.wants("renew", t.store.Renew(t.Context(), lease, held), run.ErrConflict)
+	t.wants("append", t.store.Append(t.Context(), lease, d.head(), records), record.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), lease, held), record.ErrConflict)
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
-	t.wants("answer", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), run.ErrNotFound)
-	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
-	t.wants("acquire", err, run.ErrNotFound)
+	t.wants("answer", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), record.ErrNotFound)
+	_, err := t.store.Acquire(t.Context(), one, record.Holder{TTL: held})
+	t.wants("acquire", err, record.ErrNotFound)
 	t.hasNone(one)
 }
 
@@ -292,8 +293,8 @@ func deleteCreated(t *trial) {
 	}
 	t.has(d)
 	records := old.next(said("1"))
-	t.wants("append", t.store.Append(t.Context(), first, old.head(), records), run.ErrConflict)
-	t.wants("renew", t.store.Renew(t.Context(), first, expired), run.ErrConflict)
+	t.wants("append", t.store.Append(t.Context(), first, old.head(), records), record.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), first, expired), record.ErrConflict)
 	t.wants("release", t.store.Release(t.Context(), first), nil)
 	if got := t.load(one).Head; !got.Held.After(time.Now()) {
 		t.Errorf("got a run held until %s, want a time to come", got.Held)

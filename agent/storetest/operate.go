@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // exportImport moves a run out of the store and back, with answers, and verifies it.
 func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
-	t.append(lease, d, &run.Answered{Answer: run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}})
+	t.append(lease, d, &record.Answered{Answer: run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}})
 	for range 3 { // more than an import keeps at once
 		t.append(lease, d, said("<"+strings.Repeat("x", 3<<20)))
 	}
@@ -19,16 +20,16 @@ func exportImport(t *trial) {
 	t.append(lease, d, opened("a", "b")...)
 	t.answer(d, yes("b"))
 	var out bytes.Buffer
-	if err := run.Export(t.Context(), t.store, one, &out); err != nil {
+	if err := record.Export(t.Context(), t.store, one, &out); err != nil {
 		t.Fatal(err)
 	}
 	t.wants("delete", t.store.Delete(t.Context(), one), nil)
-	if key, err := run.Import(t.Context(), t.store, &out); err != nil || key != one {
+	if key, err := record.Import(t.Context(), t.store, &out); err != nil || key != one {
 		t.Fatalf("got %v, %v", key, err)
 	}
 	t.has(d, yes("b"))
 	t.isCurrent(d, yes("b"))
-	for key, err := range run.Verify(t.Context(), t.store, run.Query{AllTenants: true}) {
+	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
 		t.Errorf("verify: got %v, %v", key, err)
 	}
 	t.append(t.acquire(one, held), d, said("after"))

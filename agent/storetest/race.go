@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 const many = 16 // goroutines that do the same at once
@@ -36,8 +37,8 @@ func createAtOnce(t *trial) {
 	for i := range drafts {
 		drafts[i] = begin(one, said(fmt.Sprint(i)))
 	}
-	won := t.race(run.ErrExists, func(i int) error {
-		_, err := t.store.Create(t.Context(), run.Holder{TTL: held}, drafts[i].head(), drafts[i].records)
+	won := t.race(record.ErrExists, func(i int) error {
+		_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, drafts[i].head(), drafts[i].records)
 		return err
 	})
 	if len(won) != 1 {
@@ -59,7 +60,7 @@ func appendAtOnce(t *trial) {
 			}
 			drafts[i].next(said(fmt.Sprint(i)))
 		}
-		won := t.race(run.ErrConflict, func(i int) error {
+		won := t.race(record.ErrConflict, func(i int) error {
 			return t.store.Append(t.Context(), lease, drafts[i].head(), drafts[i].records[len(d.records):])
 		})
 		if len(won) != 1 {
@@ -73,22 +74,22 @@ func appendAtOnce(t *trial) {
 func acquireAtOnce(t *trial) {
 	d := begin(one)
 	t.create(d, expired)
-	leases := make([]run.Lease, many)
-	take := func(holder run.Holder) func(i int) error {
+	leases := make([]record.Lease, many)
+	take := func(holder record.Holder) func(i int) error {
 		return func(i int) (err error) {
 			leases[i], err = t.store.Acquire(t.Context(), one, holder)
 			return err
 		}
 	}
-	won := t.race(run.ErrHeld, take(run.Holder{TTL: held}))
+	won := t.race(record.ErrHeld, take(record.Holder{TTL: held}))
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
 	}
 	t.append(leases[won[0]], d, said("1"))
 	t.wants("release", t.store.Release(t.Context(), leases[won[0]]), nil)
 
-	t.race(nil, take(run.Holder{TTL: expired}))
-	epochs, last := map[uint64]bool{}, run.Lease{}
+	t.race(nil, take(record.Holder{TTL: expired}))
+	epochs, last := map[uint64]bool{}, record.Lease{}
 	for _, l := range leases {
 		epochs[l.Epoch] = true
 		if l.Epoch > last.Epoch {
@@ -99,7 +100,7 @@ func acquireAtOnce(t *trial) {
 		t.Errorf("got %d epochs, want %d", len(epochs), many)
 	}
 	records := d.next(said("2"))
-	if won := t.race(run.ErrConflict, func(i int) error {
+	if won := t.race(record.ErrConflict, func(i int) error {
 		return t.store.Append(t.Context(), leases[i], d.head(), records)
 	}); len(won) != 1 || leases[won[0]] != last {
 		t.Errorf("got the winners %v, want the last holder", won)
@@ -111,7 +112,7 @@ func answerAtOnce(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
 	answers := make([]run.Answer, many)
-	won := t.race(run.ErrAnswered, func(i int) error {
+	won := t.race(record.ErrAnswered, func(i int) error {
 		answers[i] = run.Answer{Ask: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		return t.store.Answer(t.Context(), one, []run.Answer{answers[i]})
 	})
@@ -129,7 +130,7 @@ func appendAnswersAtOnce(t *trial) {
 	next := begin(one, opened("a")...)
 	records := next.next(said("1"))
 	answers := make([]run.Answer, many)
-	won := t.race(run.ErrAnswered, func(i int) error {
+	won := t.race(record.ErrAnswered, func(i int) error {
 		answers[i] = run.Answer{Ask: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		if i == many/2 {
 			return t.store.Append(t.Context(), lease, next.head(), records, answers[i])
@@ -162,7 +163,7 @@ func loadAtOnce(t *trial) {
 		ask, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
 		t.append(lease, d, opened(ask)...)
 		t.answer(d, yes(ask))
-		t.append(lease, d, append([]run.Change{answered(yes(ask)), said("x")}, opened("q"+next)...)...)
+		t.append(lease, d, append([]record.Change{answered(yes(ask)), said("x")}, opened("q"+next)...)...)
 		t.append(lease, d, answered(no("q"+next)))
 	}
 	stop()
@@ -179,12 +180,12 @@ func (t *trial) readsWhole(ctx context.Context) {
 		}
 		return
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	want := run.HeadOf(s)
+	want := record.HeadOf(s)
 	want.Answers = len(log.Answers)
 	if len(log.Head.Questions) == 0 { // a store that seals runs leaves them out
 		want.Questions = nil
@@ -192,7 +193,7 @@ func (t *trial) readsWhole(ctx context.Context) {
 	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {
 		t.Errorf("got the head %s with records of %s", encode(got), encode(want))
 	}
-	for head, err := range t.store.List(ctx, run.Query{AllTenants: true}) {
+	for head, err := range t.store.List(ctx, record.Query{AllTenants: true}) {
 		if ctx.Err() == nil && (err != nil || head.Seq < log.Head.Seq) {
 			t.Errorf("got record %d, %v in a list after record %d", head.Seq, err, log.Head.Seq)
 		}
@@ -209,19 +210,19 @@ func ended(t *trial) {
 	records := next.next(said("1"))
 	other := begin(run.Key{ID: "other"})
 
-	_, err := t.store.Create(ctx, run.Holder{TTL: held}, other.head(), other.records)
+	_, err := t.store.Create(ctx, record.Holder{TTL: held}, other.head(), other.records)
 	t.wants("create", err, context.Canceled)
 	_, err = t.store.Load(ctx, one)
 	t.wants("load", err, context.Canceled)
 	t.wants("append", t.store.Append(ctx, lease, next.head(), records), context.Canceled)
 	t.wants("answer", t.store.Answer(ctx, one, []run.Answer{yes("a")}), context.Canceled)
-	_, err = t.store.Acquire(ctx, one, run.Holder{TTL: held})
+	_, err = t.store.Acquire(ctx, one, record.Holder{TTL: held})
 	t.wants("acquire", err, context.Canceled)
 	t.wants("renew", t.store.Renew(ctx, lease, held), context.Canceled)
 	t.wants("release", t.store.Release(ctx, lease), context.Canceled)
 	t.wants("delete", t.store.Delete(ctx, one), context.Canceled)
 	pairs := 0
-	for _, err := range t.store.List(ctx, run.Query{AllTenants: true}) {
+	for _, err := range t.store.List(ctx, record.Query{AllTenants: true}) {
 		pairs++
 		t.wants("list", err, context.Canceled)
 	}

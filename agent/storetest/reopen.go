@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Reopen proves that a store has everything after it is closed and opened again. Each call of
 // open opens the same store, which close closes.
-func Reopen(t *testing.T, open func(t *testing.T) (store run.Store, close func())) {
+func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close func())) {
 	s, closeStore := open(t)
 	first := &trial{T: t, store: s}
-	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &run.Ended{Status: run.StatusFinished}), begin(run.Key{ID: "gone"})
+	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &record.Ended{Status: run.StatusFinished}), begin(run.Key{ID: "gone"})
 	first.create(d, expired)
 	first.create(over, held)
 	first.create(gone, held)
@@ -20,7 +21,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store run.Store, close func()
 	first.append(lease, d, said("1"))
 	first.answer(d, yes("a"), yes("b"))
 	first.append(lease, d, answered(yes("a")))
-	first.append(lease, d, &run.Suspended{})
+	first.append(lease, d, &record.Suspended{})
 	first.wants("delete", s.Delete(t.Context(), gone.key()), nil)
 	before := first.load(one).Head
 	closeStore()
@@ -34,10 +35,10 @@ func Reopen(t *testing.T, open func(t *testing.T) (store run.Store, close func()
 	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
 	}
-	_, err := s.Acquire(t.Context(), one, run.Holder{TTL: held})
-	second.wants("acquire what is held", err, run.ErrHeld)
-	second.lists("due", run.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
-	second.wants("another answer", s.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
-	second.append(lease, d, &run.Woken{}, answered(yes("b")))
+	_, err := s.Acquire(t.Context(), one, record.Holder{TTL: held})
+	second.wants("acquire what is held", err, record.ErrHeld)
+	second.lists("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
+	second.wants("another answer", s.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
+	second.append(lease, d, &record.Woken{}, answered(yes("b")))
 	second.has(d)
 }

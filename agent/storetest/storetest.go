@@ -1,8 +1,8 @@
-// Package storetest proves that a [run.Store] keeps its promises. A store of your own
+// Package storetest proves that a [record.Store] keeps its promises. A store of your own
 // has a test of one line:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) run.Store { return newStore(t) })
+//		storetest.Run(t, func(t *testing.T) record.Store { return newStore(t) })
 //	}
 //
 // [Reopen] adds what holds after a restart, [ClockSetBack] what holds if its clock is set back.
@@ -19,10 +19,11 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Run proves a store by tests. Each opens an empty one.
-func Run(t *testing.T, open func(t *testing.T) run.Store) {
+func Run(t *testing.T, open func(t *testing.T) record.Store) {
 	for _, c := range []struct {
 		name string
 		test func(*trial)
@@ -93,8 +94,8 @@ func Run(t *testing.T, open func(t *testing.T) run.Store) {
 // trial is a test with its store.
 type trial struct {
 	*testing.T
-	store run.Store
-	bad   run.Lease // of the damaged run, see Damage
+	store record.Store
+	bad   record.Lease // of the damaged run, see Damage
 }
 
 // The time of holders. A store measures it by the clock: a lease of expired has expired
@@ -108,26 +109,26 @@ var start = time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC)
 
 // draft is a run as its holder has it.
 type draft struct {
-	state   *run.State
-	records []run.Record
+	state   *record.State
+	records []record.Record
 }
 
 // begin drafts a run.
-func begin(key run.Key, changes ...run.Change) *draft {
-	d := &draft{state: new(run.State)}
-	d.next(&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Agent: run.AgentName{Name: "helper"}})
+func begin(key run.Key, changes ...record.Change) *draft {
+	d := &draft{state: new(record.State)}
+	d.next(&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: "helper"}})
 	d.next(changes...)
 	return d
 }
 
 // next adds changes to the draft, a second apart, and returns their records.
-func (d *draft) next(changes ...run.Change) []run.Record {
+func (d *draft) next(changes ...record.Change) []record.Record {
 	first := len(d.records)
 	for _, c := range changes {
-		r := run.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
-		if _, later := c.(*run.Unknown); later {
+		r := record.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
+		if _, later := c.(*record.Unknown); later {
 			d.state.Seq, d.state.Updated = r.Seq, r.At
-		} else if err := run.Apply(d.state, r); err != nil {
+		} else if err := record.Apply(d.state, r); err != nil {
 			panic(err)
 		}
 		d.records = append(d.records, r)
@@ -136,34 +137,34 @@ func (d *draft) next(changes ...run.Change) []run.Record {
 }
 
 // snapshot adds a snapshot to the draft.
-func (d *draft) snapshot() run.Change {
-	c, err := run.NewSnapshot(d.state)
+func (d *draft) snapshot() record.Change {
+	c, err := record.NewSnapshot(d.state)
 	if err != nil {
 		panic(err)
 	}
 	return c
 }
 
-func (d *draft) head() run.Head { return run.HeadOf(d.state) }
+func (d *draft) head() record.Head { return record.HeadOf(d.state) }
 
 func (d *draft) key() run.Key { return d.head().Key }
 
 // opened asks questions.
-func opened(ids ...string) (changes []run.Change) {
+func opened(ids ...string) (changes []record.Change) {
 	for _, id := range ids {
-		changes = append(changes, &run.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}})
+		changes = append(changes, &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}})
 	}
 	return changes
 }
 
-func said(text string) run.Change {
-	return &run.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
+func said(text string) record.Change {
+	return &record.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
 }
 
 // create keeps a draft for a holder with that time.
-func (t *trial) create(d *draft, ttl time.Duration) run.Lease {
+func (t *trial) create(d *draft, ttl time.Duration) record.Lease {
 	t.Helper()
-	lease, err := t.store.Create(t.Context(), run.Holder{Name: "one", TTL: ttl}, d.head(), d.records)
+	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.head(), d.records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,13 +175,13 @@ func (t *trial) create(d *draft, ttl time.Duration) run.Lease {
 }
 
 // append adds changes to a draft and its run.
-func (t *trial) append(lease run.Lease, d *draft, changes ...run.Change) {
+func (t *trial) append(lease record.Lease, d *draft, changes ...record.Change) {
 	t.Helper()
 	t.appendWith(lease, d, nil, changes...)
 }
 
 // appendWith adds changes to a draft and its run, with answers.
-func (t *trial) appendWith(lease run.Lease, d *draft, answers []run.Answer, changes ...run.Change) {
+func (t *trial) appendWith(lease record.Lease, d *draft, answers []run.Answer, changes ...record.Change) {
 	t.Helper()
 	records := d.next(changes...)
 	if err := t.store.Append(t.Context(), lease, d.head(), records, answers...); err != nil {
@@ -188,9 +189,9 @@ func (t *trial) appendWith(lease run.Lease, d *draft, answers []run.Answer, chan
 	}
 }
 
-func (t *trial) acquire(key run.Key, ttl time.Duration) run.Lease {
+func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 	t.Helper()
-	lease, err := t.store.Acquire(t.Context(), key, run.Holder{Name: "two", TTL: ttl})
+	lease, err := t.store.Acquire(t.Context(), key, record.Holder{Name: "two", TTL: ttl})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func (t *trial) answer(d *draft, answers ...run.Answer) {
 	}
 }
 
-func (t *trial) load(key run.Key) *run.Log {
+func (t *trial) load(key run.Key) *record.Log {
 	t.Helper()
 	log, err := t.store.Load(t.Context(), key)
 	if err != nil {
@@ -228,7 +229,7 @@ func (t *trial) has(d *draft, answers ...run.Answer) {
 func (t *trial) hasNone(key run.Key) {
 	t.Helper()
 	_, err := t.store.Load(t.Context(), key)
-	t.wants("load", err, run.ErrNotFound)
+	t.wants("load", err, record.ErrNotFound)
 }
 
 // wants checks an error; nil is none.
@@ -240,7 +241,7 @@ func (t *trial) wants(what string, err, want error) {
 }
 
 // differs returns what is wrong with a log.
-func differs(log *run.Log, d *draft, answers []run.Answer) error {
+func differs(log *record.Log, d *draft, answers []run.Answer) error {
 	want := d.head()
 	want.Answers = len(answers)
 	if len(log.Head.Questions) == 0 { // a store that seals runs leaves them out
@@ -264,13 +265,13 @@ func differs(log *run.Log, d *draft, answers []run.Answer) error {
 }
 
 // stored is a head without what the store knows of the lease.
-func stored(h run.Head) run.Head {
+func stored(h record.Head) record.Head {
 	h.Epoch, h.Held, h.TTL = 0, time.Time{}, 0
 	return h
 }
 
 // bytesOf is a record as [json] would not write it: with < and > as they are.
-func bytesOf(r run.Record) []byte {
+func bytesOf(r record.Record) []byte {
 	data, err := r.MarshalJSON()
 	if err != nil {
 		panic(err)

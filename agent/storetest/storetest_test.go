@@ -3,16 +3,16 @@ package storetest_test
 import (
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
 func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) run.Store { return fault(run.NewMemory()) })
+	storetest.Run(t, func(*testing.T) record.Store { return fault(record.NewMemory()) })
 }
 
 // TestReopen takes a store in memory for one that outlives its process.
 func TestReopen(t *testing.T) {
-	s := run.NewMemory()
-	storetest.Reopen(t, func(*testing.T) (run.Store, func()) { return s, func() {} })
+	s := record.NewMemory()
+	storetest.Reopen(t, func(*testing.T) (record.Store, func()) { return s, func() {} })
 }

@@ -5,16 +5,19 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // wishes checks which wishes the store has.
-func (t *trial) wishes(want ...run.Wish) {
+func (t *trial) wishes(want ...record.Wish) {
 	t.Helper()
 	got, err := t.store.Wishes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(got, func(a, b run.Wish) int { return run.Query{}.Compare(run.Head{Key: a.Key}, run.Head{Key: b.Key}) })
+	slices.SortFunc(got, func(a, b record.Wish) int {
+		return record.Query{}.Compare(record.Head{Key: a.Key}, record.Head{Key: b.Key})
+	})
 	if !slices.Equal(got, want) {
 		t.Errorf("got the wishes %v, want %v", got, want)
 	}
@@ -27,7 +30,7 @@ func (t *trial) wish(key run.Key) {
 
 // wish has a wish stay while the run changes hands and goes on, and end with the run.
 func wish(t *trial) {
-	t.wants("wish the end of no run", t.store.Wish(t.Context(), one), run.ErrNotFound)
+	t.wants("wish the end of no run", t.store.Wish(t.Context(), one), record.ErrNotFound)
 	t.wishes()
 	other := run.Key{Tenant: "other", ID: one.ID}
 	d, apart := begin(one), begin(other)
@@ -35,18 +38,18 @@ func wish(t *trial) {
 	t.create(apart, held)
 	at := d.state.Seq
 	t.wish(one)
-	t.wishes(run.Wish{Key: one, Seq: at})
+	t.wishes(record.Wish{Key: one, Seq: at})
 	t.wish(other)
 	t.append(lease, d, said("1"))
 	lease = t.acquire(one, held)
-	both := []run.Wish{{Key: one, Seq: at}, {Key: other, Seq: apart.state.Seq}}
+	both := []record.Wish{{Key: one, Seq: at}, {Key: other, Seq: apart.state.Seq}}
 	t.wishes(both...)
 	t.append(lease, d, said("2"))
 	t.wish(one)
 	both[0].Seq = d.state.Seq
 	t.wishes(both...)
 	t.has(d)
-	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
 	t.wishes(both[1])
 	t.wants("delete", t.store.Delete(t.Context(), other), nil)
 	t.wishes()
@@ -59,10 +62,10 @@ func wishEnded(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	t.wish(one)
-	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
 	end := d.state.Seq
 	t.wish(one) // it is over
-	t.append(lease, d, &run.Said{})
+	t.append(lease, d, &record.Said{})
 	got, err := t.store.Wishes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +76,7 @@ func wishEnded(t *trial) {
 		}
 	}
 	t.wish(one)
-	t.wishes(run.Wish{Key: one, Seq: d.state.Seq})
+	t.wishes(record.Wish{Key: one, Seq: d.state.Seq})
 }
 
 // wishCancel has an operator cancel a run that nobody works on, one whose holder ends it, and one whose holder does not.
@@ -81,14 +84,14 @@ func wishCancel(t *trial) {
 	keys := []run.Key{{ID: "idle"}, {ID: "worked on"}, {ID: "stuck"}}
 	t.create(begin(keys[0]), expired)
 	for range 2 { // it stays as it is
-		t.wants("cancel", run.CancelRun(t.Context(), t.store, keys[0]), nil)
+		t.wants("cancel", record.CancelRun(t.Context(), t.store, keys[0]), nil)
 	}
 	t.isCancelled(keys[0])
 
 	d := begin(keys[1])
 	lease := t.create(d, held)
 	done, _ := t.cancelling(d)
-	t.append(lease, d, &run.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	t.wants("cancel what is worked on", <-done, nil)
 	t.isCancelled(keys[1])
@@ -97,10 +100,10 @@ func wishCancel(t *trial) {
 	lease = t.create(d, held)
 	done, stop := t.cancelling(d)
 	stop()
-	t.wants("cancel what is stuck", <-done, run.ErrHeld)
-	t.wishes(run.Wish{Key: keys[2], Seq: d.state.Seq})
+	t.wants("cancel what is stuck", <-done, record.ErrHeld)
+	t.wishes(record.Wish{Key: keys[2], Seq: d.state.Seq})
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
-	t.wants("cancel", run.CancelRun(t.Context(), t.store, keys[2]), nil)
+	t.wants("cancel", record.CancelRun(t.Context(), t.store, keys[2]), nil)
 	t.isCancelled(keys[2])
 	t.wishes()
 }
@@ -111,7 +114,7 @@ func (t *trial) cancelling(d *draft) (done <-chan error, stop func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	ended := make(chan error, 1)
-	go func() { ended <- run.CancelRun(ctx, t.store, d.key()) }()
+	go func() { ended <- record.CancelRun(ctx, t.store, d.key()) }()
 	for {
 		switch got, err := t.store.Wishes(t.Context()); {
 		case err != nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // activities are what workflows have done by a worker.
@@ -64,7 +65,7 @@ func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.K
 	lease := helper.LeaseTTL()
 	for until := time.Now().Add(lease); ; {
 		next, err := helper.Advance(ctx, key, a.events(key))
-		if !errors.Is(err, run.ErrHeld) || time.Now().After(until) {
+		if !errors.Is(err, record.ErrHeld) || time.Now().After(until) {
 			return next, err
 		}
 		select {
@@ -139,7 +140,7 @@ func (a *activities) undone(ctx, work context.Context, err error) error {
 		return later(errStopping, "Stopping", handOver)
 	case ctx.Err() != nil:
 		return ctx.Err() // of a cancelled run
-	case errors.Is(err, run.ErrHeld):
+	case errors.Is(err, record.ErrHeld):
 		return later(err, "Held", retryHeld)
 	}
 	return refusal(err)
@@ -177,7 +178,7 @@ func (a *activities) cancel(ctx context.Context, t target) (run.Status, error) {
 		return "", err
 	}
 	status, err := helper.Cancel(ctx, t.key())
-	if errors.Is(err, run.ErrHeld) {
+	if errors.Is(err, record.ErrHeld) {
 		return "", later(err, "Held", retryHeld)
 	}
 	return status, refusal(err)

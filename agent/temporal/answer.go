@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Bounds of what a person sends.
@@ -64,9 +65,9 @@ func (d *driver) mayAsk(id string) bool {
 
 // refusals are the errors that say no to an answer or a run for good, by their type at Temporal.
 var refusals = map[string]error{
-	"NotFound": run.ErrNotFound,
-	"Corrupt":  run.ErrCorrupt,
-	"Answered": run.ErrAnswered,
+	"NotFound": record.ErrNotFound,
+	"Corrupt":  record.ErrCorrupt,
+	"Answered": record.ErrAnswered,
 	"NotAsked": run.ErrNotAsked,
 	"Expired":  run.ErrExpired,
 	"Unfit":    run.ErrUnfit,

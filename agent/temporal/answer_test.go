@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -26,10 +27,10 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 		if s := queried(t, env); s.Status != run.StatusWaiting || len(s.Asks) != 2 {
 			t.Errorf("got state %+v, want two questions", s)
 		}
-		send(w, env, run.Open(w.state(t)))
+		send(w, env, record.Open(w.state(t)))
 	}, 24*time.Hour)
 	env.RegisterDelayedCallback(func() { // the last question
-		for _, q := range run.Open(w.state(t)) {
+		for _, q := range record.Open(w.state(t)) {
 			update(t, env, "last", q.Allow())
 		}
 	}, 72*time.Hour)
@@ -93,8 +94,8 @@ func TestAnswerIsRefused(t *testing.T) {
 			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) {
 				got = update(t, env, "bad", tt.answer(asks[0]))
 				env.RegisterDelayedCallback(func() {
-					if s := w.state(t); s.Status != run.StatusWaiting || len(run.Open(s)) != 2 {
-						t.Errorf("the run is %s with %d questions", s.Status, len(run.Open(s)))
+					if s := w.state(t); s.Status != run.StatusWaiting || len(record.Open(s)) != 2 {
+						t.Errorf("the run is %s with %d questions", s.Status, len(record.Open(s)))
 					}
 					update(t, env, "good", asks[0].Allow(), asks[1].Allow())
 				}, time.Hour)
@@ -136,7 +137,7 @@ func TestAnswerTooLate(t *testing.T) {
 // An answer that the store has got in another way is found by the signal.
 func TestWake(t *testing.T) {
 	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) {
-		if err := run.Submit(t.Context(), w.store, key, asks[0].Allow(), asks[1].Allow()); err != nil {
+		if err := record.Submit(t.Context(), w.store, key, asks[0].Allow(), asks[1].Allow()); err != nil {
 			t.Error(err)
 		}
 		env.SignalWorkflow("wake", nil)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // ClientOptions configure a [Client]. Nil and the zero value are valid.
@@ -36,12 +37,12 @@ type ClientOptions struct {
 // Client starts runs at Temporal, and deals with them. It holds no state.
 type Client struct {
 	service client.Client
-	store   run.Store
+	store   record.Store
 	opts    ClientOptions
 }
 
 // NewClient returns a client for the runs of a store, which workers share.
-func NewClient(service client.Client, store run.Store, o *ClientOptions) *Client {
+func NewClient(service client.Client, store record.Store, o *ClientOptions) *Client {
 	c := &Client{service: service, store: store}
 	if o != nil {
 		c.opts = *o
@@ -89,12 +90,12 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 // Resume has workers drive a run of the store, whoever began it. It may be called for a run that
 // they drive already, which takes a look at its answers then. For all runs that are due:
 //
-//	for head, err := range store.List(ctx, run.Query{AllTenants: true, DueAt: time.Now()}) {
+//	for head, err := range store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now()}) {
 //		…
 //		err := c.Resume(ctx, head.Key)
 //	}
 func (c *Client) Resume(ctx context.Context, key run.Key) error {
-	log, err := run.LoadCurrent(ctx, c.store, key)
+	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err == nil {
 		err = c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent})
 	}
@@ -148,7 +149,7 @@ func fairnessKey(tenant string) string {
 }
 
 // Answer answers questions of a run, which goes on then. Answers are checked by their questions; the
-// errors are those of [run.Submit]. The first answer to a question counts, and an equal one changes
+// errors are those of [record.Submit]. The first answer to a question counts, and an equal one changes
 // nothing, also after the run is over.
 func (c *Client) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
 	if len(answers) == 0 {
@@ -159,7 +160,7 @@ func (c *Client) Answer(ctx context.Context, key run.Key, answers ...run.Answer)
 		err = c.update(ctx, key, id, answers)
 	}
 	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run
-		if err = run.Submit(ctx, c.store, key, answers...); err == nil {
+		if err = record.Submit(ctx, c.store, key, answers...); err == nil {
 			return c.resumeDue(ctx, key)
 		}
 	}
@@ -171,7 +172,7 @@ func (c *Client) Answer(ctx context.Context, key run.Key, answers ...run.Answer)
 
 // resumeDue has workers drive a run that has an answer.
 func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
-	log, err := run.LoadCurrent(ctx, c.store, key)
+	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil || !log.Head.Due(time.Now()) {
 		return err
 	}
@@ -208,11 +209,11 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	if over := (*temporalsdk.WorkflowExecutionError)(nil); err != nil && !errors.As(err, &over) {
 		return nil, fmt.Errorf("wait for run %q: %w", key.ID, err)
 	}
-	log, err := run.LoadCurrent(ctx, c.store, key)
+	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
@@ -237,8 +238,8 @@ func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
 func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 	err := c.service.CancelWorkflow(ctx, WorkflowID(key), "")
 	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run
-		var log *run.Log
-		if log, err = run.LoadCurrent(ctx, c.store, key); err == nil && log.Head.Status.Ended() {
+		var log *record.Log
+		if log, err = record.LoadCurrent(ctx, c.store, key); err == nil && log.Head.Status.Ended() {
 			return nil
 		}
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -89,7 +90,7 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 	if err := c.Answer(t.Context(), key, q.Allow()); err != nil || len(s.woken) != 1 {
 		t.Errorf("got %v and %d workflows", err, len(s.woken))
 	}
-	if err := c.Answer(t.Context(), key, q.Deny("")); !errors.Is(err, run.ErrAnswered) {
+	if err := c.Answer(t.Context(), key, q.Deny("")); !errors.Is(err, record.ErrAnswered) {
 		t.Errorf("got %v for another answer", err)
 	}
 }

@@ -48,6 +48,6 @@
 // # Secrets
 //
 // An answer to a question passes through the history of the workflow. Nothing else of a run is
-// there: keep it sealed with [run.Sealed] in the store. If answers are
+// there: keep it sealed with [record.Sealed] in the store. If answers are
 // confidential give the Temporal client a data converter that encrypts payloads.
 package temporal

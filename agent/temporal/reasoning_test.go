@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -43,13 +44,13 @@ func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.
 // dying is a store one of whose processes dies at a write, before or after it. The next attempt of an activity is
 // another process.
 type dying struct {
-	run.Store
+	record.Store
 	at, writes int
 	keep       bool
 	dead       atomic.Bool
 }
 
-var errDead = fmt.Errorf("the process has died: %w", run.ErrConflict)
+var errDead = fmt.Errorf("the process has died: %w", record.ErrConflict)
 
 // revive is the next process, after the lease of the one that died has ended.
 func (d *dying) revive(*activity.Info, context.Context, converter.EncodedValues) {
@@ -57,7 +58,7 @@ func (d *dying) revive(*activity.Info, context.Context, converter.EncodedValues)
 		return
 	}
 	if log, err := d.Load(context.Background(), key); err == nil {
-		_ = d.Release(context.Background(), run.Lease{Key: key, Epoch: log.Head.Epoch}) // else the next process waits for its end
+		_ = d.Release(context.Background(), record.Lease{Key: key, Epoch: log.Head.Epoch}) // else the next process waits for its end
 	}
 }
 
@@ -75,30 +76,30 @@ func (d *dying) write(f func() error) error {
 	return errDead
 }
 
-func (d *dying) Append(ctx context.Context, l run.Lease, h run.Head, all []run.Record, given ...run.Answer) error {
+func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Answer) error {
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 
-func (d *dying) PutBlob(ctx context.Context, l run.Lease, name string, data []byte) error {
-	return d.write(func() error { return run.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
+func (d *dying) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
+	return d.write(func() error { return record.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
 }
 
 func (d *dying) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	return run.BlobsOf(d.Store).Blob(ctx, key, name)
+	return record.BlobsOf(d.Store).Blob(ctx, key, name)
 }
 
 func (d *dying) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	return run.BlobsOf(d.Store).Blobs(ctx, key)
+	return record.BlobsOf(d.Store).Blobs(ctx, key)
 }
 
-func (d *dying) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (d *dying) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	if d.dead.Load() {
-		return run.Lease{}, errDead
+		return record.Lease{}, errDead
 	}
 	return d.Store.Acquire(ctx, key, h)
 }
 
-func (d *dying) Renew(ctx context.Context, l run.Lease, ttl time.Duration) error {
+func (d *dying) Renew(ctx context.Context, l record.Lease, ttl time.Duration) error {
 	if d.dead.Load() {
 		return errDead
 	}
@@ -108,7 +109,7 @@ func (d *dying) Renew(ctx context.Context, l run.Lease, ttl time.Duration) error
 // What a model thought comes back to it as it was, with the calls that it led to, if a worker dies before or after
 // any write.
 func TestReasoning(t *testing.T) {
-	play := func(d *dying) (*thinker, *run.State) {
+	play := func(d *dying) (*thinker, *record.State) {
 		w, m := newWorld(), new(thinker)
 		d.Store, w.store = w.store, d
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Scheduled is the action of a schedule of Temporal that begins a run of its own each time. The id of the
@@ -80,7 +81,7 @@ func (a *activities) begin(ctx context.Context, t target, in agent.Input) (id st
 		return "", err
 	}
 	_, err = helper.Begin(ctx, in, agent.In(id), agent.ForTenant(t.Tenant), agent.Once())
-	if errors.Is(err, run.ErrExists) { // an attempt before has begun it
+	if errors.Is(err, record.ErrExists) { // an attempt before has begun it
 		return id, nil
 	}
 	return id, refusal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -121,7 +122,7 @@ func TestContextAndEvents(t *testing.T) {
 	type user struct{}
 	w := newWorld()
 	var seen []string
-	a := w.agent(t, script{{text: "done"}}, agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *run.State, _ *agent.ModelCall) error {
+	a := w.agent(t, script{{text: "done"}}, agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *record.State, _ *agent.ModelCall) error {
 		seen = append(seen, fmt.Sprint(ctx.Value(user{})))
 		return nil
 	}}}})
@@ -170,7 +171,7 @@ func TestPatience(t *testing.T) {
 			t.Errorf("a lease that ends in %v: got %v, want %v", left, got, want)
 		}
 	}
-	if got := temporal.Patience(run.ErrHeld, lease); got != lease/50 {
+	if got := temporal.Patience(record.ErrHeld, lease); got != lease/50 {
 		t.Errorf("no end is known: got %v, want %v", got, lease/50)
 	}
 }

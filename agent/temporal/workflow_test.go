@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -124,7 +125,7 @@ func TestRunCannotGoOn(t *testing.T) {
 		store := &heldStore{Store: w.store}
 		w.store = store
 		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-		if _, err := w.store.Acquire(t.Context(), key, run.Holder{Name: "dead", TTL: 800 * time.Millisecond}); err != nil {
+		if _, err := w.store.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: 800 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		store.tries = 0
@@ -149,15 +150,15 @@ func TestRunCannotGoOn(t *testing.T) {
 
 // heldStore refuses a run some times, as if another process had it.
 type heldStore struct {
-	run.Store
+	record.Store
 	left, tries int
 }
 
-func (s *heldStore) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (s *heldStore) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	s.tries++
 	if s.left > 0 {
 		s.left--
-		return run.Lease{}, run.ErrHeld
+		return record.Lease{}, record.ErrHeld
 	}
 	return s.Store.Acquire(ctx, key, h)
 }
@@ -168,7 +169,7 @@ func TestContinueAsNew(t *testing.T) {
 	a := w.agent(t, script{{calls: []string{`{"n":1}`}}, {calls: []string{`{"n":2,"ask":true}`}}, {calls: []string{`{"n":3}`}}, {text: "done"}}, agent.Options{})
 	env := begin(t, a, nil)
 	env.RegisterDelayedCallback(func() {
-		q := run.Open(w.state(t))[0]
+		q := record.Open(w.state(t))[0]
 		update(t, env, "1", q.Allow())
 	}, time.Minute)
 	first := theJob()
@@ -226,8 +227,8 @@ func TestCancelWaiting(t *testing.T) {
 	if err := env.GetWorkflowError(); !errors.As(err, &cancelled) {
 		t.Errorf("got %v, want that it is cancelled", err)
 	}
-	if s := w.state(t); s.Status != run.StatusCancelled || len(run.Open(s)) != 0 || len(w.noted()) != 0 {
-		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(run.Open(s)), w.noted())
+	if s := w.state(t); s.Status != run.StatusCancelled || len(record.Open(s)) != 0 || len(w.noted()) != 0 {
+		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(record.Open(s)), w.noted())
 	}
 	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Asks) != 0 {
 		t.Errorf("got state %+v", s)

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -66,7 +67,7 @@ type note struct {
 
 // world is what outlives workers: the store, and what the tools have done.
 type world struct {
-	store run.Store
+	store record.Store
 
 	mu    sync.Mutex
 	notes []int
@@ -75,7 +76,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{store: run.NewMemory(), began: make(chan struct{}, 8), ended: make(chan error, 8)}
+	return &world{store: record.NewMemory(), began: make(chan struct{}, 8), ended: make(chan error, 8)}
 }
 
 func (w *world) note(ctx context.Context, n note) (string, error) {
@@ -149,13 +150,13 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 }
 
 // state is the run as the store has it.
-func (w *world) state(t *testing.T) *run.State {
+func (w *world) state(t *testing.T) *record.State {
 	t.Helper()
 	log, err := w.store.Load(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func (w *world) state(t *testing.T) *run.State {
 }
 
 // told is what the model was told of its calls.
-func told(s *run.State) (texts []string) {
+func told(s *record.State) (texts []string) {
 	for _, m := range s.History {
 		for _, p := range m.Parts {
 			if p.Type == run.PartResult {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
 )
@@ -25,7 +25,7 @@ const (
 )
 
 // openFailing opens a store of a name, and returns what has its disk full, and has room there again.
-func openFailing(ctx context.Context, name, dir string) (run.Store, func(full bool) error, error) {
+func openFailing(ctx context.Context, name, dir string) (record.Store, func(full bool) error, error) {
 	if name == "file" {
 		d := new(disk)
 		store, err := filestore.Open(filepath.Join(dir, "runs"), &filestore.Options{FS: d})
@@ -48,7 +48,7 @@ func openFailing(ctx context.Context, name, dir string) (run.Store, func(full bo
 }
 
 // fillOnce has a disk full once, when n runs are under way.
-func fillOnce(ctx context.Context, store run.Store, n int, fill func(bool) error) error {
+func fillOnce(ctx context.Context, store record.Store, n int, fill func(bool) error) error {
 	if err := begun(ctx, store, n); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func fillOnce(ctx context.Context, store run.Store, n int, fill func(bool) error
 }
 
 // restart restarts a server once, when n runs are under way.
-func restart(ctx context.Context, server *pgtest.Server, store run.Store, n int) error {
+func restart(ctx context.Context, server *pgtest.Server, store record.Store, n int) error {
 	if err := begun(ctx, store, n); err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func restart(ctx context.Context, server *pgtest.Server, store run.Store, n int)
 }
 
 // begun waits until n runs have begun.
-func begun(ctx context.Context, store run.Store, n int) error {
+func begun(ctx context.Context, store record.Store, n int) error {
 	for {
 		have := 0
-		for head, err := range store.List(ctx, run.Query{}) {
+		for head, err := range store.List(ctx, record.Query{}) {
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
@@ -17,7 +17,7 @@ import (
 var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
 
 // work drives the first n runs until all are over, or the process is killed. Leases outlive a fault of the store.
-func work(ctx context.Context, store run.Store, url string, n int, fault bool) error {
+func work(ctx context.Context, store record.Store, url string, n int, fault bool) error {
 	ttl := 300 * time.Millisecond
 	if fault {
 		ttl = time.Minute
@@ -30,7 +30,7 @@ func work(ctx context.Context, store run.Store, url string, n int, fault bool) e
 	defer stop()
 	var begun sync.WaitGroup
 	for i := range n {
-		if _, err := store.Load(ctx, script.Key(i)); errors.Is(err, run.ErrNotFound) {
+		if _, err := store.Load(ctx, script.Key(i)); errors.Is(err, record.ErrNotFound) {
 			begun.Go(func() { begin(ctx, agents[i%len(agents)], script.Key(i).ID) })
 		}
 	}
@@ -55,9 +55,9 @@ func begin(ctx context.Context, a *agent.Agent, id string) {
 }
 
 // over reports whether the first n runs have ended.
-func over(ctx context.Context, store run.Store, n int) bool {
+func over(ctx context.Context, store record.Store, n int) bool {
 	ended := 0
-	for head, err := range store.List(ctx, run.Query{}) {
+	for head, err := range store.List(ctx, record.Query{}) {
 		if err != nil {
 			return ctx.Err() != nil
 		}

@@ -8,20 +8,21 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // counted is a store that counts its commits.
 type counted struct {
-	run.Store
+	record.Store
 	commits atomic.Int64
 }
 
-func (c *counted) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+func (c *counted) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 	c.commits.Add(1)
 	return c.Store.Create(ctx, h, head, records)
 }
 
-func (c *counted) Append(ctx context.Context, l run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (c *counted) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	c.commits.Add(1)
 	return c.Store.Append(ctx, l, head, records, answers...)
 }
@@ -66,7 +67,7 @@ func commitsOfTurn(ctx context.Context, k kind, calls int) (float64, error) {
 
 // commitsOf counts the commits of a run.
 func commitsOf(ctx context.Context, at cell) (n int64, err error) {
-	store := &counted{Store: run.NewMemory()}
+	store := &counted{Store: record.NewMemory()}
 	s, err := newSubject(ctx, framework{name: storedName, open: func(ctx context.Context, p *place) (loop, error) {
 		return openOurs(ctx, p, 0, store)
 	}}, at)

@@ -19,7 +19,7 @@
 // is a new session, in memory, without tracing. After each sample a check counts
 // the calls of the tool, so that failures are not measured.
 //
-// "ours-stored" is our agent with the store of [run.NewMemory], from which each run
+// "ours-stored" is our agent with the store of [record.NewMemory], from which each run
 // is deleted at its end. "ours-fresh" is our agent without the history of the cell.
 //
 // # Cells

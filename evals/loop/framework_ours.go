@@ -7,6 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -16,7 +17,7 @@ var ourVariants = []framework{
 		return openOurs(ctx, p, p.history, nil)
 	}},
 	{storedName, withoutHistory, func(ctx context.Context, p *place) (loop, error) {
-		return openOurs(ctx, p, 0, run.NewMemory())
+		return openOurs(ctx, p, 0, record.NewMemory())
 	}},
 	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, p *place) (loop, error) {
 		return openOurs(ctx, p, 0, nil)
@@ -26,12 +27,12 @@ var ourVariants = []framework{
 // ours is this module's agent.
 type ours struct {
 	agent *agent.Agent
-	store run.Store        // may be nil
+	store record.Store     // may be nil
 	tools *adapter.Toolset // nil if the tool is native
 	says  agent.Input
 }
 
-func openOurs(ctx context.Context, p *place, history int, store run.Store) (_ *ours, err error) {
+func openOurs(ctx context.Context, p *place, history int, store record.Store) (_ *ours, err error) {
 	o := &ours{store: store, says: agent.Messages(append(ourHistory(history), run.Text(run.RoleUser, question))...)}
 	defer func() {
 		if err != nil {

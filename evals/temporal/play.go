@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
@@ -103,7 +104,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
 
 // start begins the runs, one after the other, in most of the time that there is.
-func (o *options) start(ctx context.Context, c *temporal.Client, store run.Store) error {
+func (o *options) start(ctx context.Context, c *temporal.Client, store record.Store) error {
 	agents := map[string]*agent.Agent{}
 	for _, kind := range script.Kinds {
 		a, err := agent.New(script, &agent.Options{Name: kind, Store: store})
@@ -206,7 +207,7 @@ func (f *fleet) print(out io.Writer, steps int) {
 // person answers what runs ask.
 type person struct {
 	client *temporal.Client
-	store  run.Store
+	store  record.Store
 
 	mu             sync.Mutex // guards the fields below
 	busy           map[run.Key]bool
@@ -218,7 +219,7 @@ func (p *person) attend(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
 	for ctx.Err() == nil {
-		for head, err := range p.store.List(ctx, run.Query{AllTenants: true, Status: run.StatusWaiting}) {
+		for head, err := range p.store.List(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting}) {
 			if err == nil && len(head.Asks) > head.Answers && p.take(head.Key) {
 				under.Go(func() { p.answer(ctx, head.Key) })
 			}
@@ -250,12 +251,12 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 	if err != nil {
 		return
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		return
 	}
 	var each sync.WaitGroup
-	for _, q := range run.Open(s) {
+	for _, q := range record.Open(s) {
 		each.Go(func() { p.reply(ctx, key, q) })
 	}
 	each.Wait()
@@ -277,7 +278,7 @@ func (p *person) reply(ctx context.Context, key run.Key, q *run.Ask) {
 	again := make(chan error)
 	go func() { again <- p.client.Answer(ctx, key, yes) }()
 	p.count(ctx, true, p.client.Answer(ctx, key, yes), <-again)
-	if err := p.client.Answer(ctx, key, no); !errors.Is(err, run.ErrAnswered) {
+	if err := p.client.Answer(ctx, key, no); !errors.Is(err, record.ErrAnswered) {
 		p.count(ctx, false, fmt.Errorf("a late answer: got %w, want that it is refused", err))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -52,7 +53,7 @@ func TestSchedule(t *testing.T) {
 func (s *service) begun(t *testing.T) run.Key {
 	t.Helper()
 	for range 1200 {
-		for head, err := range s.store.List(t.Context(), run.Query{AllTenants: true}) {
+		for head, err := range s.store.List(t.Context(), record.Query{AllTenants: true}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -53,7 +54,7 @@ func opted(t *testing.T) {
 type service struct {
 	client client.Client
 	runs   *temporal.Client
-	store  run.Store
+	store  record.Store
 
 	mu    sync.Mutex
 	notes []int
@@ -75,7 +76,7 @@ func newService(t *testing.T) *service {
 			t.Fatal(err)
 		}
 	}
-	s := &service{client: c, store: run.NewMemory(), began: make(chan struct{}, 8)}
+	s := &service{client: c, store: record.NewMemory(), began: make(chan struct{}, 8)}
 	s.runs = temporal.NewClient(c, s.store, &temporal.ClientOptions{SearchAttributes: true})
 	return s
 }
@@ -174,11 +175,11 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Ask {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := run.Fold(log.Records)
+			r, err := record.Fold(log.Records)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return run.Open(r)
+			return record.Open(r)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -266,7 +267,7 @@ func (s *service) answers(t *testing.T, key run.Key) {
 	q := s.waits(t, key)
 	forged := run.Answer{Ask: "ask_forged", Action: run.ActionAllow}
 	check(t, s.runs.Answer(t.Context(), key, forged), run.ErrNotAsked)
-	check(t, s.runs.Answer(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), run.ErrNotFound)
+	check(t, s.runs.Answer(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), record.ErrNotFound)
 	check(t, s.runs.Answer(t.Context(), key, run.Answer{Ask: q[0].ID, Action: run.ActionAccept}), run.ErrUnfit)
 	var all sync.WaitGroup
 	for _, a := range []run.Answer{q[0].Allow(), q[1].Allow(), q[1].Allow()} {
@@ -282,13 +283,13 @@ func (s *service) answers(t *testing.T, key run.Key) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	check(t, s.runs.Answer(t.Context(), key, q[0].Deny("late")), run.ErrAnswered)
+	check(t, s.runs.Answer(t.Context(), key, q[0].Deny("late")), record.ErrAnswered)
 	check(t, s.runs.Answer(t.Context(), key, last.Allow()), nil)
 	if _, err := s.runs.Result(t.Context(), key); err != nil {
 		t.Error(err)
 	}
 	check(t, s.runs.Answer(t.Context(), key, q[1].Allow()), nil) // again, after the end
-	check(t, s.runs.Answer(t.Context(), key, q[1].Deny("")), run.ErrAnswered)
+	check(t, s.runs.Answer(t.Context(), key, q[1].Deny("")), record.ErrAnswered)
 }
 
 func check(t *testing.T, got, want error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
@@ -25,7 +26,7 @@ var script = &witness.Script{Turns: 4, Fan: 2, Kinds: []string{witness.Keys, wit
 }}
 
 // open opens the store of runs.
-func (o *options) open(ctx context.Context) (run.Store, error) {
+func (o *options) open(ctx context.Context) (record.Store, error) {
 	name := "sqlite"
 	if o.dsn != "" {
 		name = "postgres"
@@ -70,7 +71,7 @@ func (o *options) work(ctx context.Context) error {
 
 // reporter is a store that reports who holds a run.
 type reporter struct {
-	run.Store
+	record.Store
 	url    string
 	worker int
 
@@ -85,7 +86,7 @@ func (r *reporter) report(key run.Key, what string) {
 	}
 }
 
-func (r *reporter) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+func (r *reporter) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease, err := r.Store.Acquire(ctx, key, h)
 	if err == nil {
 		r.report(key, "hold")
@@ -93,7 +94,7 @@ func (r *reporter) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.
 	return lease, err
 }
 
-func (r *reporter) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record, answers ...run.Answer) error {
+func (r *reporter) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
 	err := r.Store.Append(ctx, lease, head, records, answers...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +102,7 @@ func (r *reporter) Append(ctx context.Context, lease run.Lease, head run.Head, r
 	return err
 }
 
-func (r *reporter) Release(ctx context.Context, lease run.Lease) error {
+func (r *reporter) Release(ctx context.Context, lease record.Lease) error {
 	err := r.Store.Release(ctx, lease)
 	r.mu.Lock()
 	status := r.status[lease.Key]

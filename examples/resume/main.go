@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 var key = run.Key{ID: "bill-17"}
@@ -62,7 +63,7 @@ func main() {
 }
 
 // clerk is the agent as each process makes it.
-func clerk(store run.Store, model ...agenttest.Step) *agent.Agent {
+func clerk(store record.Store, model ...agenttest.Step) *agent.Agent {
 	pay := adapter.Func("pay", "Pays a bill.", func(_ context.Context, b struct {
 		Bill int `json:"bill"`
 	}) (string, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -80,7 +81,7 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 	return result.Answer, nil
 }
 
-func open(ctx context.Context, dir, database string) (run.Store, error) {
+func open(ctx context.Context, dir, database string) (record.Store, error) {
 	if dir != "" {
 		return filestore.Open(dir, nil)
 	}

@@ -8,13 +8,14 @@ import (
 	"reflect"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
 // Calls are the tool calls that the models of a run asked for, in order.
-func Calls(log []run.Record) (made []suite.Call) {
+func Calls(log []record.Record) (made []suite.Call) {
 	for c := range changes(log) {
-		replied, ok := c.(*run.Replied)
+		replied, ok := c.(*record.Replied)
 		if !ok {
 			continue
 		}
@@ -28,11 +29,11 @@ func Calls(log []run.Record) (made []suite.Call) {
 }
 
 // changes are what the records say, also of sub-agents.
-func changes(log []run.Record) iter.Seq[run.Change] {
-	return func(yield func(run.Change) bool) {
+func changes(log []record.Record) iter.Seq[record.Change] {
+	return func(yield func(record.Change) bool) {
 		for _, r := range log {
 			c := r.Change
-			for nested, ok := c.(*run.Nested); ok; nested, ok = c.(*run.Nested) {
+			for nested, ok := c.(*record.Nested); ok; nested, ok = c.(*record.Nested) {
 				c = nested.Record.Change
 			}
 			if !yield(c) {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -45,7 +46,7 @@ type server struct {
 // driver moves the run of a job on.
 type driver struct {
 	*job
-	store  run.Store
+	store  record.Store
 	models *model.Session
 	dial   func(ctx context.Context, label string, s *server) (mcpclient.Transport, error)
 	atHand bool               // people answer in this process
@@ -87,7 +88,7 @@ func (d *driver) drive(ctx context.Context) error {
 // progress returns how many inputs the run has had.
 func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, err error) {
 	log, err := d.store.Load(ctx, run.Key{ID: runID})
-	if errors.Is(err, run.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return 0, "", nil
 	}
 	if err != nil {
@@ -95,7 +96,7 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 	}
 	for _, r := range log.Records {
 		switch r.Change.(type) {
-		case *run.Begun, *run.Said:
+		case *record.Begun, *record.Said:
 			inputs++
 		}
 	}

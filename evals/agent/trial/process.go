@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -130,12 +131,12 @@ func (p *player) account() error {
 
 // dying is a store that kills its process before a commit, or after it if the number is negative.
 type dying struct {
-	run.Store
+	record.Store
 	dir         string // of the trial
 	at, commits int
 }
 
-func (s *dying) Append(ctx context.Context, l run.Lease, h run.Head, records []run.Record, answers ...run.Answer) error {
+func (s *dying) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...run.Answer) error {
 	s.commits++
 	if s.commits == s.at {
 		die(s.dir)
@@ -195,11 +196,11 @@ func (p *player) processes(ctx context.Context) error {
 func (p *player) release(ctx context.Context) error {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)
-	if errors.Is(err, run.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		err = p.store.Release(ctx, run.Lease{Key: key, Epoch: log.Head.Epoch})
+		err = p.store.Release(ctx, record.Lease{Key: key, Epoch: log.Head.Epoch})
 	}
 	if err != nil {
 		return harness("%w", err)
@@ -262,16 +263,16 @@ func (p *player) answers(ctx context.Context) (waits bool, err error) {
 	if log.Head.Status != run.StatusWaiting {
 		return false, nil
 	}
-	s, err := run.Fold(log.Records)
+	s, err := record.Fold(log.Records)
 	if err != nil {
 		return false, harness("%w", err)
 	}
-	for _, q := range run.Open(s) {
+	for _, q := range record.Open(s) {
 		a, err := answer(&p.Task.People, q)
 		if err != nil {
 			return false, err
 		}
-		if err := run.Submit(ctx, p.store, key, a); err != nil {
+		if err := record.Submit(ctx, p.store, key, a); err != nil {
 			return false, err
 		}
 	}

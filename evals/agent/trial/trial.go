@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/grade"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
@@ -123,7 +124,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 		return nil, errors.Join(err, harness("the run is lost: %w", lost))
 	}
 	e.Log = log.Records
-	if e.State, lost = run.Fold(log.Records); lost != nil {
+	if e.State, lost = record.Fold(log.Records); lost != nil {
 		return nil, harness("the run is damaged: %w", lost)
 	}
 	l.Turns, l.Calls, l.Tokens, l.Reported = e.State.Spent.Turns, e.State.Spent.Calls, e.State.Spent.Total, e.State.Spent.Total > 0
@@ -184,7 +185,7 @@ func (t *Trial) apart() bool { return len(t.Task.Kills) > 0 || t.Task.Suspend }
 type player struct {
 	job
 	world  *world.World
-	store  run.Store
+	store  record.Store
 	tape   *tape.Tape // of a run in this process; nil without one
 	folder string     // of the suite
 	npm    func(string) (node, path string, err error)
@@ -217,7 +218,7 @@ func (p *player) cassette() error {
 
 // here runs the task in this process.
 func (p *player) here(ctx context.Context, servers map[string]*suite.Server) error {
-	p.store = run.NewMemory()
+	p.store = record.NewMemory()
 	for label, s := range servers {
 		p.Servers[label] = &server{Server: s}
 	}

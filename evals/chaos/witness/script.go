@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -104,7 +105,7 @@ func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all [
 }
 
 // OpenStore opens the store of a name.
-func OpenStore(ctx context.Context, name, dir, dsn string) (run.Store, error) {
+func OpenStore(ctx context.Context, name, dir, dsn string) (record.Store, error) {
 	switch name {
 	case "file":
 		return filestore.Open(filepath.Join(dir, "runs"), nil)

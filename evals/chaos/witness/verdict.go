@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Verdict counts calls by the kind of their server.
@@ -19,14 +20,14 @@ type Verdict struct {
 }
 
 // Judge compares what each call of the first n runs was told with its effects.
-func (s *Script) Judge(ctx context.Context, store run.Store, w *World, n int) (*Verdict, error) {
+func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int) (*Verdict, error) {
 	v := &Verdict{kinds: s.Kinds, Calls: map[string]int{}, Lost: map[string]int{}, Doubled: map[string]int{}, Silent: map[string]int{}, Doubts: map[string]int{}}
 	for i := range n {
 		log, err := store.Load(ctx, s.Key(i))
 		if err != nil {
 			return nil, err
 		}
-		state, err := run.Fold(log.Records)
+		state, err := record.Fold(log.Records)
 		if err != nil {
 			return nil, err
 		}

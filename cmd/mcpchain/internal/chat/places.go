@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of the conversations
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
@@ -24,7 +24,7 @@ const startPatience = 2 * time.Second
 
 // store returns where the conversation of a person is kept, with the decisions for later
 // calls. A script goes by the decisions, and keeps no conversation. The caller closes what is kept.
-func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store run.Store, closer func() error, err error) {
+func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store record.Store, closer func() error, err error) {
 	servers.Decisions, servers.Lists = place("approvals"), place("tools")
 	if ui.Attended() && !o.oneShot {
 		servers.Patience = startPatience
@@ -38,9 +38,9 @@ func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Ser
 
 // openStore opens the conversations that are kept, in a file that only the person can read.
 // Without a place for them they end with the program.
-func openStore(ctx context.Context, path string) (store run.Store, closer func() error, err error) {
+func openStore(ctx context.Context, path string) (store record.Store, closer func() error, err error) {
 	if path == "" {
-		return run.NewMemory(), func() error { return nil }, nil
+		return record.NewMemory(), func() error { return nil }, nil
 	}
 	defer func() {
 		if err != nil {

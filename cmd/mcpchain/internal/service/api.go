@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
@@ -109,7 +110,7 @@ const storeWait = 2 * time.Second
 func (s *service) checkStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	_, err := s.store.Count(ctx, run.Query{AllTenants: true, Limit: 1})
+	_, err := s.store.Count(ctx, record.Query{AllTenants: true, Limit: 1})
 	return err
 }
 
@@ -167,17 +168,17 @@ type view struct {
 
 // show writes the state of a run.
 func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
-	log, err := run.LoadCurrent(r.Context(), s.store, c.key(r))
+	log, err := record.LoadCurrent(r.Context(), s.store, c.key(r))
 	if err != nil {
 		return err
 	}
-	state, err := run.Fold(log.Records)
+	state, err := record.Fold(log.Records)
 	if err != nil {
 		return err
 	}
 	return write(w, http.StatusOK, view{
 		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Answer, Stop: state.Stop,
-		Error: state.Error, Asks: run.Open(state), Messages: state.History, Spent: state.Spent,
+		Error: state.Error, Asks: record.Open(state), Messages: state.History, Spent: state.Spent,
 	})
 }
 
@@ -312,12 +313,12 @@ var codes = []struct {
 	code int
 	text string
 }{
-	{run.ErrNotFound, http.StatusNotFound, "there is no such run"},
+	{record.ErrNotFound, http.StatusNotFound, "there is no such run"},
 	{run.ErrNotAsked, http.StatusConflict, "the question is not open"},
-	{run.ErrAnswered, http.StatusConflict, "the question has another answer already"},
+	{record.ErrAnswered, http.StatusConflict, "the question has another answer already"},
 	{run.ErrExpired, http.StatusGone, "the question has expired"},
 	{run.ErrUnfit, http.StatusUnprocessableEntity, "the answer does not fit the question"},
-	{run.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},
+	{record.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},
 	{agent.ErrPosition, http.StatusBadRequest, "the run has no such event"},
 	{feed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // begin begins a run.
@@ -93,7 +94,7 @@ var errUnclear = errors.New("other runs begin")
 func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
 	if id != "" {
 		key := run.Key{Tenant: user, ID: id}
-		if err := s.same(ctx, key, input); !errors.Is(err, run.ErrNotFound) {
+		if err := s.same(ctx, key, input); !errors.Is(err, record.ErrNotFound) {
 			return key, err
 		}
 	}
@@ -101,7 +102,7 @@ func (s *service) tryToStart(ctx context.Context, user, id, input string, others
 		return run.Key{}, err
 	}
 	key, err := s.engine.start(ctx, user, id, input)
-	if errors.Is(err, run.ErrExists) { // by another request or process, just now
+	if errors.Is(err, record.ErrExists) { // by another request or process, just now
 		key = run.Key{Tenant: user, ID: id}
 		err = s.same(ctx, key, input)
 	}
@@ -114,7 +115,7 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	if err != nil {
 		return err
 	}
-	begun, ok := log.Records[0].Change.(*run.Begun)
+	begun, ok := log.Records[0].Change.(*record.Begun)
 	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
 		return refusal{http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input"}
 	}
@@ -133,7 +134,7 @@ func (s *service) room(ctx context.Context, user string, others int) error {
 		{run.StatusWaiting, s.limits.open, 0, "wait for you"},
 		{"", s.limits.stored, others, "are kept"},
 	} {
-		n, err := s.store.Count(ctx, run.Query{Tenant: user, Status: bound.status, Limit: bound.most})
+		n, err := s.store.Count(ctx, record.Query{Tenant: user, Status: bound.status, Limit: bound.most})
 		if err != nil {
 			return err
 		}

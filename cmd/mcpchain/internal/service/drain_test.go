@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // TestGrace stops a process with a call under way, which ends within the grace or is cut. The log says what becomes of runs.
@@ -57,7 +57,7 @@ func TestGrace(t *testing.T) {
 			}
 			outcomes := 0
 			for _, r := range kept.Records {
-				if _, ok := r.Change.(*run.Outcome); ok {
+				if _, ok := r.Change.(*record.Outcome); ok {
 					outcomes++
 				}
 			}

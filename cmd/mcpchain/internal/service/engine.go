@@ -10,7 +10,7 @@ import (
 // engine drives the runs of the store.
 type engine interface {
 	// start begins a run of that id, or of a new one if it is empty. The error matches
-	// [run.ErrExists] if there is one.
+	// [record.ErrExists] if there is one.
 	start(ctx context.Context, user, id, input string) (run.Key, error)
 	answer(ctx context.Context, key run.Key, answers []run.Answer) error
 	stop(ctx context.Context, key run.Key) error

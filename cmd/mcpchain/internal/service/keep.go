@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // tidying is how often runs are deleted that are over for long.
@@ -38,7 +39,7 @@ func (s *service) forget(ctx context.Context, before time.Time) (n int, err erro
 	var reasons []error
 	failed := 0
 	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
-		for head, err := range s.store.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}) {
+		for head, err := range s.store.List(ctx, record.Query{AllTenants: true, Status: status, Before: before}) {
 			if err == nil {
 				err = s.store.Delete(ctx, head.Key)
 			}

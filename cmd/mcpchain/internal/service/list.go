@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Runs of a list, unless the request says how many, and at most.
@@ -76,21 +77,21 @@ type cursor struct {
 func (c cursor) String() string { return fmt.Sprintf("%d.%s", c.updated, c.id) }
 
 // isBefore reports whether a run comes behind the place.
-func (c cursor) isBefore(h run.Head) bool {
+func (c cursor) isBefore(h record.Head) bool {
 	at := h.Updated.UnixNano()
 	return at < c.updated || at == c.updated && c.id < h.Key.ID
 }
 
 // page is what comes behind a place. Only runs of one moment are read twice.
 func (s *service) page(ctx context.Context, user string, at cursor, limit int) (rows []row, more bool, err error) {
-	q := run.Query{Tenant: user, Limit: limit + 2} // the run of the cursor, and one more than wanted
+	q := record.Query{Tenant: user, Limit: limit + 2} // the run of the cursor, and one more than wanted
 	if at.updated < math.MaxInt64 {
 		q.Before = time.Unix(0, at.updated+1)
 	}
 	for ; ; q.Limit *= 2 {
 		read := 0
 		rows = []row{}
-		for head, err := range run.Readable(s.store.List(ctx, q), func(*run.DamagedError) { read++ }) {
+		for head, err := range record.Readable(s.store.List(ctx, q), func(*record.DamagedError) { read++ }) {
 			if err != nil {
 				return nil, false, err
 			}

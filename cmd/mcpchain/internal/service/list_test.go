@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // TestListByPages lists runs page by page. Many of them changed at one moment.
@@ -68,12 +69,12 @@ func TestListByPages(t *testing.T) {
 // keep has the store keep a run that changed at a time.
 func keep(t *testing.T, s *service, key run.Key, at time.Time) {
 	t.Helper()
-	first := run.Record{Seq: 1, At: at, Change: &run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Agent: run.AgentName{Name: "other"}}}
-	state := new(run.State)
-	if err := run.Apply(state, first); err != nil {
+	first := record.Record{Seq: 1, At: at, Change: &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: "other"}}}
+	state := new(record.State)
+	if err := record.Apply(state, first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Create(t.Context(), run.Holder{Name: "test", TTL: time.Hour}, run.HeadOf(state), []run.Record{first}); err != nil {
+	if _, err := s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, record.HeadOf(state), []record.Record{first}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -72,11 +73,11 @@ const manyRuns = 10_000
 
 // count logs which runs there are to go on with.
 func (l *local) count(ctx context.Context) {
-	due, err := l.store.Count(ctx, run.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
+	due, err := l.store.Count(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
 	if err != nil {
 		return // who lists them says why
 	}
-	waiting, err := l.store.Count(ctx, run.Query{AllTenants: true, Status: run.StatusWaiting, Limit: manyRuns})
+	waiting, err := l.store.Count(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting, Limit: manyRuns})
 	if err == nil {
 		l.logger.Info("the service drives runs", "due", due, "waiting", waiting)
 	}
@@ -109,12 +110,12 @@ const stopWait = 10 * time.Second
 // stop ends a run. The process that works on it is told; the run ends also if the caller has gone meanwhile.
 func (l *local) stop(ctx context.Context, key run.Key) error {
 	_, err := l.agent.Cancel(ctx, key) // which tells this process at once
-	if errors.Is(err, run.ErrHeld) {
+	if errors.Is(err, record.ErrHeld) {
 		ctx, cancel := context.WithTimeout(ctx, stopWait)
 		defer cancel()
-		err = run.CancelRun(ctx, l.store, key)
+		err = record.CancelRun(ctx, l.store, key)
 	}
-	if !errors.Is(err, run.ErrHeld) {
+	if !errors.Is(err, record.ErrHeld) {
 		l.feed.Leave(key)
 	}
 	return err

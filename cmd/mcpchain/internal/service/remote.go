@@ -12,19 +12,20 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
 // remote has Temporal drive the runs.
 type remote struct {
 	agent  *agent.Agent
-	store  run.Store
+	store  record.Store
 	client *temporal.Client
 	worker *temporal.Worker // nil in a process that only serves HTTP
 	logger *slog.Logger
 }
 
-func newRemote(service client.Client, a *agent.Agent, store run.Store, o *options, logger *slog.Logger) (*remote, error) {
+func newRemote(service client.Client, a *agent.Agent, store record.Store, o *options, logger *slog.Logger) (*remote, error) {
 	r := &remote{agent: a, store: store, logger: logger}
 	r.client = temporal.NewClient(service, store, &temporal.ClientOptions{Queue: o.queue, SearchAttributes: o.attributes})
 	if o.role == front {
@@ -88,11 +89,11 @@ func (r *remote) work(ctx context.Context) error {
 // before it reached Temporal. It does no harm to runs that have a workflow. A run that cannot be
 // read does not keep others waiting.
 func (r *remote) resume(ctx context.Context, since time.Time) {
-	unreadable := func(d *run.DamagedError) {
+	unreadable := func(d *record.DamagedError) {
 		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)
 	}
-	due := r.store.List(ctx, run.Query{AllTenants: true, DueAt: time.Now(), Before: since})
-	for head, err := range run.Readable(due, unreadable) {
+	due := r.store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Before: since})
+	for head, err := range record.Readable(due, unreadable) {
 		if err != nil {
 			r.warn(ctx, "the runs that are due cannot be listed", err)
 			return

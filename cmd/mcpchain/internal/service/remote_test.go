@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
@@ -134,7 +135,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := run.Fold(log.Records)
+		state, err := record.Fold(log.Records)
 		if want := "You are " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Answer, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Answer, err, want)
 		}

@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // operating is what `mcpchain runs` was asked for.
 type operating struct {
 	options
-	query   run.Query
+	query   record.Query
 	older   time.Duration
 	command string
 	args    []string
@@ -134,7 +135,7 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 		return false, list(ctx, store, o.query, out)
 	}
 	if o.command == "verify" {
-		for key, err := range run.Verify(ctx, store, o.query) {
+		for key, err := range record.Verify(ctx, store, o.query) {
 			if key.ID == "" {
 				return found, err
 			}
@@ -159,23 +160,23 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 			return false, fmt.Errorf("the answer: %w", err)
 		}
 		a.By = "operator"
-		return false, run.Submit(ctx, store, key, a)
+		return false, record.Submit(ctx, store, key, a)
 	case "cancel":
 		ctx, cancel := context.WithTimeout(ctx, stopWait)
 		defer cancel()
-		return false, run.CancelRun(ctx, store, key)
+		return false, record.CancelRun(ctx, store, key)
 	case "revive":
-		return false, run.Revive(ctx, store, key)
+		return false, record.Revive(ctx, store, key)
 	case "export":
-		return false, run.Export(ctx, store, key, out)
+		return false, record.Export(ctx, store, key, out)
 	case "import":
-		key, err = run.Import(ctx, store, in)
+		key, err = record.Import(ctx, store, in)
 		if err == nil {
 			fmt.Fprintln(out, nameOf(key))
 		}
 		return false, err
 	}
-	n, err := run.DeleteEnded(ctx, store, o.query)
+	n, err := record.DeleteEnded(ctx, store, o.query)
 	fmt.Fprintf(out, "%d runs deleted\n", n)
 	return false, err
 }
@@ -184,11 +185,11 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 func nameOf(key run.Key) string { return hosttext.Line(key.Tenant+"/"+key.ID, 200) }
 
 // list writes a line for each run.
-func list(ctx context.Context, store run.Store, q run.Query, out io.Writer) error {
+func list(ctx context.Context, store record.Store, q record.Query, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTATUS\tQUESTIONS\tTAKEOVERS\tHELD\tLAST CHANGE")
 	for head, err := range store.List(ctx, q) {
-		if damaged, ok := errors.AsType[*run.DamagedError](err); ok {
+		if damaged, ok := errors.AsType[*record.DamagedError](err); ok {
 			fmt.Fprintf(w, "%s\tdamaged: %s\n", nameOf(damaged.Key), hosttext.Line(damaged.Err.Error(), 200))
 			continue
 		}
@@ -205,12 +206,12 @@ func list(ctx context.Context, store run.Store, q run.Query, out io.Writer) erro
 }
 
 // show writes the state of a run.
-func show(ctx context.Context, store run.Store, key run.Key, out io.Writer) error {
-	log, err := run.LoadCurrent(ctx, store, key)
+func show(ctx context.Context, store record.Store, key run.Key, out io.Writer) error {
+	log, err := record.LoadCurrent(ctx, store, key)
 	if err != nil {
 		return err
 	}
-	state, err := run.Fold(log.Records)
+	state, err := record.Fold(log.Records)
 	if err != nil {
 		return err
 	}

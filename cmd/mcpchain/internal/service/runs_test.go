@@ -12,23 +12,24 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // keepRun keeps a run of ada in a database.
-func keepRun(t *testing.T, store run.Store, id string, changes ...run.Change) {
+func keepRun(t *testing.T, store record.Store, id string, changes ...record.Change) {
 	t.Helper()
-	s := new(run.State)
-	var records []run.Record
-	for i, c := range append([]run.Change{&run.Begun{V: run.Version, ID: id, Tenant: "ada", Agent: run.AgentName{Name: "service"}}}, changes...) {
-		r := run.Record{Seq: uint64(i + 1), At: time.Now().AddDate(0, -1, 0).UTC(), Change: c}
-		if err := run.Apply(s, r); err != nil {
+	s := new(record.State)
+	var records []record.Record
+	for i, c := range append([]record.Change{&record.Begun{V: record.Version, ID: id, Tenant: "ada", Agent: record.AgentName{Name: "service"}}}, changes...) {
+		r := record.Record{Seq: uint64(i + 1), At: time.Now().AddDate(0, -1, 0).UTC(), Change: c}
+		if err := record.Apply(s, r); err != nil {
 			t.Fatal(err)
 		}
 		records = append(records, r)
 	}
-	if _, err := store.Create(t.Context(), run.Holder{}, run.HeadOf(s), records); err != nil {
+	if _, err := store.Create(t.Context(), record.Holder{}, record.HeadOf(s), records); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,8 +48,8 @@ func TestOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keepRun(t, store, "one", &run.Opened{Ask: run.Ask{ID: "q1", Kind: run.AskURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &run.Suspended{})
-	keepRun(t, store, "parked", &run.Ended{Status: run.StatusFailed, Stop: run.StopParked, Error: "10 processes"})
+	keepRun(t, store, "one", &record.Opened{Ask: run.Ask{ID: "q1", Kind: run.AskURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &record.Suspended{})
+	keepRun(t, store, "parked", &record.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
 		"delete": "1 runs deleted", "import": "ada/one", "export": "mcpchain_run",

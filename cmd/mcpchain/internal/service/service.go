@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
@@ -137,11 +138,11 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 const poll = time.Second
 
 // head is what the store has of a run beside its records.
-func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
-	for head, err := range s.store.List(ctx, run.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+func (s *service) head(ctx context.Context, key run.Key) (record.Head, error) {
+	for head, err := range s.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
 		return head, err
 	}
-	return run.Head{}, fmt.Errorf("run %q: %w", key.ID, run.ErrNotFound)
+	return record.Head{}, fmt.Errorf("run %q: %w", key.ID, record.ErrNotFound)
 }
 
 // connections bounds what a process takes of a Postgres server.

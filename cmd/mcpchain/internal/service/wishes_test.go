@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // TestOperatorCancels has the command line end a run that the service works on.
@@ -34,11 +35,11 @@ func TestRefusedStop(t *testing.T) {
 	p := person{t, start(t, o, func(made *service) { s = made }), "demo-ada"}
 	id := p.run("Book a table for 4 at Luigi")
 	p.settled(id)
-	var lease run.Lease
+	var lease record.Lease
 	eventually(t, "the run is free", func() (free bool) {
 		var err error
-		lease, err = s.store.Acquire(t.Context(), p.key(id), run.Holder{Name: "other", TTL: time.Hour})
-		if err != nil && !errors.Is(err, run.ErrHeld) {
+		lease, err = s.store.Acquire(t.Context(), p.key(id), record.Holder{Name: "other", TTL: time.Hour})
+		if err != nil && !errors.Is(err, record.ErrHeld) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -51,7 +52,7 @@ func TestRefusedStop(t *testing.T) {
 		return err == nil && len(wishes) == 1 && wishes[0].Key == p.key(id)
 	})
 	cancel()
-	if err := <-refused; !errors.Is(err, run.ErrHeld) {
+	if err := <-refused; !errors.Is(err, record.ErrHeld) {
 		t.Errorf("got %v, want that another process holds the run", err)
 	}
 	if err := s.store.Release(t.Context(), lease); err != nil {

@@ -197,7 +197,7 @@ func (s *Session) connect(ctx context.Context) error {
 func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con, reached := s.Screen, 0
 	for _, server := range servers {
-		s.Trace.write(record{Event: "server", Server: server.Name, Error: errorText(server.Err)})
+		s.Trace.write(traced{Event: "server", Server: server.Name, Error: errorText(server.Err)})
 		if errors.Is(server.Err, adapter.ErrConnecting) {
 			con.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
 			reached++

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
@@ -39,9 +40,9 @@ type Config struct {
 
 	Prices *agent.Prices // what models cost; nil: unknown
 
-	Store    run.Store // keeps conversations; nil: they end with the program
-	Continue bool      // go on with the newest conversation of the folder
-	Folder   string    // in which the program was started
+	Store    record.Store // keeps conversations; nil: they end with the program
+	Continue bool         // go on with the newest conversation of the folder
+	Folder   string       // in which the program was started
 
 	Media *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
 }
@@ -212,7 +213,7 @@ func (s *Session) ask(ctx context.Context, text string) error {
 func (s *Session) take(ctx context.Context, question run.Message) error {
 	s.turns++
 	s.tell(&question)
-	s.Trace.write(record{Event: "question", Turn: s.turns, Text: asked(question)})
+	s.Trace.write(traced{Event: "question", Turn: s.turns, Text: asked(question)})
 	return s.play(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
 		s.events(ctx, question)(yield)
 	})
@@ -263,7 +264,7 @@ func (s *Session) broken(turn context.Context, messages []run.Message, err error
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
 	}
-	s.Trace.write(record{Event: "error", Turn: s.turns, Error: err.Error()})
+	s.Trace.write(traced{Event: "error", Turn: s.turns, Error: err.Error()})
 	note := "(no answer: the turn failed)"
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"

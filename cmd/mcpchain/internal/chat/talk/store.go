@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -61,7 +62,7 @@ func jsonText(text string) json.RawMessage {
 }
 
 // folderOf is where a conversation began, "" if it was kept without its folder.
-func folderOf(state *run.State) (folder string) {
+func folderOf(state *record.State) (folder string) {
 	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
 		return ""
 	}
@@ -84,7 +85,7 @@ func (s *Session) giveUp(note run.Message) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil && !errors.Is(err, run.ErrNotFound) {
+	if _, err := s.agent.Cancel(ctx, run.Key{ID: s.name}); err != nil && !errors.Is(err, record.ErrNotFound) {
 		s.branch(s.history)
 		return
 	}
@@ -104,11 +105,11 @@ func (s *Session) undo(context.Context, string) error {
 }
 
 // heads are the newest conversations.
-func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err error) {
+func (s *Session) heads(ctx context.Context, most int) (heads []record.Head, err error) {
 	if s.Store == nil {
 		return nil, errNoStore
 	}
-	for head, err := range run.Readable(s.Store.List(ctx, run.Query{Agents: []string{agentName}, Limit: most}), nil) {
+	for head, err := range record.Readable(s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: most}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +142,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 }
 
 // place says where a conversation began.
-func (s *Session) place(state *run.State) string {
+func (s *Session) place(state *record.State) string {
 	switch folder := folderOf(state); folder {
 	case "":
 		return ""
@@ -154,12 +155,12 @@ func (s *Session) place(state *run.State) string {
 
 // newest finds the newest conversation of this folder. Those that were kept without a folder
 // come after all that have one.
-func (s *Session) newest(ctx context.Context) (run.Head, error) {
+func (s *Session) newest(ctx context.Context) (record.Head, error) {
 	heads, err := s.heads(ctx, maxSought)
 	if err != nil {
-		return run.Head{}, err
+		return record.Head{}, err
 	}
-	var old *run.Head
+	var old *record.Head
 	for i, head := range heads {
 		state, err := s.load(ctx, head.Key)
 		switch {
@@ -173,20 +174,20 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 		}
 	}
 	if old == nil {
-		return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N goes on with one")
+		return record.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N goes on with one")
 	}
 	return *old, nil
 }
 
 // numbered is a conversation of the list.
-func (s *Session) numbered(ctx context.Context, number string) (run.Head, error) {
+func (s *Session) numbered(ctx context.Context, number string) (record.Head, error) {
 	heads, err := s.heads(ctx, maxListed)
 	if err != nil {
-		return run.Head{}, err
+		return record.Head{}, err
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(heads) {
-		return run.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", hosttext.Line(number, 40))
+		return record.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", hosttext.Line(number, 40))
 	}
 	return heads[n-1], nil
 }
@@ -200,12 +201,12 @@ func firstQuestion(history []run.Message) string {
 	return "(no question)"
 }
 
-func (s *Session) load(ctx context.Context, key run.Key) (*run.State, error) {
-	log, err := run.LoadCurrent(ctx, s.Store, key)
+func (s *Session) load(ctx context.Context, key run.Key) (*record.State, error) {
+	log, err := record.LoadCurrent(ctx, s.Store, key)
 	if err != nil {
 		return nil, err
 	}
-	return run.Fold(log.Records)
+	return record.Fold(log.Records)
 }
 
 // resume goes on with a conversation, by its number in the list; "" is the newest of the folder.
@@ -213,7 +214,7 @@ func (s *Session) load(ctx context.Context, key run.Key) (*run.State, error) {
 func (s *Session) resume(ctx context.Context, number string) error {
 	find := s.newest
 	if number != "" {
-		find = func(ctx context.Context) (run.Head, error) { return s.numbered(ctx, number) }
+		find = func(ctx context.Context) (record.Head, error) { return s.numbered(ctx, number) }
 	}
 	head, err := find(ctx)
 	if err != nil {
@@ -243,7 +244,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 }
 
 // recall shows the last question and answer.
-func (s *Session) recall(state *run.State) {
+func (s *Session) recall(state *record.State) {
 	for i := len(state.History) - 1; i >= 0; i-- {
 		if m := state.History[i]; m.Role == run.RoleUser {
 			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(asked(m), 500))
@@ -262,7 +263,7 @@ func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Even
 		for begin := time.Now(); ; {
 			held := false
 			for e, err := range s.agent.Resume(ctx, key) {
-				if errors.Is(err, run.ErrHeld) && time.Since(begin) < 2*leaseTTL {
+				if errors.Is(err, record.ErrHeld) && time.Since(begin) < 2*leaseTTL {
 					held = true
 					break
 				}

@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 )
 
 // keep puts a conversation into a store. Without a folder it is as older programs kept it.
-func keep(t *testing.T, store run.Store, id, folder string, at time.Time) {
+func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	t.Helper()
-	begun := &run.Begun{V: run.Version, ID: id, Agent: run.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
+	begun := &record.Begun{V: record.Version, ID: id, Agent: record.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
 	if folder != "" {
 		begun.Vars = map[string]json.RawMessage{folderVar: jsonText(folder)}
 	}
-	record := run.Record{Seq: 1, At: at, Change: begun}
-	state := &run.State{}
-	if err := run.Apply(state, record); err != nil {
+	first := record.Record{Seq: 1, At: at, Change: begun}
+	state := &record.State{}
+	if err := record.Apply(state, first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Create(t.Context(), run.Holder{Name: "h"}, run.HeadOf(state), []run.Record{record}); err != nil {
+	if _, err := store.Create(t.Context(), record.Holder{Name: "h"}, record.HeadOf(state), []record.Record{first}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -30,7 +31,7 @@ func keep(t *testing.T, store run.Store, id, folder string, at time.Time) {
 // The newest conversation is that of the folder, else one that was kept without its folder.
 func TestNewestOfTheFolder(t *testing.T) {
 	const strange = "/b\u202e\nc"
-	store := run.NewMemory()
+	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
 	for i, c := range []struct{ id, folder string }{{"old", ""}, {"here", "/a"}, {"older", ""}, {"there", strange}} {
 		keep(t, store, c.id, c.folder, begin.Add(time.Duration(i)*time.Minute))
@@ -62,7 +63,7 @@ func TestNewestOfTheFolder(t *testing.T) {
 
 // A folder without a conversation takes none of another folder, and few are looked at.
 func TestNoConversationOfTheFolder(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
 	for i := range maxSought {
 		keep(t, store, newName(), "/other", begin.Add(time.Duration(i)*time.Minute))

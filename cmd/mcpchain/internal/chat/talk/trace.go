@@ -19,10 +19,10 @@ type Trace struct {
 	err  error // the first failure to write
 }
 
-// record is a line of the file. Event is one of server, question, model_call,
+// traced is a line of the file. Event is one of server, question, model_call,
 // approval, tool_start, progress, tool_end, view_call, sampling, elicitation, server_lost,
 // answer and error.
-type record struct {
+type traced struct {
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
 	Turn  int       `json:"turn,omitempty"` // of the conversation, from 1
@@ -65,7 +65,7 @@ func OpenTrace(path string) (*Trace, error) {
 	return &Trace{file: f}, nil
 }
 
-func (t *Trace) write(r record) {
+func (t *Trace) write(r traced) {
 	if t == nil {
 		return
 	}
@@ -108,10 +108,10 @@ func (t *Trace) event(turn int, e agent.Event) {
 	}
 }
 
-func recordOf(e agent.Event) (record, bool) {
+func recordOf(e agent.Event) (traced, bool) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
-		r := record{
+		r := traced{
 			Event: "model_call", Model: e.Model, Text: e.Text, Stop: e.StopReason,
 			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: ms(e.Duration),
 		}
@@ -141,9 +141,9 @@ func recordOf(e agent.Event) (record, bool) {
 		return r, true
 	case *agent.AnswerEnd: // of a question that the run keeps
 		if e.Ask.Elicit == nil {
-			return record{}, false
+			return traced{}, false
 		}
-		r := record{Event: "elicitation", Server: e.Ask.Server, Tool: e.Ask.Tool, ID: e.Ask.Call}
+		r := traced{Event: "elicitation", Server: e.Ask.Server, Tool: e.Ask.Tool, ID: e.Ask.Call}
 		r.Message, r.Error, r.Duration = e.Ask.Elicit.Message, errorText(e.Err), ms(e.Duration)
 		if e.Answer != nil {
 			if result, err := e.Ask.Elicited(*e.Answer); err == nil {
@@ -166,17 +166,17 @@ func recordOf(e agent.Event) (record, bool) {
 		}
 		return r, true
 	case *agent.ServerLost:
-		return record{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
+		return traced{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
 	case *agent.Answer:
-		return record{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
+		return traced{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
 	}
-	return record{}, false
+	return traced{}, false
 }
 
 // callRecord begins the record of a tool call. Arguments that are not JSON are
 // kept as a string.
-func callRecord(event string, c *agent.Call) record {
-	r := record{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
+func callRecord(event string, c *agent.Call) traced {
+	r := traced{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
 	if r.Tool == "" {
 		r.Tool = c.Name
 	}
@@ -187,9 +187,9 @@ func callRecord(event string, c *agent.Call) record {
 }
 
 // askedRecord begins the record of a server's request, with its call if known.
-func askedRecord(event, server string, c *agent.Call) record {
+func askedRecord(event, server string, c *agent.Call) traced {
 	if c == nil {
-		return record{Event: event, Server: server}
+		return traced{Event: event, Server: server}
 	}
 	r := callRecord(event, c)
 	r.Server, r.Arguments = server, nil

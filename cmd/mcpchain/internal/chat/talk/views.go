@@ -46,7 +46,7 @@ func (s *Session) viewCalls(c *views.Call) {
 
 // viewCalled shows what came of it.
 func (s *Session) viewCalled(c *views.Call) {
-	r := record{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
+	r := traced{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
 	if json.Valid(c.Arguments) {
 		r.Arguments = c.Arguments
 	}

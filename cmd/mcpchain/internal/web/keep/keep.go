@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -42,28 +43,28 @@ type shared struct {
 	Hashes []string `json:"web_shared"`
 }
 
-// Create implements [run.Store].
-func (s *Store) Create(ctx context.Context, by run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+// Create implements [record.Store].
+func (s *Store) Create(ctx context.Context, by record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 	if len(records) == 0 {
 		return s.Store.Create(ctx, by, head, records)
 	}
-	begun, ok := records[0].Change.(*run.Begun)
+	begun, ok := records[0].Change.(*record.Begun)
 	if !ok || len(begun.Messages) < 2 {
 		return s.Store.Create(ctx, by, head, records)
 	}
 	last := len(begun.Messages) - 1
 	hashes, err := s.share(ctx, head.Key, begun.Messages[:last])
 	if err != nil {
-		return run.Lease{}, err
+		return record.Lease{}, err
 	}
 	short := *begun
 	short.Messages = begun.Messages[last:]
 	if short.Unknown, err = json.Marshal(shared{hashes}); err != nil {
-		return run.Lease{}, err
+		return record.Lease{}, err
 	}
 	first := records[0]
 	first.Change = &short
-	return s.Store.Create(ctx, by, head, append([]run.Record{first}, records[1:]...))
+	return s.Store.Create(ctx, by, head, append([]record.Record{first}, records[1:]...))
 }
 
 // share keeps messages before the run that uses them, and returns their hashes.
@@ -91,8 +92,8 @@ func (s *Store) share(ctx context.Context, key run.Key, messages []run.Message) 
 	return hashes, tx.Commit()
 }
 
-// Load implements [run.Store].
-func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
+// Load implements [record.Store].
+func (s *Store) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.Store.Load(ctx, key)
 	if err != nil {
 		return nil, err
@@ -100,9 +101,9 @@ func (s *Store) Load(ctx context.Context, key run.Key) (*run.Log, error) {
 	return s.whole(ctx, key, log)
 }
 
-// LoadCurrent implements [run.CurrentLoader].
-func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) {
-	log, err := run.LoadCurrent(ctx, s.Store, key)
+// LoadCurrent implements [record.CurrentLoader].
+func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := record.LoadCurrent(ctx, s.Store, key)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +111,11 @@ func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*run.Log, error) 
 }
 
 // whole gives the first record of a run the messages that it shares with others.
-func (s *Store) whole(ctx context.Context, key run.Key, log *run.Log) (*run.Log, error) {
+func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (*record.Log, error) {
 	if len(log.Records) == 0 {
 		return log, nil
 	}
-	begun, ok := log.Records[0].Change.(*run.Begun)
+	begun, ok := log.Records[0].Change.(*record.Begun)
 	var others shared
 	if !ok || len(begun.Unknown) == 0 || json.Unmarshal(begun.Unknown, &others) != nil || len(others.Hashes) == 0 {
 		return log, nil
@@ -127,7 +128,7 @@ func (s *Store) whole(ctx context.Context, key run.Key, log *run.Log) (*run.Log,
 			err = json.Unmarshal(data, &messages[i])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("load run %q: message %d: %w: %w", key.ID, i, run.ErrCorrupt, err)
+			return nil, fmt.Errorf("load run %q: message %d: %w: %w", key.ID, i, record.ErrCorrupt, err)
 		}
 	}
 	whole := *begun
@@ -136,7 +137,7 @@ func (s *Store) whole(ctx context.Context, key run.Key, log *run.Log) (*run.Log,
 	return log, nil
 }
 
-// Delete implements [run.Store]. It deletes messages that no other conversation uses.
+// Delete implements [record.Store]. It deletes messages that no other conversation uses.
 func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	if err := s.Store.Delete(ctx, key); err != nil {
 		return err
@@ -210,7 +211,7 @@ func (s *Store) Kept(ctx context.Context, user string) (conversations int, bytes
 // Forget deletes the conversations of all users that have ended and were changed last before a time, and returns how many.
 func (s *Store) Forget(ctx context.Context, before time.Time) (n int, err error) {
 	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
-		for head, err := range run.Readable(s.List(ctx, run.Query{AllTenants: true, Status: status, Before: before}), nil) {
+		for head, err := range record.Readable(s.List(ctx, record.Query{AllTenants: true, Status: status, Before: before}), nil) {
 			if err != nil {
 				return n, err
 			}

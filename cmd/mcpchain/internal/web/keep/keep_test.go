@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
@@ -41,7 +42,7 @@ func open(t *testing.T) *Store {
 
 // TestStore is what each store of runs has to do.
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) run.Store { return open(t) })
+	storetest.Run(t, func(t *testing.T) record.Store { return open(t) })
 }
 
 // TestEditsShare begins 25 conversations with the same long history: it is kept once, read whole, and deleted with the last of
@@ -86,7 +87,7 @@ func TestEditsShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(history[:len(history):len(history)], run.Text(run.RoleUser, "x24"))
-	if diff := cmp.Diff(want, log.Records[0].Change.(*run.Begun).Messages); diff != "" {
+	if diff := cmp.Diff(want, log.Records[0].Change.(*record.Begun).Messages); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if n, err := store.Forget(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
@@ -112,7 +113,7 @@ func TestLostMessage(t *testing.T) {
 	if _, err := store.db.ExecContext(t.Context(), `DELETE FROM web_messages`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Load(t.Context(), key); !errors.Is(err, run.ErrCorrupt) {
+	if _, err := store.Load(t.Context(), key); !errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("got %v, want that it is damaged", err)
 	}
 }
@@ -144,7 +145,7 @@ func TestTidy(t *testing.T) {
 	}
 	stop()
 	<-over
-	if _, err := store.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"}); !errors.Is(err, run.ErrNotFound) {
+	if _, err := store.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"}); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("got %v, want that the old one is deleted", err)
 	}
 	if _, err := store.Load(t.Context(), run.Key{Tenant: "Ada", ID: "new"}); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
@@ -92,7 +93,7 @@ func (w *world) painted(t *testing.T, results []shownResult, numbers ...int) {
 // TestMediaKeepTheirPlace compacts a conversation whose calls have one id, and asks anew in another conversation. Each
 // result keeps its own picture and sound.
 func TestMediaKeepTheirPlace(t *testing.T) {
-	store := run.NewMemory()
+	store := record.NewMemory()
 	model := agenttest.Play(sameID("paint", `{"number":1}`), agenttest.Say("One."), sameID("paint", `{"number":2}`), agenttest.Say("Two."),
 		sameID("paint", `{"number":3}`), agenttest.Say("Three."), agenttest.Say("Four."))
 	w := serve(t, site.Limits{}, store, model, painting())
@@ -104,8 +105,8 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 	w.painted(t, results, 1, 2)
 
 	compacting, err := agent.New(agenttest.Play(agenttest.Say("Short.")), &agent.Options{Name: "web", Store: store,
-		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*run.Compacted, error) {
-			return &run.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
+		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*record.Compacted, error) {
+			return &record.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +129,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 // their media.
 func TestEditKeepsCalls(t *testing.T) {
 	model := agenttest.Play(sameID("paint", `{"number":1}`), sameID("paint", `{"number":2}`), agenttest.Say("There."), agenttest.Say("Old."), agenttest.Say("New."))
-	w := serve(t, site.Limits{}, run.NewMemory(), model, painting())
+	w := serve(t, site.Limits{}, record.NewMemory(), model, painting())
 	id := w.begin(t, "Ada", "Paint.")
 	window := w.watch(t, "Ada", id, "")
 	window.until(t, "ended")
@@ -218,7 +219,7 @@ func TestSpentBySubAgents(t *testing.T) {
 			}
 			return agenttest.Say("done").Using(30, 3)(ctx, p)
 		})
-	w := serve(t, site.Limits{}, run.NewMemory(), model, helper)
+	w := serve(t, site.Limits{}, record.NewMemory(), model, helper)
 	id := w.begin(t, "Ada", "Help.")
 	window := w.watch(t, "Ada", id, "")
 	window.spends(t, 1010, 201)
@@ -255,7 +256,7 @@ func TestOlder(t *testing.T) {
 		More bool
 	}
 	const all = 120
-	store := run.NewMemory()
+	store := record.NewMemory()
 	made, err := agent.New(agenttest.PlayOn(agenttest.Say("hello")), &agent.Options{Name: "web", Store: store})
 	if err != nil {
 		t.Fatal(err)

@@ -14,13 +14,13 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
 
 // inFile is a store in a SQLite file.
-func inFile(t testing.TB) run.Store {
+func inFile(t testing.TB) record.Store {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -61,7 +61,7 @@ func TestStop(t *testing.T) {
 		return agenttest.Hang()(ctx, p)
 	}
 	model := agenttest.Play(hang, agenttest.Say("Yes?"), agenttest.Say("Anew."))
-	w := serve(t, site.Limits{}, run.NewMemory(), model)
+	w := serve(t, site.Limits{}, record.NewMemory(), model)
 	id := w.begin(t, "Ada", "hello")
 	window := w.watch(t, "Ada", id, "")
 	window.works(t)
@@ -117,7 +117,7 @@ func asking(t *testing.T) adapter.Source {
 // TestFormIsChecked refuses what does not fit a form, each field with its reason.
 func TestFormIsChecked(t *testing.T) {
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
-	w := serve(t, site.Limits{}, run.NewMemory(), model, asking(t))
+	w := serve(t, site.Limits{}, record.NewMemory(), model, asking(t))
 	id := w.begin(t, "Ada", "Book a table.")
 	window := w.watch(t, "Ada", id, "")
 	asked := window.until(t, "asked")
@@ -161,7 +161,7 @@ func TestMedia(t *testing.T) {
 		}}, nil
 	}, &adapter.FuncOptions{ReadOnly: true})
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
-	w := serve(t, site.Limits{}, run.NewMemory(), model, tool)
+	w := serve(t, site.Limits{}, record.NewMemory(), model, tool)
 	id := w.begin(t, "Ada", "Paint.")
 	window := w.watch(t, "Ada", id, "")
 	var result event

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
 
@@ -74,7 +74,7 @@ func TestSignInByProvider(t *testing.T) {
 	}))
 	t.Cleanup(provider.Close)
 	signIn := &redirecting{provider: provider.URL, users: map[string]string{}}
-	w := serveFor(t, signIn, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serveFor(t, signIn, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
@@ -28,7 +28,7 @@ func TestStreamResumes(t *testing.T) {
 	model := agenttest.Play(
 		agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}, agenttest.Wanted{Tool: "pay", Arguments: `{"number":2}`}),
 		agenttest.Say("**Done.**"), agenttest.Say("Bye."))
-	w := serve(t, site.Limits{Streams: 100}, run.NewMemory(), model, paying())
+	w := serve(t, site.Limits{Streams: 100}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay both bills.")
 	first := w.watch(t, "Ada", id, "")
 	var asks []string

@@ -10,14 +10,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
 
 // TestOneStreamForAllWindows has one connection serve windows with different conversations, one of
 // them without any and one with somebody else's.
 func TestOneStreamForAllWindows(t *testing.T) {
-	w := serve(t, site.Limits{Streams: 4}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{Streams: 4}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
 	ids := []string{w.begin(t, "Ada", "one"), w.begin(t, "Ada", "two"), w.begin(t, "Grace", "hers")}
 	all := w.watch(t, "Ada", ids[0]+"&conversation="+ids[1]+"&conversation="+ids[2]+"&conversation=", "")
 	got, lists := map[string]string{}, 0
@@ -52,7 +52,7 @@ func TestOneStreamForAllWindows(t *testing.T) {
 // it can be stopped there.
 func TestReload(t *testing.T) {
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}), agenttest.Say("Paid."))
-	w := serve(t, site.Limits{Streams: 1}, run.NewMemory(), model, paying())
+	w := serve(t, site.Limits{Streams: 1}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay the bill.")
 	first := w.watch(t, "Ada", id, "")
 	events := first.until(t, "asked")
@@ -80,7 +80,7 @@ func TestTaken(t *testing.T) {
 	}, nil)
 	t.Cleanup(func() { close(over) })
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "long", Arguments: `{}`}, agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}))
-	w := serve(t, site.Limits{}, run.NewMemory(), model, long, paying())
+	w := serve(t, site.Limits{}, record.NewMemory(), model, long, paying())
 	id := w.begin(t, "Ada", "Do both.")
 	window := w.watch(t, "Ada", id, "")
 	asks := map[string]string{}
@@ -105,7 +105,7 @@ func TestTaken(t *testing.T) {
 
 // TestAtWork bounds the conversations of a user at work, however many begin at the same moment.
 func TestAtWork(t *testing.T) {
-	w := serve(t, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Hang()))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Hang()))
 	statuses := make(chan int, 24)
 	var wg sync.WaitGroup
 	for range cap(statuses) {
@@ -128,7 +128,7 @@ func TestAtWork(t *testing.T) {
 
 // TestSignOut ends the streams of the session, and of no other one.
 func TestSignOut(t *testing.T) {
-	w := serve(t, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
 	ada, grace := w.watch(t, "Ada", "", ""), w.watch(t, "Grace", "", "")
 	ada.until(t, "list")
 	grace.until(t, "list")
@@ -142,7 +142,7 @@ func TestSignOut(t *testing.T) {
 
 // TestOtherUserSignedIn refuses what a window asks that shows another user.
 func TestOtherUserSignedIn(t *testing.T) {
-	w := serve(t, site.Limits{}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
 	shows := func(name string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Page-User", name) }
 	}
@@ -159,7 +159,7 @@ func TestOtherUserSignedIn(t *testing.T) {
 
 // TestReadsAreRated bounds what only reads, apart from what changes something.
 func TestReadsAreRated(t *testing.T) {
-	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, run.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
 	for i, want := range []int{404, 404, 429} {
 		if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations/none/media/1/0/1/0", ""); status != want {
 			t.Errorf("read %d: got %d, want %d", i+1, status, want)

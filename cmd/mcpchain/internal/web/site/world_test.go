@@ -17,7 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
@@ -43,12 +43,12 @@ type world struct {
 	stop func() // ends the process, so to speak
 }
 
-func serve(t testing.TB, limits site.Limits, store run.Store, model agent.Model, tools ...adapter.Source) *world {
+func serve(t testing.TB, limits site.Limits, store record.Store, model agent.Model, tools ...adapter.Source) *world {
 	t.Helper()
 	return serveFor(t, headerSignIn{}, limits, store, model, tools...)
 }
 
-func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store run.Store, model agent.Model, tools ...adapter.Source) *world {
+func serveFor(t testing.TB, signIn site.SignIn, limits site.Limits, store record.Store, model agent.Model, tools ...adapter.Source) *world {
 	t.Helper()
 	service, err := talk.New(talk.Options{Model: model, Store: store, Tools: tools})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -51,7 +52,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	switch {
 	case errors.Is(err, run.ErrUnfit):
 		return fmt.Errorf("%w: %w", ErrUnfit, err)
-	case errors.Is(err, run.ErrAnswered), errors.Is(err, run.ErrNotAsked), errors.Is(err, run.ErrExpired):
+	case errors.Is(err, record.ErrAnswered), errors.Is(err, run.ErrNotAsked), errors.Is(err, run.ErrExpired):
 		return ErrGone
 	case err != nil:
 		return gone(err)
@@ -65,7 +66,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 // SignedIn goes on with the calls of a user that wait for a sign-in to a server.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
+	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -98,7 +99,7 @@ func (s *Service) drive(t *topic) {
 		t.mu.Unlock()
 		err := s.move(ctx, t)
 		cancel(errEnded)
-		if err != nil && !errors.Is(err, run.ErrHeld) && s.ctx.Err() == nil {
+		if err != nil && !errors.Is(err, record.ErrHeld) && s.ctx.Err() == nil {
 			s.logger.Debug("a turn has ended without an answer", "conversation", t.key.ID, "error", err)
 		}
 		if !t.goesOn() {
@@ -228,7 +229,7 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	if err != nil {
 		return err
 	}
-	state, err := run.Fold(log.Records)
+	state, err := record.Fold(log.Records)
 	if err != nil {
 		return err
 	}

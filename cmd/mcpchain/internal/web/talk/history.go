@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // history returns what the store has after a position: the events of the agent, and the
@@ -19,7 +20,7 @@ func (s *Service) history(ctx context.Context, key run.Key, after agent.Position
 	return s.historyIn(ctx, key, log, after)
 }
 
-func (s *Service) historyIn(ctx context.Context, key run.Key, log *run.Log, after agent.Position) ([]placed, error) {
+func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, after agent.Position) ([]placed, error) {
 	if log.Head.Seq <= after.Seq && after.More == 0 {
 		return nil, nil
 	}
@@ -50,8 +51,8 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *run.Log, afte
 }
 
 // saidIn are the events of a record for which the agent has none.
-func saidIn(key run.Key, r run.Record) (out []placed) {
-	if end, ok := r.Change.(*run.Ended); ok && end.Status != run.StatusFinished {
+func saidIn(key run.Key, r record.Record) (out []placed) {
+	if end, ok := r.Change.(*record.Ended); ok && end.Status != run.StatusFinished {
 		at := agent.Position{Seq: r.Seq}
 		return []placed{{at, eventOf("ended", at, ended{Status: string(end.Status), Error: shownError(end.Error)})}}
 	}
@@ -60,7 +61,7 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 	calls := map[string]agent.Call{}
 	for i, m := range inputOf(r.Change) {
 		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
-		if _, more := r.Change.(*run.Said); more && m.Role != run.RoleUser {
+		if _, more := r.Change.(*record.Said); more && m.Role != run.RoleUser {
 			continue // what the host tells the model of the turn before
 		}
 		views, kinds = append(views, v...), append(kinds, kind...)
@@ -119,7 +120,7 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 	parts := []run.Part{}
 	if said := inputOf(change); index >= 0 && index < len(said) {
 		parts = said[index].Parts
-	} else if outcome, ok := change.(*run.Outcome); ok && index == 0 {
+	} else if outcome, ok := change.(*record.Outcome); ok && index == 0 {
 		parts = append(parts, outcome.Result)
 	}
 	for _, p := range parts {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -23,7 +24,7 @@ type Summary struct {
 // List returns the latest conversations of a user, maxListed at most.
 func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	out := []Summary{}
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
+	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +37,7 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 // others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: user, Agents: []string{agentName}, Before: at.Add(1)}), nil) {
+	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Before: at.Add(1)}), nil) {
 		switch {
 		case err != nil:
 			return nil, false, err
@@ -50,7 +51,7 @@ func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (
 	return page, false, nil
 }
 
-func (s *Service) summary(ctx context.Context, head run.Head) Summary {
+func (s *Service) summary(ctx context.Context, head record.Head) Summary {
 	return Summary{
 		ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status), Asks: len(head.Asks), Updated: head.Updated,
 	}

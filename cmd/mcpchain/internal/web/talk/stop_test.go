@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // TestStopWhileHeld stops, deletes or goes on with a conversation that another process holds: one that was killed for as long as its lease
@@ -31,7 +32,7 @@ func TestStopWhileHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := run.NewMemory()
+				store := record.NewMemory()
 				s, err := New(Options{Model: agenttest.PlayOn(agenttest.Say("hello")), Store: store})
 				if err != nil {
 					t.Fatal(err)
@@ -43,7 +44,7 @@ func TestStopWhileHeld(t *testing.T) {
 				}
 				synctest.Wait() // the turn is over, and the run is let go
 				key := run.Key{Tenant: "Ada", ID: id}
-				if _, err := store.Acquire(t.Context(), key, run.Holder{TTL: tt.held}); err != nil {
+				if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: tt.held}); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()

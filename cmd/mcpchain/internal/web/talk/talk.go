@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // agentName is the name that conversations are kept under.
@@ -40,7 +41,7 @@ const (
 // Options configure a Service. Model and Store must be set.
 type Options struct {
 	Model  agent.Model
-	Store  run.Store
+	Store  record.Store
 	Tools  []adapter.Source
 	System string
 	Prices *agent.Prices
@@ -96,7 +97,7 @@ type Service struct {
 	rules    Rules
 	shared   func() any
 	space    func(ctx context.Context, user string, begins bool) error
-	store    run.Store
+	store    record.Store
 	logger   *slog.Logger
 
 	ctx  context.Context // of the work; ends with Close
@@ -240,7 +241,7 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 		return err
 	case errors.Is(err, agent.ErrWaiting):
 		return ErrWaiting
-	case errors.Is(err, agent.ErrRunning), errors.Is(err, run.ErrHeld):
+	case errors.Is(err, agent.ErrRunning), errors.Is(err, record.ErrHeld):
 		return ErrBusy
 	case err != nil:
 		return fmt.Errorf("ask: %w", err)
@@ -282,7 +283,7 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	}
 	var before []run.Message
 	if seq > 1 {
-		state, err := run.Fold(log.Records[:seq-1])
+		state, err := record.Fold(log.Records[:seq-1])
 		if err != nil {
 			return "", err
 		}
@@ -296,11 +297,11 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 }
 
 // inputOf is what a record gives to the run.
-func inputOf(c run.Change) []run.Message {
+func inputOf(c record.Change) []run.Message {
 	switch c := c.(type) {
-	case *run.Begun:
+	case *record.Begun:
 		return c.Messages
-	case *run.Said:
+	case *record.Said:
 		return c.Messages
 	}
 	return nil
@@ -343,7 +344,7 @@ func (s *Service) cancel(ctx context.Context, key run.Key) error {
 func (s *Service) whenLeft(ctx context.Context, do func() error) error {
 	for end := time.Now().Add(leaseTTL + time.Second); ; {
 		err := do()
-		if !errors.Is(err, run.ErrHeld) {
+		if !errors.Is(err, record.ErrHeld) {
 			return err
 		}
 		if time.Now().After(end) {
@@ -374,17 +375,17 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 	return nil
 }
 
-func (s *Service) load(ctx context.Context, key run.Key) (*run.State, error) {
-	log, err := run.LoadCurrent(ctx, s.store, key)
+func (s *Service) load(ctx context.Context, key run.Key) (*record.State, error) {
+	log, err := record.LoadCurrent(ctx, s.store, key)
 	if err != nil {
 		return nil, gone(err)
 	}
-	return run.Fold(log.Records)
+	return record.Fold(log.Records)
 }
 
 // gone is the error of a run that could not be loaded.
 func gone(err error) error {
-	if errors.Is(err, run.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) {
 		return ErrGone
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 )
 
@@ -70,14 +71,14 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 		return t, nil
 	}
 	s.mu.Unlock()
-	log, err := run.LoadCurrent(ctx, s.store, key)
+	log, err := record.LoadCurrent(ctx, s.store, key)
 	if err != nil {
 		return nil, gone(err)
 	}
 	if log.Head.Agent != s.agentOf(key).Name() {
 		return nil, ErrGone
 	}
-	state, err := run.Fold(log.Records)
+	state, err := record.Fold(log.Records)
 	if err != nil {
 		return nil, err
 	}

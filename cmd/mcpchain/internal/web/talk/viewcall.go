@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -135,10 +136,10 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 }
 
 // due are the runs that wait for work: conversations, and calls of views.
-func (s *Service) due() iter.Seq2[run.Head, error] {
-	return func(yield func(run.Head, error) bool) {
+func (s *Service) due() iter.Seq2[record.Head, error] {
+	return func(yield func(record.Head, error) bool) {
 		for _, name := range []string{agentName, viewAgentName} {
-			for head, err := range run.Readable(s.store.List(s.ctx, run.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
+			for head, err := range record.Readable(s.store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
 				if !yield(head, err) {
 					return
 				}
@@ -160,7 +161,7 @@ func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
 }
 
 // viewCall is what a run calls, and its state.
-func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *run.State, error) {
+func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *record.State, error) {
 	state, err := s.load(ctx, key)
 	if err != nil {
 		return nil, nil, err
@@ -274,7 +275,7 @@ func (s *Service) await(key run.Key) (leave func()) {
 
 // join waits for a run of an earlier session with the view, if it makes the same call and its result is open, or
 // has come while no view was there. It returns nil otherwise.
-func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave func()) {
+func (s *Service) join(ctx context.Context, head record.Head, c *ViewCall) (leave func()) {
 	s.mu.Lock()
 	since, missed := s.missed[head.Key]
 	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed && time.Since(since) < keptFor)
@@ -343,9 +344,9 @@ func (s *Service) cancelViewCall(key run.Key) {
 }
 
 // viewRuns are the runs of a conversation's views, the latest first.
-func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
+func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []record.Head, err error) {
 	prefix := prefixOf(conversation)
-	for head, err := range run.Readable(s.store.List(ctx, run.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
+	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -358,7 +359,7 @@ func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run
 
 // stopViews ends the calls of a conversation's views, and deleteViews forgets them.
 func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head run.Head) error {
+	return s.eachView(ctx, conversation, func(head record.Head) error {
 		if head.Status.Ended() {
 			return nil
 		}
@@ -367,10 +368,10 @@ func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
 }
 
 func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head run.Head) error { return s.store.Delete(ctx, head.Key) })
+	return s.eachView(ctx, conversation, func(head record.Head) error { return s.store.Delete(ctx, head.Key) })
 }
 
-func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
+func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(record.Head) error) error {
 	if isViewCall(conversation) {
 		return nil
 	}

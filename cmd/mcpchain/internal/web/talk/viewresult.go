@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -55,13 +56,13 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 }
 
 // viewResult is what the call of a view has come to.
-func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
-	state, err := run.Fold(records)
+func viewResult(records []record.Record) (*mcp.CallToolResult, error) {
+	state, err := record.Fold(records)
 	if err != nil {
 		return nil, err
 	}
-	denied := slices.ContainsFunc(records, func(r run.Record) bool {
-		answered, ok := r.Change.(*run.Answered)
+	denied := slices.ContainsFunc(records, func(r record.Record) bool {
+		answered, ok := r.Change.(*record.Answered)
 		return ok && answered.Answer.Action == run.ActionDeny
 	})
 	if denied || state.Status == run.StatusCancelled {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
@@ -106,11 +107,11 @@ func TestUsersAreApart(t *testing.T) {
 	}
 	log.Head.Key.Tenant = "Grace"
 	for i := range log.Records {
-		if begun, ok := log.Records[i].Change.(*run.Begun); ok {
+		if begun, ok := log.Records[i].Change.(*record.Begun); ok {
 			begun.Tenant = "Grace"
 		}
 	}
-	if _, err := w.store.Create(t.Context(), run.Holder{Name: "test"}, log.Head, log.Records); err != nil {
+	if _, err := w.store.Create(t.Context(), record.Holder{Name: "test"}, log.Head, log.Records); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.open("Mallory", "w", id, calls[0]); !errors.Is(err, talk.ErrGone) {
@@ -168,7 +169,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 	v := w.show("Ada", "w", id, calls[0])
 	runs := func() (n int) {
 		t.Helper()
-		for _, err := range w.store.List(t.Context(), run.Query{Tenant: "Ada", Agents: []string{"web-view"}}) {
+		for _, err := range w.store.List(t.Context(), record.Query{Tenant: "Ada", Agents: []string{"web-view"}}) {
 			if err != nil {
 				t.Fatal(err)
 			}

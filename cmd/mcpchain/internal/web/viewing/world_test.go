@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -33,7 +34,7 @@ const viewURI = "ui://shop/v"
 // world is the services of a program, with a server whose tool "show" has a view.
 type world struct {
 	t     *testing.T
-	store run.Store
+	store record.Store
 	talk  *talk.Service
 	views *viewing.Service
 	model *agenttest.Model
@@ -43,7 +44,7 @@ type world struct {
 
 func newWorld(t *testing.T, steps ...agenttest.Step) *world {
 	t.Helper()
-	w := &world{t: t, store: run.NewMemory(), model: agenttest.Play(steps...), turns: map[string]int{}}
+	w := &world{t: t, store: record.NewMemory(), model: agenttest.Play(steps...), turns: map[string]int{}}
 	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Trust: adapter.TrustHints, Transport: w.shop()}}, &adapter.Options{User: talk.User})
 	if err != nil {
 		t.Fatal(err)

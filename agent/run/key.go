@@ -1,0 +1,31 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two
+// keys are one if their bytes are equal. Both strings are UTF-8 without U+0000, of
+// at most 1 KiB; the id is not empty.
+type Key struct {
+	Tenant string `json:"tenant,omitzero"`
+	ID     string `json:"id"`
+}
+
+const maxName = 1 << 10 // bytes of an id or tenant
+
+// Check returns why no run can have the key.
+func (k Key) Check() error {
+	if k.ID == "" {
+		return errors.New("the id is empty")
+	}
+	for _, name := range []string{k.ID, k.Tenant} {
+		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+			return fmt.Errorf("the id and the tenant have to be UTF-8 without U+0000, of at most %d bytes", maxName)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package record
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Amount is what a model call, or a completion for a server, may take at most.
+type Amount struct {
+	Tokens int64            `json:"tokens,omitzero"`
+	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (a Amount) plus(b Amount) Amount {
+	s := run.Spent{Total: a.Tokens, Cost: a.Cost}
+	s.Add(run.Spent{Total: b.Tokens, Cost: b.Cost})
+	return Amount{Tokens: s.Total, Cost: s.Cost}
+}
+
+func (a Amount) negative() bool { return a.Tokens < 0 || below(a.Cost) }
+
+// Reserved is what is reserved for the model call under way and for completions, with
+// sub-agents, and how many they are. A call without limits reserves nothing.
+func (s *State) Reserved() (total Amount, n int) {
+	if m := s.Model; m != nil && (m.Reserved.Tokens > 0 || len(m.Reserved.Cost) > 0) {
+		total, n = m.Reserved, 1
+	}
+	for _, a := range s.Sampling {
+		total = total.plus(a)
+		n++
+	}
+	for _, c := range s.Calls {
+		if c.Child != nil {
+			below, more := c.Child.Reserved()
+			total, n = total.plus(below), n+more
+		}
+	}
+	return total, n
+}
+
+// Taken is what counts for Limits.Tokens and Limits.Cost since the last input: what was used,
+// what may have been used by calls that are lost, and what is reserved.
+func (s *State) Taken() Amount {
+	spent := s.Spent.Since(s.Before)
+	reserved, _ := s.Reserved()
+	return Amount{Tokens: spent.Total, Cost: spent.Cost}.plus(Amount{Tokens: spent.LostTokens, Cost: spent.LostCost}).plus(reserved)
+}
+
+// lost is what a run has used of what it has reserved, as far as anybody can tell: all.
+func (s *State) lost() run.Spent {
+	reserved, n := s.Reserved()
+	return run.Spent{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
+}
+
+// spendsLess reports whether a count is below 0.
+func spendsLess(s run.Spent) bool {
+	if below(s.Cost) || below(s.LostCost) {
+		return true
+	}
+	least := min(int64(min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost)),
+		s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning, s.Sampling.Tokens, s.LostTokens, s.Rounds, int64(s.Active))
+	return least < 0
+}
+
+// below reports whether a cost is below 0.
+func below(costs map[string]int64) bool {
+	for _, micro := range costs {
+		if micro < 0 {
+			return true
+		}
+	}
+	return false
+}

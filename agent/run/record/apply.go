@@ -1,0 +1,162 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Apply takes the next record into a state, in time that grows with the size of the
+// record. A snapshot may be the first record of all: it brings its state. A record that does not follow, or that contradicts the state, is an error, which
+// leaves the state unusable.
+func Apply(s *State, r Record) error {
+	snapshot := snapshotOf(r.Change)
+	if s.Seq == 0 && snapshot != nil {
+		if err := s.restore(r); err != nil {
+			return fmt.Errorf("apply record %d: %w", r.Seq, err)
+		}
+	}
+	if r.Seq != s.Seq+1 {
+		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
+	}
+	if empty(r.Change) {
+		return fmt.Errorf("apply record %d: it has no change", r.Seq)
+	}
+	if err := take(s, r); err != nil {
+		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
+	}
+	s.Seq, s.Updated = r.Seq, r.At
+	if snapshot != nil {
+		s.Snapshot = r.Seq
+	}
+	if progress(r.Change) {
+		s.Takeovers = 0
+	}
+	return nil
+}
+
+// progress reports whether a change, or the change of a sub-agent, brings the run further.
+func progress(c Change) bool {
+	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
+		c = n.Record.Change
+	}
+	switch c.(type) {
+	case *Replied, *Outcome, *Answered, *Said, *Sampled, *Paused:
+		return true
+	}
+	return false
+}
+
+// Fold makes the state of its records, in order from the first of the run or from a snapshot. It returns the errors of [Apply], and an error if there are no records.
+func Fold(records []Record) (*State, error) {
+	s := new(State)
+	for _, r := range records {
+		if err := Apply(s, r); err != nil {
+			return nil, err
+		}
+	}
+	if s.Seq == 0 {
+		return nil, fmt.Errorf("fold run: there are no records")
+	}
+	return s, nil
+}
+
+func empty(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
+
+func take(s *State, r Record) error {
+	if err := follows(s, r.Change); err != nil {
+		return err
+	}
+	spent := spends(s, r.Change)
+	if spendsLess(spent) {
+		return errors.New("it spends less than nothing")
+	}
+	if err := r.Change.apply(s, r.At); err != nil {
+		return err
+	}
+	s.Spent.Add(spent)
+	return nil
+}
+
+// follows reports whether the state can take a change of that kind at all.
+func follows(s *State, c Change) error {
+	if _, unknown := c.(*Unknown); unknown {
+		return nil // which says more itself
+	}
+	if _, begins := c.(*Begun); begins != (s.Seq == 0) {
+		return fmt.Errorf("the run has %d records", s.Seq)
+	}
+	if s.Status.Ended() {
+		switch c.(type) {
+		case *Said, *Compacted, *Charged, *Noted:
+		default:
+			return fmt.Errorf("the run is %s", s.Status)
+		}
+	}
+	return nests(s, c)
+}
+
+// nests checks a record of a sub-agent: how deep it stands, and that its question has an
+// id of its own in the whole run.
+func nests(s *State, c Change) error {
+	depth := 0
+	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
+		if depth++; depth > MaxDepth {
+			return errTooDeep
+		}
+		if c = n.Record.Change; empty(c) {
+			return errors.New("the record of the sub-agent has no change")
+		}
+	}
+	if o, ok := c.(*Opened); ok {
+		if q, _ := s.find(o.Ask.ID); q != nil {
+			return fmt.Errorf("the question %q is open already", q.ID)
+		}
+	}
+	return nil
+}
+
+// spends is what a change adds to what the run has used.
+func spends(s *State, c Change) run.Spent {
+	switch c := c.(type) {
+	case *Called:
+		if s.Model == nil {
+			return run.Spent{}
+		}
+		spent := run.Spent{LostTokens: s.Model.Reserved.Tokens, LostCost: s.Model.Reserved.Cost}
+		if c.Lost {
+			spent.Lost = 1
+		}
+		return spent
+	case *Replied:
+		return c.Usage
+	case *TurnEnded:
+		return run.Spent{Calls: len(s.Calls)}
+	case *Compacted:
+		return c.Usage
+	case *Charged:
+		if c.Settles != nil {
+			if _, open := s.Sampling[*c.Settles]; !open {
+				return run.Spent{}
+			}
+		}
+		return c.Spent
+	case *Paused:
+		return run.Spent{Rounds: int64(len(c.Round))}
+	case *Outcome:
+		if call := s.change(c.Call); call != nil && call.Child != nil {
+			return call.Child.lost()
+		}
+	case *Ended:
+		return s.lost()
+	case *Nested:
+		if call := s.Call(c.Call); call != nil && call.Child != nil {
+			spent := spends(call.Child, c.Record.Change)
+			spent.Active = 0 // the call's own time has it
+			return spent
+		}
+	}
+	return run.Spent{}
+}

@@ -1,0 +1,340 @@
+package record_test
+
+import (
+	"encoding/json"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// call is a proposed tool call.
+func call(id string) record.Call {
+	return record.Call{ID: id, Key: "key_" + id, Name: "echo", At: record.CallProposed, Asked: `{}`}
+}
+
+func result(id string) run.Part {
+	return run.Part{Type: run.PartResult, ID: id, Name: "echo", Text: "ok"}
+}
+
+// changes are the ways to some states.
+var (
+	begun    = []record.Change{&record.Begun{V: record.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
+	called   = with(begun, &record.Called{})
+	two      = with(called, &record.Replied{Calls: []record.Call{call("1"), call("2")}})
+	asked    = with(two, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}})
+	ready    = with(two, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}})
+	sent     = with(ready, &record.Intent{Call: "1"})
+	paused   = with(sent, &record.Paused{Call: "1", Round: json.RawMessage(`{}`)})
+	tasked   = with(sent, &record.Detached{Call: "1", Task: record.Task{ID: "t"}})
+	reviewed = with(paused, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSampling, Call: "1", Key: "k"}})
+	done     = with(sent, &record.Outcome{Call: "1", Result: result("1")})
+	child    = with(ready, nested(1, &record.Begun{V: record.Version, ID: "run_2"}))
+	ended    = with(called, &record.Replied{}, &record.Ended{Status: run.StatusFinished})
+)
+
+func with(changes []record.Change, more ...record.Change) []record.Change {
+	return append(changes[:len(changes):len(changes)], more...)
+}
+
+// nested is a record of the sub-agent that works on call 1.
+func nested(seq uint64, c record.Change) record.Change {
+	return &record.Nested{Call: "1", Record: record.Record{Seq: seq, At: start, Change: c}}
+}
+
+// TestContradictions refuses every record that does not fit the state.
+func TestContradictions(t *testing.T) {
+	var none *record.Called
+	tooDeep := record.Change(&record.Woken{})
+	for range record.MaxDepth + 1 {
+		tooDeep = nested(1, tooDeep)
+	}
+	for _, tt := range []struct {
+		name   string
+		after  []record.Change
+		change record.Change
+		want   string
+	}{
+		{"no change", begun, nil, "no change"},
+		{"a nil change", begun, none, "no change"},
+		{"a nil change of a sub-agent", child, nested(2, none), "no change"},
+		{"a second beginning", begun, begun[0], "1 records"},
+		{"another beginning", nil, &record.Called{}, "0 records"},
+		{"an unknown kind", begun, &record.Unknown{Kind: "dreamt"}, "later version"},
+
+		{"an input to a run that runs", begun, &record.Said{}, "running"},
+		{"a call of the model in a turn of calls", two, &record.Called{}, `phase "calls"`},
+		{"a call of the model that waits", with(begun, &record.Suspended{}), &record.Called{}, "waiting"},
+		{"less than no tokens", begun, &record.Called{Reserved: record.Amount{Tokens: -1}}, "less than nothing"},
+		{"a reservation with a key that is taken", with(begun, &record.Reserved{Key: "k"}), &record.Reserved{Key: "k"}, "taken"},
+		{"a reservation of less than nothing", begun, &record.Reserved{Amount: record.Amount{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
+		{"a reservation after the end", with(begun, &record.Ended{Status: run.StatusFailed}), &record.Reserved{}, "failed"},
+		{"the loss of a reply that nobody waits for", begun, &record.Called{Lost: true}, "not made"},
+		{"a reply without a call", begun, &record.Replied{}, "not called"},
+		{"a second reply", with(called, &record.Replied{}), &record.Replied{}, "not called"},
+		{"negative usage", called, &record.Replied{Usage: run.Spent{Sampling: run.Sampling{Tokens: -1}}}, "less than nothing"},
+		{"negative cost", called, &record.Replied{Usage: run.Spent{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
+		{"a call of less than no bytes", called, &record.Replied{Size: -1}, "less than no bytes"},
+		{"calls with one id", called, &record.Replied{Calls: []record.Call{call("1"), call("1")}}, `two calls have the id "1"`},
+		{"a call without an id", called, &record.Replied{Calls: []record.Call{call("")}}, "call 1 has no id"},
+		{"an id that is no text", called, &record.Replied{Calls: []record.Call{call("\xff")}}, "call 1 has no id"},
+		{"a call that is done", called, &record.Replied{Calls: []record.Call{{ID: "1", At: record.CallDone}}}, "not proposed"},
+		{"a call with a child", called, &record.Replied{Calls: []record.Call{{ID: "1", At: record.CallProposed, Child: &record.State{}}}}, "not proposed"},
+
+		{"a decision on no call", two, &record.Decided{Call: "3"}, `no call "3"`},
+		{"a decision on a call that was sent", sent, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}}, `call "1" is "sent"`},
+		{"a decision on a call that is done", done, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}}, `call "1" is "done"`},
+		{"sending what a person is asked about", asked, &record.Intent{Call: "1"}, `call "1" is "asked"`},
+		{"sending what was denied", with(two, &record.Decided{Call: "1"}), &record.Intent{Call: "1"}, "denied"},
+		{"sending what is in doubt", with(sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskDoubt, Call: "1"}}), &record.Intent{Call: "1"}, "a person is asked"},
+		{"sending what is done", done, &record.Intent{Call: "1"}, `call "1" is "done"`},
+		{"sending what is a task", tasked, &record.Intent{Call: "1"}, `call "1" is "task"`},
+		{"sending in a run that waits", with(ready, &record.Suspended{}), &record.Intent{Call: "1"}, "waiting"},
+		{"a round of a call that was not sent", ready, &record.Paused{Call: "1"}, `call "1" is "ready"`},
+		{"a task of a call that was not sent", ready, &record.Detached{Call: "1"}, `call "1" is "ready"`},
+		{"a second outcome", done, &record.Outcome{Call: "1", Result: result("1")}, "done already"},
+		{"the result of another call", sent, &record.Outcome{Call: "1", Result: result("2")}, `of call "2"`},
+		{"a result that is none", sent, &record.Outcome{Call: "1", Result: run.Part{ID: "1"}}, "as its result"},
+		{"the end of a turn with a call under way", done, &record.TurnEnded{}, `call "2" is proposed and not done`},
+		{"the end of no turn", called, &record.TurnEnded{}, `phase "model"`},
+
+		{"a question without an id", two, &record.Opened{Ask: run.Ask{Kind: run.AskForm}}, "no id"},
+		{"a question without a kind", two, &record.Opened{Ask: run.Ask{ID: "a"}}, "no kind"},
+		{"a question with the id of another", asked, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "open already"},
+		{"a question with the id of a sub-agent's", with(child, nested(2, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}})),
+			&record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "open already"},
+		{"a sub-agent's question with the id of another", with(child, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}),
+			nested(2, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}), "open already"},
+		{"a sign-in for a call that was not sent", ready, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSignIn, Call: "1"}}, `call "1" is "ready"`},
+		{"sending what waits for a sign-in", with(sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSignIn, Call: "1"}}), &record.Intent{Call: "1"}, "a person is asked"},
+		{"a parked question of a call that was not sent", ready, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1", Parked: true}}, `call "1" is "ready"`},
+		{"a completion that nobody has allowed", paused, &record.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
+		{"a completion that is denied", with(reviewed, &record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionDeny}}), &record.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
+		{"a completion of no round", sent, &record.Sampled{Call: "1", Key: "k"}, `call "1" is "sent"`},
+		{"a question about no call", two, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "3"}}, `no call "3"`},
+		{"a question of no round", sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1", Key: "k"}}, `call "1" is "sent"`},
+		{"a question of the round of no call", paused, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Key: "k"}}, `no call ""`},
+		{"an approval of no call", two, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval}}, `no call ""`},
+		{"an approval of a call that was sent", sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}}, `call "1" is "sent"`},
+		{"a second approval", asked, &record.Opened{Ask: run.Ask{ID: "b", Kind: run.AskApproval, Call: "1"}}, `call "1" is "asked"`},
+		{"a doubt about a call that was not sent", ready, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskDoubt, Call: "1"}}, `call "1" is "ready"`},
+		{"a question about a call that is done", done, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1"}}, `call "1" is "done"`},
+		{"an answer to no question", two, &record.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
+		{"a second answer", with(asked, &record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}}), &record.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
+
+		{"more messages replaced than there are", begun, &record.Compacted{Replaced: 2}, "2 messages"},
+		{"less than no messages replaced", begun, &record.Compacted{Replaced: -1}, "-1 messages"},
+		{"calls without their results", two, &record.Compacted{Replaced: 2}, "no results yet"},
+		{"a negative charge", begun, &record.Charged{Spent: run.Spent{Active: -1}}, "less than nothing"},
+		{"a negative charge of a sub-agent", child, nested(2, &record.Charged{Spent: run.Spent{Input: -1}}), "less than nothing"},
+
+		{"a sub-agent for no call", two, &record.Nested{Call: "3", Record: record.Record{Seq: 1, Change: begun[0]}}, `no call "3"`},
+		{"a sub-agent for a call that is done", done, nested(1, begun[0]), `call "1" is "done"`},
+		{"a sub-agent that has not begun", ready, nested(1, &record.Woken{}), "0 records"},
+		{"a sub-agent that begins again", child, nested(2, begun[0]), "1 records"},
+		{"a gap in the records of a sub-agent", child, nested(3, &record.Woken{}), "at record 1"},
+		{"sub-agents below each other", child, tooDeep, "nested more than 32 deep"},
+		{"sending what a sub-agent works on", child, &record.Intent{Call: "1"}, `call "1" is "child"`},
+
+		{"waking a run that runs", begun, &record.Woken{}, "running"},
+		{"an end that is none", begun, &record.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
+		{"a second end", ended, &record.Ended{Status: run.StatusFailed}, "the run is done"},
+		{"a call of the model after the end", ended, &record.Called{}, "the run is done"},
+		{"a question after the end", ended, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "the run is done"},
+		{"a wait after the end", ended, &record.Suspended{}, "the run is done"},
+	} {
+		s := fold(t, tt.after)
+		err := record.Apply(s, record.Record{Seq: s.Seq + 1, At: start, Change: tt.change})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	if _, err := record.Fold(nil); err == nil {
+		t.Error("got no error for no records")
+	}
+	if err := record.Apply(fold(t, begun), record.Record{Seq: 3, Change: &record.Woken{}}); err == nil || !strings.Contains(err.Error(), "at record 1") {
+		t.Errorf("got %v for a gap in the records", err)
+	}
+}
+
+func fold(t testing.TB, changes []record.Change) *record.State {
+	t.Helper()
+	s := new(record.State)
+	for _, r := range records(changes...) {
+		if err := record.Apply(s, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// TestUnfitStates refuses states that no records make.
+func TestUnfitStates(t *testing.T) {
+	for text, want := range map[string]string{
+		`"status":"dreaming"`:                                 `the status "dreaming"`,
+		`"status":"running","calls":[null]`:                   "a call without an id",
+		`"status":"running","calls":[{"id":""}]`:              "a call without an id",
+		`"status":"running","calls":[{"id":"1"},{"id":"1"}]`:  "a call without an id of its own",
+		`"status":"running","calls":[{"id":"1","at":"done"}]`: "done without a result",
+		`"status":"running","asks":[null]`:                    "a question without an id",
+		`"status":"running","asks":[{"id":"1"},{"id":"1"}]`:   "a question without an id of its own",
+		`"status":"running","turn":-1`:                        "a count below 0",
+		`"status":"running","spent":{"cost":{"USD":-1}}`:      "a count below 0",
+		`"status":"running","last":{"size":-1}`:               "a count below 0",
+		`"status":"running","asks":[{"id":"1"}],"calls":[{"id":"1","child":{"status":"running","asks":[{"id":"1"}]}}]`: "a question without an id of its own",
+	} {
+		err := json.Unmarshal([]byte(`{"v":1,"id":"1",`+text+`}`), new(record.State))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestSpentNeverOverflows adds what a wrong provider says.
+func TestSpentNeverOverflows(t *testing.T) {
+	huge := run.Spent{Turns: math.MaxInt, Total: math.MaxInt64, Cost: map[string]int64{"USD": math.MaxInt64}, Active: math.MaxInt64}
+	s := fold(t, with(called, &record.Charged{Spent: huge}, &record.Charged{Spent: huge}, &record.Charged{Spent: run.Spent{Turns: 1, Active: 1}}))
+	if got := s.Spent; got.Turns != math.MaxInt || got.Total != math.MaxInt64 || got.Cost["USD"] != math.MaxInt64 || got.Active != math.MaxInt64 {
+		t.Errorf("got %+v, want the largest numbers", got)
+	}
+}
+
+// TestSpentOfSubagents counts what a sub-agent uses once for itself and once for the
+// run, and no more.
+func TestSpentOfSubagents(t *testing.T) {
+	s := fold(t, with(child,
+		nested(2, &record.Called{}),
+		nested(3, &record.Replied{Calls: []record.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 5, Cost: map[string]int64{"USD": 7}}}),
+		nested(4, nested(1, &record.Begun{V: record.Version, ID: "run_3"})),
+		nested(5, nested(2, &record.Charged{Spent: run.Spent{Total: 11, Cost: map[string]int64{"USD": 1, "EUR": 2}}})),
+		nested(6, &record.Outcome{Call: "1", Result: result("1")}),
+		nested(7, &record.TurnEnded{}),
+	))
+	for _, got := range []run.Spent{s.Spent, s.Calls[0].Child.Spent} {
+		if got.Turns != 1 || got.Calls != 1 || got.Total != 16 || got.Cost["USD"] != 8 || got.Cost["EUR"] != 2 {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// TestSpentWithoutGarbage adds without memory if there are no costs.
+func TestSpentWithoutGarbage(t *testing.T) {
+	s := run.Spent{Cost: map[string]int64{"USD": 1}}
+	if n := testing.AllocsPerRun(100, func() { s.Add(run.Spent{Turns: 1, Total: 5}) }); n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
+// TestAnswerToADoubt does not take an earlier answer for the one to a doubt.
+func TestAnswerToADoubt(t *testing.T) {
+	doubt := &record.Opened{Ask: run.Ask{ID: "b", Kind: run.AskDoubt, Call: "1"}}
+	again := &record.Opened{Ask: run.Ask{ID: "c", Kind: run.AskDoubt, Call: "1"}}
+	changes := with(asked,
+		&record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}},
+		&record.Decided{Call: "1", Decision: record.Decision{Allow: true}},
+		&record.Intent{Call: "1"}, doubt)
+	answered := with(changes, &record.Answered{Answer: run.Answer{Ask: "b", Action: run.ActionNotRun}})
+	for _, tt := range []struct {
+		changes []record.Change
+		want    run.Action
+	}{
+		{changes, ""}, {answered, run.ActionNotRun}, {with(answered, &record.Intent{Call: "1"}, again), ""},
+	} {
+		var got run.Action
+		if c := fold(t, tt.changes).Call("1"); c.Answer != nil {
+			got = c.Answer.Action
+		}
+		if got != tt.want {
+			t.Errorf("after %d records: got the answer %q, want %q", len(tt.changes), got, tt.want)
+		}
+	}
+}
+
+// TestListsInOtherHands leaves lists that a caller has taken from the state as they are.
+func TestListsInOtherHands(t *testing.T) {
+	ask := func(id string) record.Change {
+		return &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Call: "1", Key: id}}
+	}
+	answer := func(id string) record.Change {
+		return &record.Answered{Answer: run.Answer{Ask: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
+	}
+	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
+	asks, answers, history := s.Asks, s.Call("1").Answers, s.History
+	for _, c := range []record.Change{answer("b"), ask("d"), ask("e"), answer("c")} {
+		if err := record.Apply(s, record.Record{Seq: s.Seq + 1, Change: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(asks) != 2 || asks[0].ID != "b" || asks[1].ID != "c" || len(answers) != 1 || len(history) != 2 {
+		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(asks), len(answers), len(history))
+	}
+}
+
+// TestApplyCopiesNoHistory applies records to a run with many messages. What they
+// allocate does not grow with it.
+func TestApplyCopiesNoHistory(t *testing.T) {
+	history := make([]run.Message, 20_000)
+	s := fold(t, []record.Change{&record.Begun{V: record.Version, ID: "run_1", Messages: history}})
+	ask := &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}}
+	turn := []record.Change{
+		&record.Called{}, &record.Replied{Calls: []record.Call{call("1")}}, ask, &record.Suspended{},
+		&record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}}, &record.Woken{}, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}},
+		&record.Intent{Call: "1"}, &record.Outcome{Call: "1", Result: result("1")}, &record.TurnEnded{}, &record.Charged{},
+	}
+	apply := func() {
+		for _, c := range turn {
+			if err := record.Apply(s, record.Record{Seq: s.Seq + 1, Change: c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 10 {
+		apply() // makes room for more messages, once
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		apply()
+	}
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) / 100; got > 8<<10 {
+		t.Errorf("got %d bytes a turn, want at most 8 KiB", got)
+	}
+}
+
+// TestSignInOfOthers settles the calls that wait for the same sign-in once it is accepted, but
+// not a call with an answer of its own.
+func TestSignInOfOthers(t *testing.T) {
+	asks := func(id, call string) record.Change {
+		return &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskSignIn, Call: call, Server: "drive"}}
+	}
+	answer := func(ask string, action run.Action) record.Change {
+		return &record.Answered{Answer: run.Answer{Ask: ask, Action: action}}
+	}
+	waiting := with(sent, &record.Decided{Call: "2", Decision: record.Decision{Allow: true}}, &record.Intent{Call: "2"}, asks("a", "1"), asks("b", "2"))
+	for _, tt := range []struct {
+		name string
+		then []record.Change
+		want []run.Action // of the calls
+		open int
+	}{
+		{"accepted", []record.Change{answer("a", run.ActionAccept)}, []run.Action{run.ActionAccept, run.ActionAccept}, 0},
+		{"declined", []record.Change{answer("a", run.ActionDecline)}, []run.Action{run.ActionDecline, ""}, 1},
+		{"cancelled", []record.Change{answer("a", run.ActionCancel)}, []run.Action{run.ActionCancel, ""}, 1},
+		{"asked twice", []record.Change{asks("c", "1"), answer("a", run.ActionDecline), answer("b", run.ActionAccept)}, []run.Action{run.ActionDecline, run.ActionAccept}, 0},
+	} {
+		s := fold(t, with(waiting, tt.then...))
+		for i, want := range tt.want {
+			var got run.Action
+			if a := s.Calls[i].Answer; a != nil {
+				got = a.Action
+			}
+			if got != want || len(s.Asks) != tt.open {
+				t.Errorf("%s: call %d has the answer %q and %d questions are open, want %q and %d", tt.name, i+1, got, len(s.Asks), want, tt.open)
+			}
+		}
+	}
+}

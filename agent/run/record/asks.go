@@ -1,0 +1,209 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// defaultAsks bounds the questions of a list.
+const defaultAsks = 1000
+
+// OpenAsk is a question that waits for an answer, and the run that asks it. An answer goes to
+// [Submit] with the run's key.
+type OpenAsk struct {
+	Key   run.Key  `json:"key"`
+	Agent string   `json:"agent,omitzero"`
+	Ask   *run.Ask `json:"ask"`
+
+	// Run is the head of the run, by which a list continues behind it: see [Query].After.
+	Run Head `json:"-"`
+
+	// Err says why the questions of the run cannot be read: it is damaged, or of a later
+	// version. Ask is nil then. The questions of other runs follow.
+	Err error `json:"-"`
+}
+
+// OpenAsks returns the questions of many runs that have no answer yet, for a page that shows
+// what waits and needs no agent for it. The query selects the runs by tenant and agents; its
+// Limit bounds the questions, 0 is 1,000: those of one run stay together, so that there may be a few more. Its After is
+// [OpenAsk].Run of the last question of the page before. Its other fields do not count. The questions of the run come first
+// that was changed last. In pages none comes twice, and each comes whose run does not change meanwhile: one that changes moves
+// to the front, where the next first page has it. An error of the store is the last pair.
+func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, error] {
+	return func(yield func(OpenAsk, error) bool) {
+		left := q.Limit
+		if left <= 0 {
+			left = defaultAsks
+		}
+		seen := map[run.Key]bool{}
+		base := Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: left}
+		list := func(statuses ...run.Status) (more bool) {
+			for head, err := range newest(ctx, store, base, statuses) {
+				var asks []OpenAsk
+				if damaged, ok := errors.AsType[*DamagedError](err); ok {
+					if err = nil; !seen[head.Key] {
+						seen[head.Key] = true
+						asks = []OpenAsk{{Key: head.Key, Run: head, Err: damaged}}
+					}
+				} else if err == nil && len(head.Asks) > head.Answers && !seen[head.Key] {
+					asks, err = openOf(ctx, store, head)
+				}
+				if err != nil {
+					yield(OpenAsk{}, fmt.Errorf("list open questions: %w", err))
+					return false
+				}
+				for _, ask := range asks {
+					seen[head.Key] = true
+					if left--; !yield(ask, nil) {
+						return false
+					}
+				}
+				if left <= 0 {
+					return false
+				}
+			}
+			return true
+		}
+		if list(run.StatusRunning, run.StatusWaiting) && q.After == nil {
+			list(run.StatusRunning) // a run that has waited may go on meanwhile
+		}
+	}
+}
+
+// newest lists the runs of several statuses as one list, page by page.
+func newest(ctx context.Context, store Store, q Query, statuses []run.Status) iter.Seq2[Head, error] {
+	return func(yield func(Head, error) bool) {
+		streams := make([]*stream, len(statuses))
+		for i, status := range statuses {
+			streams[i] = &stream{q: q}
+			streams[i].q.Status = status
+		}
+		for {
+			var next *stream
+			for _, s := range streams {
+				if !s.fill(ctx, store) {
+					continue
+				}
+				if s.page[0].err != nil || next == nil || next.page[0].err == nil && q.Compare(s.page[0].head, next.page[0].head) < 0 {
+					next = s
+				}
+			}
+			if next == nil {
+				return
+			}
+			first := next.page[0]
+			next.page = next.page[1:]
+			if !yield(first.head, first.err) {
+				return
+			}
+		}
+	}
+}
+
+// stream is a list of a store that is read page by page, each twice as long as the one before.
+type stream struct {
+	q    Query
+	page []entry
+	last bool // no other page follows
+}
+
+type entry struct {
+	head Head
+	err  error
+}
+
+// fill reads the next page if nothing is left of the one before. It reports whether there is an entry.
+func (s *stream) fill(ctx context.Context, store Store) bool {
+	for len(s.page) == 0 && !s.last {
+		n := 0
+		for head, err := range store.List(ctx, s.q) {
+			n++
+			s.page = append(s.page, entry{head, err})
+			if err == nil {
+				s.q.After = &head
+			}
+		}
+		s.last = n < s.q.Limit
+		s.q.Limit *= 2
+	}
+	return len(s.page) > 0
+}
+
+// openOf returns the questions of one run.
+func openOf(ctx context.Context, store Store, head Head) (open []OpenAsk, err error) {
+	asks, ok := head.questions()
+	if ok {
+		return openAsksOf(head, asks), nil
+	}
+	log, err := LoadCurrent(ctx, store, head.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, nil // it was deleted meanwhile
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err == nil:
+		asks, err = log.Asks()
+	}
+	if err != nil {
+		return []OpenAsk{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
+	}
+	return openAsksOf(head, asks), nil
+}
+
+func openAsksOf(head Head, asks []*run.Ask) (open []OpenAsk) {
+	for _, ask := range asks {
+		open = append(open, OpenAsk{Key: head.Key, Agent: head.Agent, Run: head, Ask: ask})
+	}
+	return open
+}
+
+// MaxQuestions bounds [Head].Questions, in bytes: each change of a run writes its head.
+const MaxQuestions = 2 << 10
+
+// questionsOf is Head.Questions of a run.
+func questionsOf(s *State) json.RawMessage {
+	open := Open(s)
+	size := 0
+	for _, q := range open {
+		size += len(q.Arguments) + len(q.URL)
+	}
+	if len(open) == 0 || size > MaxQuestions {
+		return nil
+	}
+	data, err := marshal(open)
+	if err != nil || len(data) > MaxQuestions {
+		return nil
+	}
+	return data
+}
+
+// questions returns the open questions of a run, if its head has them and none has an answer.
+func (h Head) questions() (asks []*run.Ask, ok bool) {
+	if len(h.Questions) == 0 || h.Answers > 0 || unmarshal(h.Questions, &asks) != nil || len(asks) != len(h.Asks) {
+		return nil, false
+	}
+	for i, q := range asks {
+		if q == nil || q.ID != h.Asks[i] {
+			return nil, false
+		}
+	}
+	return asks, true
+}
+
+// Asks returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
+func (l *Log) Asks() ([]*run.Ask, error) {
+	s, err := Fold(l.Records)
+	if err != nil {
+		return nil, fmt.Errorf("run %q: %w", l.Head.Key.ID, err)
+	}
+	answered := func(q *run.Ask) bool {
+		return slices.ContainsFunc(l.Answers, func(a run.Answer) bool { return a.Ask == q.ID })
+	}
+	return slices.DeleteFunc(Open(s), answered), nil
+}

@@ -1,0 +1,309 @@
+package record_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// keep keeps a run with these changes after its beginning, a second after the one before.
+func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...record.Change) {
+	t.Helper()
+	first := &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
+	changes := with([]record.Change{first, &record.Called{}, &record.Replied{Calls: []record.Call{call("1"), call("2")}}}, more...)
+	log, s := records(changes...), fold(t, changes)
+	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, record.HeadOf(s), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Release(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func opens(id string, kind run.AskKind) record.Change {
+	return &record.Opened{Ask: run.Ask{ID: id, Kind: kind, Call: "1", Survives: kind == run.AskApproval}}
+}
+
+// asksOf are the ids of the questions that a query selects, each with its run.
+func asksOf(t *testing.T, store record.Store, q record.Query) (ids []string) {
+	t.Helper()
+	for ask, err := range record.OpenAsks(t.Context(), store, q) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case ask.Err != nil:
+			ids = append(ids, ask.Key.ID+": "+ask.Err.Error())
+		default:
+			ids = append(ids, ask.Key.ID+": "+ask.Ask.ID)
+		}
+	}
+	return ids
+}
+
+// faulty is a store that does not load some runs, whose heads do not have their questions.
+type faulty struct {
+	record.Store
+	errs  map[string]error // by run
+	loads *int
+}
+
+func (f faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	if f.loads != nil {
+		*f.loads++
+	}
+	if err := f.errs[key.ID]; err != nil {
+		return nil, err
+	}
+	return f.Store.Load(ctx, key)
+}
+
+func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+	if err := f.errs["list"]; err != nil {
+		return func(yield func(record.Head, error) bool) { yield(record.Head{}, err) }
+	}
+	return func(yield func(record.Head, error) bool) {
+		for head, err := range f.Store.List(ctx, q) {
+			if f.errs[head.Key.ID] != nil {
+				head.Questions = nil
+			}
+			if !yield(head, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestOpenAsks lists what waits for a person: of a tenant, sub-agents included, without what is
+// answered or over.
+func TestOpenAsks(t *testing.T) {
+	store, wait := record.NewMemory(), &record.Suspended{}
+	acme := func(id string) run.Key { return run.Key{Tenant: "acme", ID: id} }
+	keep(t, store, acme("two"), "clerk", opens("a", run.AskApproval), &record.Opened{Ask: run.Ask{ID: "b", Kind: run.AskApproval, Call: "2"}}, wait)
+	keep(t, store, acme("nested"), "clerk", nested(1, begun[0]), nested(2, &record.Opened{Ask: run.Ask{ID: "c", Kind: run.AskSignIn}}), wait)
+	keep(t, store, acme("held"), "clerk", &record.Intent{Call: "1"}, opens("d", run.AskForm))
+	keep(t, store, acme("busy"), "clerk")
+	keep(t, store, acme("answered"), "clerk", opens("e", run.AskApproval), wait)
+	keep(t, store, acme("over"), "clerk", opens("f", run.AskApproval), &record.Ended{Status: run.StatusCancelled})
+	keep(t, store, acme("other"), "lawyer", opens("g", run.AskApproval), wait)
+	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.AskApproval), wait)
+	if err := store.Answer(t.Context(), acme("answered"), []run.Answer{{Ask: "e", Action: run.ActionAllow}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		query record.Query
+		errs  map[string]error
+		want  []string
+	}{
+		{"of a tenant", record.Query{Tenant: "acme"}, nil, []string{"nested: c", "two: a", "two: b", "held: d", "other: g"}},
+		{"of an agent", record.Query{Tenant: "acme", Agents: []string{"lawyer"}}, nil, []string{"other: g"}},
+		{"of all tenants", record.Query{AllTenants: true, Agents: []string{"clerk"}}, nil, []string{"nested: c", "two: a", "two: b", "held: d", "theirs: h"}},
+		{"of no tenant", record.Query{}, nil, nil},
+		{"a few", record.Query{Tenant: "acme", Limit: 2}, nil, []string{"nested: c", "two: a", "two: b"}},
+		{"the rest", record.Query{Tenant: "acme", After: headOf(t, store, acme("two"))}, nil, []string{"held: d", "other: g"}},
+		{"behind a run that goes on", record.Query{Tenant: "acme", After: headOf(t, store, acme("held"))}, nil, []string{"other: g"}},
+		{"a damaged run", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrCorrupt}, []string{"nested: " + record.ErrCorrupt.Error(), "two: a", "two: b", "held: d", "other: g"}},
+		{"a run that was deleted", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrNotFound}, []string{"two: a", "two: b", "held: d", "other: g"}},
+	} {
+		if got := asksOf(t, faulty{store, tt.errs, nil}, tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if err := store.Answer(t.Context(), acme("two"), []run.Answer{{Ask: "a", Action: run.ActionAllow}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := asksOf(t, store, record.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
+		t.Errorf("after one of two answers: got %q", got)
+	}
+	broken := errors.New("disk")
+	for _, err := range record.OpenAsks(t.Context(), faulty{store, map[string]error{"list": broken}, nil}, record.Query{}) {
+		if !errors.Is(err, broken) {
+			t.Errorf("a store that fails: got %v, want %v", err, broken)
+		}
+	}
+}
+
+// headOf is the head of a run.
+func headOf(t *testing.T, store record.Store, key run.Key) *record.Head {
+	t.Helper()
+	log, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &log.Head
+}
+
+// extend has a holder of a run add a change.
+func extend(t *testing.T, store record.Store, key run.Key, c record.Change) {
+	t.Helper()
+	extendAt(t, store, key, start, c)
+}
+
+func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c record.Change) {
+	t.Helper()
+	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := record.Fold(log.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := record.Record{Seq: s.Seq + 1, At: at, Change: c}
+	if err := record.Apply(s, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.
+func TestOpenAsksOnce(t *testing.T) {
+	store, key := record.NewMemory(), run.Key{ID: "held"}
+	keep(t, store, key, "", &record.Intent{Call: "1"}, opens("d", run.AskForm))
+	n := 0
+	for _, err := range record.OpenAsks(t.Context(), store, record.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n > 1 {
+			continue
+		}
+		extend(t, store, key, &record.Suspended{})
+	}
+	if n != 1 {
+		t.Errorf("got the question %d times, want once", n)
+	}
+}
+
+// passing is a store whose run waits while runs that go on are listed first, and goes on then.
+type passing struct {
+	record.Store
+	lists int
+	goOn  func()
+}
+
+func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+	if s.lists++; s.lists == 2 {
+		s.goOn()
+	}
+	return s.Store.List(ctx, q)
+}
+
+// TestOpenAsksOfARunThatGoesOn lists the questions of a run that has waited a moment ago.
+func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
+	store, key := record.NewMemory(), run.Key{ID: "waits"}
+	keep(t, store, key, "", opens("a", run.AskForm), opens("b", run.AskForm), &record.Suspended{})
+	s := &passing{Store: store, goOn: func() { extend(t, store, key, &record.Woken{}) }}
+	if got := asksOf(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
+		t.Errorf("got %q, want both questions", got)
+	}
+}
+
+// TestOpenAsksAreBounded lists 1,000 questions of more, and loads no run.
+func TestOpenAsksAreBounded(t *testing.T) {
+	store := record.NewMemory()
+	for i := range 1001 {
+		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.AskApproval), &record.Suspended{})
+	}
+	loads := 0
+	if n := len(asksOf(t, faulty{store, nil, &loads}, record.Query{})); n != 1000 || loads != 0 {
+		t.Errorf("got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
+	}
+}
+
+// TestOpenAsksOfHeads compares questions that the heads have with those of the records: of all members, of a sub-agent, and
+// too long for a head.
+func TestOpenAsksOfHeads(t *testing.T) {
+	store := record.NewMemory()
+	long := run.Ask{ID: "long", Kind: run.AskApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", record.MaxQuestions) + `"`)}
+	whole := run.Ask{ID: "whole", Kind: run.AskApproval, Call: "2", Server: "s", Tool: "t<>", Path: []string{"a"}, Arguments: []byte(`{"a": 1}`), Tries: 2, Sent: start, Created: start, Expires: start, Survives: true}
+	keep(t, store, run.Key{ID: "long"}, "", &record.Opened{Ask: long}, &record.Suspended{})
+	keep(t, store, run.Key{ID: "nested"}, "", &record.Opened{Ask: whole}, nested(1, begun[0]), nested(2, &record.Opened{Ask: run.Ask{ID: "c", Kind: run.AskSignIn, URL: "https://a.example"}}), &record.Suspended{})
+	loads, n := 0, 0
+	for open, err := range record.OpenAsks(t.Context(), faulty{store, nil, &loads}, record.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		log, err := store.Load(t.Context(), open.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks, err := log.Asks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == open.Ask.ID })
+		got, err1 := open.Ask.MarshalJSON()
+		want, err2 := asks[i].MarshalJSON()
+		if err := errors.Join(err1, err2); err != nil || string(got) != string(want) {
+			t.Errorf("got the question %s, %v, want %s", got, err, want)
+		}
+	}
+	if n != 3 || loads != 1 {
+		t.Errorf("got %d questions, and %d runs were loaded, want 3 and the long one", n, loads)
+	}
+}
+
+// TestOpenAsksInPages has runs change between pages: none comes twice, and those that do not change come once.
+func TestOpenAsksInPages(t *testing.T) {
+	store := record.NewMemory()
+	for i := range 9 {
+		changes := []record.Change{opens(fmt.Sprint("ask ", i), run.AskApproval)}
+		for range i {
+			changes = append(changes, &record.Noted{Trace: map[string]string{"a": "b"}})
+		}
+		if i%2 == 0 {
+			changes = append(changes, &record.Suspended{})
+		}
+		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", changes...)
+	}
+	got := map[string]int{}
+	q := record.Query{Limit: 2}
+	for page := 0; ; page++ {
+		n := 0
+		for open, err := range record.OpenAsks(t.Context(), store, q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			got[open.Key.ID]++
+			q.After = &open.Run
+		}
+		if n < q.Limit {
+			break
+		}
+		if page == 0 { // the one goes on that was shown, and one that was not
+			extendAt(t, store, run.Key{ID: q.After.Key.ID}, start.Add(time.Hour), &record.Noted{Trace: map[string]string{"a": "c"}})
+			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &record.Woken{})
+		}
+	}
+	for i := range 9 {
+		want := 1
+		if i == 2 {
+			want = 0
+		}
+		if id := fmt.Sprint(i); got[id] != want {
+			t.Errorf("run %s: got its question %d times, want %d", id, got[id], want)
+		}
+	}
+	q = record.Query{Limit: 1}
+	if first := asksOf(t, store, q); fmt.Sprint(first) == "[8: ask 8]" {
+		t.Errorf("got %q first, want one that has changed", first)
+	}
+}

@@ -1,0 +1,223 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Bounds of what is kept beside the records of runs, in bytes.
+const (
+	MaxBlob        = 32 << 20  // one blob
+	MaxRunBlobs    = 128 << 20 // the blobs of a run
+	MaxTenantBlobs = 4 << 30   // the blobs of a tenant's runs
+)
+
+// sealRoom is how much longer a blob may be for being sealed.
+const sealRoom = 1 << 10
+
+// maxBlobName bounds the name of a blob, in bytes.
+const maxBlobName = 64
+
+// BlobStore is a [Store] that keeps what is too long for a record, by a name within its run. It is deleted with the run. The
+// stores of this module are all BlobStores; [BlobsOf] finds the one of any store.
+type BlobStore interface {
+	// PutBlob keeps data under a name, instead of what was kept under it. When it returns nil the data is durable. The
+	// name has 1 to 64 lower-case letters, digits and hyphens. The error matches [ErrConflict] if the lease is not of the
+	// last epoch, or if there is no such run, and [ErrTooLarge] above [MaxBlob], [MaxRunBlobs] or, about, [MaxTenantBlobs].
+	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
+
+	// Blob returns what is kept under a name, which the caller may not change. The error matches [ErrNoBlob] if that is
+	// nothing, and [ErrCorrupt] if the data is not what was put.
+	Blob(ctx context.Context, key run.Key, name string) ([]byte, error)
+
+	// Blobs returns the names of the blobs of a run, in order. It is no error if there is no such run.
+	Blobs(ctx context.Context, key run.Key) ([]string, error)
+}
+
+// BlobsOf returns the store as a [BlobStore], nil if it is none. For a store of [Sealed] it is one that seals what it keeps.
+func BlobsOf(store Store) BlobStore {
+	if s, ok := store.(interface{ blobs() BlobStore }); ok {
+		return s.blobs()
+	}
+	s, _ := store.(BlobStore)
+	return s
+}
+
+// CheckBlob checks what a [BlobStore] is given to keep. ofRun and ofTenant are the bytes of the other blobs of the run, and of the
+// tenant with them. The error names the run.
+func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
+	err := error(nil)
+	switch {
+	case !isBlobName(name):
+		err = fmt.Errorf("the name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
+	case size > MaxBlob+sealRoom:
+		err = fmt.Errorf("%w: it has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
+	case ofRun+size > MaxRunBlobs+sealRoom:
+		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, MaxRunBlobs)
+	case ofTenant+size > MaxTenantBlobs:
+		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(MaxTenantBlobs))
+	default:
+		return nil
+	}
+	return fmt.Errorf("keep blob %.100q of run %q: %w", name, key.ID, err)
+}
+
+func isBlobName(name string) bool {
+	return name != "" && len(name) <= maxBlobName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// DigestOf is the digest of what is kept.
+func DigestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckKept compares what a store returned with what was kept. The error matches [ErrCorrupt].
+func CheckKept(k *run.Kept, data []byte) error {
+	if got := DigestOf(data); got != k.Digest {
+		return fmt.Errorf("the result %q has the digest %s and should have %s: %w", k.Handle, got, k.Digest, ErrCorrupt)
+	}
+	return nil
+}
+
+// blobsOf loads the blobs of a run by their names.
+func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, error) {
+	blobs := BlobsOf(store)
+	if blobs == nil {
+		return nil, nil
+	}
+	names, err := blobs.Blobs(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string][]byte, len(names))
+	for _, name := range names {
+		data, err := blobs.Blob(ctx, key, name)
+		if errors.Is(err, ErrNoBlob) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[name] = data
+	}
+	return all, nil
+}
+
+// verifyBlobs checks that a run has what its state says is kept.
+func verifyBlobs(ctx context.Context, store Store, s *State) error {
+	all, err := blobsOf(ctx, store, run.Key{Tenant: s.Tenant, ID: s.ID})
+	if err != nil {
+		return err
+	}
+	for _, k := range s.Kept {
+		data, ok := all[k.Handle]
+		if !ok {
+			err = fmt.Errorf("the result %q is missing: %w", k.Handle, ErrCorrupt)
+		} else {
+			err = CheckKept(k, data)
+		}
+		if err != nil {
+			return fmt.Errorf("run %q: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// PutBlob implements [BlobStore].
+func (m *memory) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.leased(ctx, "keep a blob of", lease)
+	if err != nil {
+		return err
+	}
+	var ofTenant int64
+	for key, other := range m.runs {
+		if key.Tenant == lease.Key.Tenant {
+			ofTenant += other.blobSize
+		}
+	}
+	old := int64(len(k.blobs[name]))
+	if err := CheckBlob(lease.Key, name, int64(len(data)), k.blobSize-old, ofTenant-old); err != nil {
+		return err
+	}
+	if k.blobs == nil {
+		k.blobs = map[string][]byte{}
+	}
+	k.blobs[name] = slices.Clone(data)
+	k.blobSize += int64(len(data)) - old
+	return nil
+}
+
+// Blob implements [BlobStore].
+func (m *memory) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := ctx.Err()
+	if k := m.runs[key]; err == nil && k != nil {
+		if data, ok := k.blobs[name]; ok {
+			return data, nil
+		}
+	}
+	return nil, fmt.Errorf("load blob %.100q of run %q: %w", name, key.ID, cmp.Or(err, ErrNoBlob))
+}
+
+// Blobs implements [BlobStore].
+func (m *memory) Blobs(ctx context.Context, key run.Key) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(ctx, "list the blobs of", key)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(k.blobs)), nil
+}
+
+// sealedBlobs seals what is in another BlobStore.
+type sealedBlobs struct {
+	BlobStore
+	keys *Keys
+}
+
+func (s *sealedStore) blobs() BlobStore {
+	if inner := BlobsOf(s.Store); inner != nil {
+		return &sealedBlobs{inner, s.keys}
+	}
+	return nil
+}
+
+// PutBlob implements [BlobStore].
+func (s *sealedBlobs) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
+	if len(data) > MaxBlob {
+		return CheckBlob(lease.Key, name, MaxBlob+sealRoom+1, 0, 0)
+	}
+	box := s.keys.of(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
+	return s.BlobStore.PutBlob(ctx, lease, name, box)
+}
+
+// Blob implements [BlobStore].
+func (s *sealedBlobs) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
+	box, err := s.BlobStore.Blob(ctx, key, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.keys.of(key).unseal("blob", name, box)
+	if err != nil {
+		return nil, fmt.Errorf("load blob %q of run %q: %w", name, key.ID, damaged(err))
+	}
+	return data, nil
+}

@@ -1,0 +1,79 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// The waits for a process that has to end its work on a run.
+const (
+	firstLook = 10 * time.Millisecond // and twice as long after each
+	lastLook  = time.Second
+)
+
+// CancelRun ends a run as cancelled, without its agent and from any process. One that has ended before stays as it is. If a process
+// works on the run, the store keeps the wish that it ends: the process stops its work within about a second, and CancelRun waits until
+// the run is over. If the context ends first, the error matches [ErrHeld], and the wish stays: a process that takes the run up later ends
+// it. A task that a server works on for the run continues there.
+func CancelRun(ctx context.Context, store Store, key run.Key) error {
+	cancel := func() error {
+		return change(ctx, store, key, "cancel", func(s *State) (Change, error) {
+			if s.Status.Ended() {
+				return nil, nil
+			}
+			return &Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}, nil
+		})
+	}
+	err := cancel()
+	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
+		held := err
+		if err = store.Wish(ctx, key); err == nil {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+			err = cancel()
+		}
+		if ctx.Err() != nil && err != nil {
+			return fmt.Errorf("%w; it is told to end the run: %w", held, ctx.Err())
+		}
+	}
+	return err
+}
+
+// change adds a change to a run that no process works on, if there is one to add.
+func change(ctx context.Context, store Store, key run.Key, what string, of func(*State) (Change, error)) error {
+	wrap := func(err error) error { return fmt.Errorf("%s run %q: %w", what, key.ID, err) }
+	log, err := LoadCurrent(ctx, store, key)
+	if err != nil {
+		return wrap(err)
+	}
+	s, err := Fold(log.Records)
+	if err != nil {
+		return wrap(err)
+	}
+	c, err := of(s)
+	if c == nil || err != nil {
+		if err != nil {
+			err = wrap(err)
+		}
+		return err
+	}
+	lease, err := store.Acquire(ctx, key, Holder{Name: what, TTL: time.Minute})
+	if err != nil {
+		return wrap(err)
+	}
+	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
+	r := Record{Seq: s.Seq + 1, At: time.Now().UTC(), Change: c}
+	if err := Apply(s, r); err != nil {
+		return wrap(err)
+	}
+	if err := store.Append(ctx, lease, HeadOf(s), []Record{r}); err != nil { // a conflict if another process was faster
+		return wrap(err)
+	}
+	return nil
+}

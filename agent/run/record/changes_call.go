@@ -1,0 +1,170 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Decided is what was decided on a call. A denied call is followed by its outcome.
+type Decided struct {
+	Call     string          `json:"call"`
+	Decision Decision        `json:"decision"`
+	Args     json.RawMessage `json:"args,omitzero"` // as they will be sent
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Decided) kind() string { return "decided" }
+
+func (c *Decided) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call, CallProposed, CallReady)
+	if err != nil {
+		return err
+	}
+	call.Approved = &c.Decision
+	if c.Decision.Allow {
+		call.At, call.Args, call.Edited = CallReady, c.Args, len(c.Decision.Arguments) > 0
+	}
+	return nil
+}
+
+// Intent says that a call is about to be sent: from here on it may have had its effect.
+type Intent struct {
+	Call string          `json:"call"`
+	Args json.RawMessage `json:"args,omitzero"` // as they are sent; nil: as before
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Intent) kind() string { return "intent" }
+
+func (c *Intent) apply(s *State, at time.Time) error {
+	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallInRound, CallInDoubt, CallAtSignIn, CallParked)
+	if err != nil {
+		return err
+	}
+	if s.Status != run.StatusRunning {
+		return fmt.Errorf("the run is %s", s.Status)
+	}
+	if call.Approved != nil && !call.Approved.Allow || (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Answer == nil {
+		return fmt.Errorf("call %q is denied, or a person is asked about it", c.Call)
+	}
+	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
+	if c.Args != nil {
+		call.Args = c.Args
+	}
+	return nil
+}
+
+// Paused says that a server asks for input before it goes on with a call. The questions
+// follow as [Opened].
+type Paused struct {
+	Call    string                     `json:"call"`
+	Round   json.RawMessage            `json:"round"`
+	Answers map[string]json.RawMessage `json:"answers,omitempty"` // that need no person
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Paused) kind() string { return "paused" }
+
+func (c *Paused) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call, CallSent, CallInRound, CallTasked, CallAtSignIn)
+	if err != nil {
+		return err
+	}
+	call.At, call.Round, call.Answers, call.Reviews = CallInRound, c.Round, maps.Clone(c.Answers), nil
+	return nil
+}
+
+// Detached says that a server goes on with a call by itself, as a task.
+type Detached struct {
+	Call string `json:"call"`
+	Task Task   `json:"task"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Detached) kind() string { return "detached" }
+
+func (c *Detached) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call, CallSent, CallInRound, CallTasked)
+	if err != nil {
+		return err
+	}
+	t := c.Task
+	call.At, call.Task = CallTasked, &t
+	return nil
+}
+
+// Outcome is the result of a call, whatever it came to.
+type Outcome struct {
+	Call   string   `json:"call"`
+	Result run.Part `json:"result"`
+	Stop   *string  `json:"stop,omitempty"` // the answer with which the run ends after this turn
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Outcome) kind() string { return "outcome" }
+
+func (c *Outcome) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	if call.At == CallDone {
+		return fmt.Errorf("call %q is done already", c.Call)
+	}
+	if c.Result.Type != run.PartResult || c.Result.ID != c.Call {
+		return fmt.Errorf("call %q has a part %q of call %q as its result", c.Call, c.Result.Type, c.Result.ID)
+	}
+	call.At, call.Result, call.Stop = CallDone, &c.Result, c.Stop
+	call.Round, call.Answers, call.Reviews, call.Task, call.Child = nil, nil, nil, nil, nil
+	if k := c.Result.Kept; k != nil {
+		s.Kept = append(slices.Clip(s.Kept), k)
+	}
+	s.drop(func(q *run.Ask) bool { return q.Call == c.Call })
+	return nil
+}
+
+// Nested is a record of the run of a sub-agent, which works on a call.
+type Nested struct {
+	Call   string `json:"call"`
+	Record Record `json:"record"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Nested) kind() string { return "nested" }
+
+func (c *Nested) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallOfChild)
+	if err != nil {
+		return err
+	}
+	if call.Child == nil {
+		call.Child, call.At = new(State), CallOfChild
+	}
+	return Apply(call.Child, c.Record)
+}
+
+// call finds the call that a change is about, to write into it. The change takes it from
+// one of the given places.
+func (s *State) call(id string, from ...CallAt) (*Call, error) {
+	c := s.change(id)
+	switch {
+	case c == nil:
+		return nil, fmt.Errorf("there is no call %q", id)
+	case len(from) > 0 && !slices.Contains(from, c.At):
+		return nil, fmt.Errorf("call %q is %q", id, c.At)
+	}
+	return c, nil
+}

@@ -1,0 +1,154 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Begun is the first record of a run.
+type Begun struct {
+	V        int                        `json:"v"`
+	ID       string                     `json:"id"`
+	Tenant   string                     `json:"tenant,omitzero"`
+	Agent    AgentName                  `json:"agent,omitzero"`
+	Messages []run.Message              `json:"messages,omitempty"`
+	Limits   run.Limits                 `json:"limits,omitempty"`
+	Vars     map[string]json.RawMessage `json:"vars,omitempty"`
+	Schema   json.RawMessage            `json:"schema,omitzero"` // of the structured output that is asked for
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Begun) kind() string { return "begun" }
+
+func (c *Begun) apply(s *State, at time.Time) error {
+	if err := readable(c.V); err != nil {
+		return err
+	}
+	*s = State{
+		V: c.V, ID: c.ID, Tenant: c.Tenant, Agent: c.Agent, Created: at, Status: run.StatusRunning, Phase: PhaseModel, Turn: 1,
+		History: slices.Clip(c.Messages), Limits: c.Limits, Vars: c.Vars, Schema: c.Schema,
+	}
+	return nil
+}
+
+// Said adds an input to a run that has ended, and sets it running again.
+type Said struct {
+	Messages []run.Message   `json:"messages"`
+	Limits   run.Limits      `json:"limits,omitempty"`
+	Schema   json.RawMessage `json:"schema,omitzero"` // of the structured output that is asked for
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Said) kind() string { return "said" }
+
+func (c *Said) apply(s *State, _ time.Time) error {
+	if !s.Status.Ended() {
+		return fmt.Errorf("the run is %s; an input goes to one that has ended", s.Status)
+	}
+	s.History = append(s.History, c.Messages...)
+	s.Status, s.Phase, s.Turn, s.Limits, s.Schema = run.StatusRunning, PhaseModel, 1, c.Limits, c.Schema
+	s.Before, s.Failures, s.Repairs = s.Spent, 0, 0
+	s.Final, s.Answer, s.Output, s.Stop, s.Finish, s.Error = "", "", nil, "", "", ""
+	return nil
+}
+
+// Suspended says that the run waits: for answers, or until a time.
+type Suspended struct {
+	Wake time.Time `json:"wake,omitzero"` // zero: until an answer comes
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Suspended) kind() string { return "suspended" }
+
+func (c *Suspended) apply(s *State, _ time.Time) error {
+	s.Status, s.Wake = run.StatusWaiting, c.Wake
+	return nil
+}
+
+// Woken says that the run goes on.
+type Woken struct {
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Woken) kind() string { return "woken" }
+
+func (c *Woken) apply(s *State, _ time.Time) error {
+	if s.Status != run.StatusWaiting {
+		return fmt.Errorf("the run is %s", s.Status)
+	}
+	s.Status, s.Wake = run.StatusRunning, time.Time{}
+	return nil
+}
+
+// Ended says that the run is over.
+type Ended struct {
+	Status run.Status      `json:"status"`
+	Stop   string          `json:"stop,omitzero"`
+	Answer string          `json:"answer,omitzero"`
+	Output json.RawMessage `json:"output,omitzero"`
+	Error  string          `json:"error,omitzero"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Ended) kind() string { return "ended" }
+
+func (c *Ended) apply(s *State, at time.Time) error {
+	if !c.Status.Ended() {
+		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
+	}
+	if s.Phase == PhaseCalls {
+		s.History = append(s.History, s.leftovers(at))
+	}
+	s.Phase, s.Status, s.Stop, s.Answer, s.Output, s.Error = "", c.Status, c.Stop, c.Answer, c.Output, c.Error
+	s.Model, s.Sampling, s.Calls, s.Asks, s.Wake = nil, nil, nil, nil, time.Time{}
+	return nil
+}
+
+// Noted keeps what the host wants kept: variables of its hooks, the context of a trace. Taken says that a process
+// has taken the run up whose holder ended while it ran. Snapshot has the whole state before the record, see [SnapshotDue].
+type Noted struct {
+	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes one
+	Trace map[string]string          `json:"trace,omitempty"`
+	Taken bool                       `json:"taken,omitzero"`
+
+	Snapshot json.RawMessage `json:"snapshot,omitzero"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Noted) kind() string { return "noted" }
+
+func (c *Noted) apply(s *State, _ time.Time) error {
+	if len(c.Vars) > 0 {
+		vars := maps.Clone(s.Vars)
+		if vars == nil {
+			vars = map[string]json.RawMessage{}
+		}
+		for name, value := range c.Vars {
+			if len(value) == 0 || string(value) == "null" {
+				delete(vars, name)
+			} else {
+				vars[name] = value
+			}
+		}
+		s.Vars = vars
+	}
+	if c.Trace != nil {
+		s.Trace = c.Trace
+	}
+	if c.Taken {
+		s.Takeovers++
+	}
+	return nil
+}

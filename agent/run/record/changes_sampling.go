@@ -1,0 +1,65 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Sampled is a completion that a person has allowed, for a question of a round. The
+// model was asked; the server has it once the round goes on.
+type Sampled struct {
+	Call  string          `json:"call"`
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"` // as the server gets it
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Sampled) kind() string { return "sampled" }
+
+func (c *Sampled) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call, CallInRound)
+	if err != nil {
+		return err
+	}
+	if review, ok := call.Reviews[c.Key]; !ok || review.Answer.Action != run.ActionAllow {
+		return fmt.Errorf("call %q has no sampling request %.100q that is allowed", c.Call, c.Key)
+	}
+	call.answer(c.Key, c.Value)
+	return nil
+}
+
+// answer adds an answer to the round. The map may be in other hands.
+func (c *Call) answer(key string, value json.RawMessage) {
+	answers := maps.Clone(c.Answers)
+	if answers == nil {
+		answers = map[string]json.RawMessage{}
+	}
+	answers[key] = value
+	c.Answers = answers
+}
+
+// review adds what a person has said of a sampling request. The map may be in other hands.
+func (c *Call) review(q *run.Ask, answer run.Answer) {
+	reviews := maps.Clone(c.Reviews)
+	if reviews == nil {
+		reviews = map[string]Review{}
+	}
+	reviews[q.Key] = NewReview(q, answer)
+	c.Reviews = reviews
+}
+
+// NewReview is what an answer to a question about sampling allows.
+func NewReview(q *run.Ask, a run.Answer) Review {
+	r := Review{Answer: a, Sampling: q.Sampling, Model: q.Model}
+	if edited, err := a.Sampled(); err == nil && edited != nil {
+		r.Sampling = edited
+	}
+	return r
+}

@@ -1,0 +1,171 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Called says that the model is being called.
+type Called struct {
+	Reserved Amount `json:"reserved,omitempty"` // what it may take, if the run has limits for that
+	Final    string `json:"final,omitzero"`     // the limit for which it has to answer without tools
+	Lost     bool   `json:"lost,omitzero"`      // the reply to the call before was lost, with its process as a rule
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Called) kind() string { return "called" }
+
+func (c *Called) apply(s *State, _ time.Time) error {
+	if err := s.in(PhaseModel); err != nil {
+		return err
+	}
+	if c.Reserved.negative() || c.Lost && s.Model == nil {
+		return errors.New("it reserves less than nothing, or has lost the reply to a call that was not made")
+	}
+	attempt := 1
+	if s.Model != nil {
+		attempt = s.Model.Attempt + 1
+	}
+	s.Model, s.Final = &Request{Attempt: attempt, Reserved: c.Reserved}, c.Final
+	return nil
+}
+
+// Replied is the reply of the model. With calls the run goes on to them.
+type Replied struct {
+	Message run.Message `json:"message"`
+	Calls   []Call      `json:"calls,omitempty"` // proposed
+	Finish  string      `json:"finish,omitzero"` // the provider's word for why the message ended
+	Usage   run.Spent   `json:"usage,omitempty"`
+	Repair  bool        `json:"repair,omitzero"` // what follows asks for a better output
+
+	Endpoint string `json:"endpoint,omitzero"` // the API of the host that was asked
+
+	Size      int64 `json:"size,omitzero"`      // of the call as bytes of text, if the run limits what it may take
+	Estimated bool  `json:"estimated,omitzero"` // the provider has not counted the tokens of Usage
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Replied) kind() string { return "replied" }
+
+func (c *Replied) apply(s *State, _ time.Time) error {
+	if err := s.in(PhaseModel); err != nil {
+		return err
+	}
+	if s.Model == nil {
+		return errors.New("the model was not called")
+	}
+	if c.Size < 0 {
+		return errors.New("the call has less than no bytes")
+	}
+	if err := proposed(c.Calls); err != nil {
+		return err
+	}
+	if c.Repair {
+		s.Repairs++
+	}
+	s.Model, s.Finish = nil, c.Finish
+	if s.Endpoint == "" {
+		s.Endpoint = c.Endpoint
+	}
+	s.History = append(s.History, c.Message)
+	s.Last = LastCall{}
+	if u := c.Usage; u.Input > 0 || u.Output > 0 {
+		s.Last = LastCall{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, Estimated: c.Estimated, Size: c.Size, Messages: len(s.History)}
+	}
+	s.Answer = c.Message.Text()
+	s.Calls = make([]*Call, len(c.Calls))
+	calls := slices.Clone(c.Calls)
+	for i := range calls {
+		s.Calls[i] = &calls[i]
+	}
+	if len(s.Calls) > 0 {
+		s.Phase = PhaseCalls
+	}
+	return nil
+}
+
+// proposed checks the calls of a reply.
+func proposed(calls []Call) error {
+	known := make(map[string]bool, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case c.ID == "" || !utf8.ValidString(c.ID):
+			return fmt.Errorf("call %d has no id, or one that is no text", i+1)
+		case known[c.ID]:
+			return fmt.Errorf("two calls have the id %q", c.ID)
+		case c.At != CallProposed || c.Child != nil || c.Result != nil:
+			return fmt.Errorf("call %q is %q and not proposed", c.ID, c.At)
+		}
+		known[c.ID] = true
+	}
+	return nil
+}
+
+// in returns an error unless the run is running, in that phase.
+func (s *State) in(p Phase) error {
+	if s.Status != run.StatusRunning || s.Phase != p {
+		return fmt.Errorf("the run is %s, in phase %q", s.Status, s.Phase)
+	}
+	return nil
+}
+
+// TurnEnded brings the results of the calls into the history.
+type TurnEnded struct {
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*TurnEnded) kind() string { return "turn_ended" }
+
+func (c *TurnEnded) apply(s *State, at time.Time) error {
+	if s.Phase != PhaseCalls {
+		return fmt.Errorf("the run is in phase %q", s.Phase)
+	}
+	m, err := s.results(at)
+	if err != nil {
+		return err
+	}
+	s.History = append(s.History, m)
+	s.Failures++
+	for _, part := range m.Parts {
+		if !part.IsError {
+			s.Failures = 0
+		}
+	}
+	s.Calls, s.Asks, s.Phase, s.Status, s.Wake = nil, nil, PhaseModel, run.StatusRunning, time.Time{}
+	s.Turn++
+	return nil
+}
+
+// Compacted puts messages in the place of the oldest ones.
+type Compacted struct {
+	Replaced int           `json:"replaced"` // how many
+	Messages []run.Message `json:"messages"`
+	Usage    run.Spent     `json:"usage,omitempty"` // of the model that has summarised them
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+func (*Compacted) kind() string { return "compacted" }
+
+func (c *Compacted) apply(s *State, _ time.Time) error {
+	if s.Phase == PhaseCalls {
+		return errors.New("the calls of the last message have no results yet")
+	}
+	if c.Replaced < 0 || c.Replaced > len(s.History) {
+		return fmt.Errorf("%d messages are replaced, and there are %d", c.Replaced, len(s.History))
+	}
+	s.Archived += c.Replaced
+	s.Last.Messages = 0
+	s.History = append(slices.Clone(c.Messages), s.History[c.Replaced:]...)
+	return nil
+}

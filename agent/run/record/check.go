@@ -1,0 +1,107 @@
+package record
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// FirstEpoch is the epoch of a run that is created at that time: microseconds since 1970, so that it is higher
+// than in the leases of a deleted run of the same key. A clock may stand still for milliseconds: a store that deletes
+// a run waits until the epoch is higher.
+func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
+
+// CheckCreate checks what a [Store] is given to create a run with. The error names the run.
+func CheckCreate(head Head, records []Record) error {
+	if err := head.Key.Check(); err != nil {
+		return subject.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	if err := inOrder(0, head, records); err != nil {
+		return subject.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	return nil
+}
+
+// CheckAppend checks what a [Store] is given to append to a run with that head. The error names the run, and matches
+// [ErrConflict] if the lease is not of the last epoch, or if the records do not follow the last one.
+func CheckAppend(stored Head, lease Lease, head Head, records []Record) error {
+	id := stored.Key.ID
+	switch {
+	case lease.Key != stored.Key || head.Key != stored.Key:
+		return subject.Errorf("append to run %q: the lease and the head are of runs %q and %q", id, lease.Key.ID, head.Key.ID)
+	case lease.Epoch != stored.Epoch:
+		return subject.Errorf("append to run %q as its holder %d, where the holder is %d: %w", id, lease.Epoch, stored.Epoch, ErrConflict)
+	case len(records) > 0 && records[0].Seq != stored.Seq+1:
+		return subject.Errorf("append record %d to run %q, which has %d: %w", records[0].Seq, id, stored.Seq, ErrConflict)
+	}
+	if err := inOrder(stored.Seq, head, records); err != nil {
+		return subject.Errorf("append to run %q: %w", id, err)
+	}
+	return nil
+}
+
+// inOrder checks that records follow seq and that the head has the number of the last.
+func inOrder(seq uint64, head Head, records []Record) error {
+	if len(records) == 0 {
+		return errors.New("there are no records")
+	}
+	for _, r := range records {
+		seq++
+		if r.Seq != seq {
+			return fmt.Errorf("record %d stands where record %d should", r.Seq, seq)
+		}
+		if r.Change == nil {
+			return fmt.Errorf("record %d has no change", seq)
+		}
+	}
+	if head.Seq != seq {
+		return fmt.Errorf("the head is of record %d, and the last one is %d", head.Seq, seq)
+	}
+	return nil
+}
+
+// CheckAnswers returns the answers that a [Store] has to keep: the given ones without
+// those that it has. stored has all answers to the run, by their questions. With an error
+// none is kept: it names the run, and matches [ErrAnswered] or [ErrNotAsked].
+func CheckAnswers(head Head, stored map[string]run.Answer, answers []run.Answer) (fresh []run.Answer, err error) {
+	seen := map[string]run.Answer{}
+	for _, a := range answers {
+		old, ok := stored[a.Ask]
+		if !ok {
+			old, ok = seen[a.Ask]
+		}
+		switch {
+		case ok && old.Equal(a):
+		case ok:
+			return nil, subject.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrAnswered)
+		case !slices.Contains(head.Asks, a.Ask):
+			return nil, subject.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, run.ErrNotAsked)
+		default:
+			fresh = append(fresh, a)
+			seen[a.Ask] = a
+		}
+	}
+	return fresh, nil
+}
+
+// Compare orders heads as [Store].List does for the query.
+func (q Query) Compare(a, b Head) int {
+	order := b.Updated.Compare(a.Updated)
+	if !q.DueAt.IsZero() {
+		order = a.since().Compare(b.since())
+	}
+	return cmp.Or(order, cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.ID, b.Key.ID))
+}
+
+// since is when a run that is due became due, as far as its head tells.
+func (h Head) since() time.Time {
+	if h.Status == run.StatusRunning || h.Answers > 0 {
+		return h.Updated
+	}
+	return h.Wake
+}

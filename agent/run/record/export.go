@@ -1,0 +1,240 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// exported is the first line of an exported run.
+type exported struct {
+	Version int          `json:"mcpchain_run"` // 1, or 2 with blobs
+	Head    Head         `json:"head"`
+	Records int          `json:"records"` // lines that follow
+	Answers []run.Answer `json:"answers,omitempty"`
+	Blobs   int          `json:"blobs,omitzero"` // lines after the records
+}
+
+// exportBlob is the line of a blob.
+type exportBlob struct {
+	Name string `json:"blob"`
+	Data []byte `json:"data"`
+}
+
+// exportEnd is the last line.
+type exportEnd struct {
+	SHA256 string `json:"sha256"` // of all lines before
+}
+
+// maxExport is the last version of an exported run.
+const maxExport = 2
+
+// MaxExportLine bounds a line of an exported run, in bytes: a record of a run, or a blob.
+const MaxExportLine = 256 << 20
+
+// Export writes a run as lines of JSON: its head with the answers to open questions, its records, what is kept beside
+// them ([BlobStore]), and a checksum of the lines before. From a store of [Sealed] it writes what the run says; from the store below, what is sealed stays so. The error matches [ErrNotFound]
+// if there is no such run.
+func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
+	log, err := store.Load(ctx, key)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	blobs, err := blobsOf(ctx, store, key)
+	if err != nil {
+		return fmt.Errorf("export run %q: %w", key.ID, err)
+	}
+	head := log.Head
+	head.Epoch, head.Held, head.Answers = 0, time.Time{}, 0
+	sum := sha256.New()
+	out := bufio.NewWriter(io.MultiWriter(w, sum))
+	line := func(v json.Marshaler) error {
+		data, err := v.MarshalJSON()
+		if err == nil {
+			_, err = out.Write(append(data, '\n'))
+		}
+		return err
+	}
+	version := 1
+	if len(blobs) > 0 {
+		version = maxExport
+	}
+	err = line(plain{exported{version, head, len(log.Records), log.Answers, len(blobs)}})
+	for i := 0; i < len(log.Records) && err == nil; i++ {
+		err = line(log.Records[i])
+	}
+	for _, name := range slices.Sorted(maps.Keys(blobs)) {
+		if err == nil {
+			err = line(plain{exportBlob{name, blobs[name]}})
+		}
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		err = json.NewEncoder(w).Encode(exportEnd{hex.EncodeToString(sum.Sum(nil))})
+	}
+	if err != nil {
+		return fmt.Errorf("export run %q: %w", key.ID, err)
+	}
+	return nil
+}
+
+// plain writes a value as encoding/json does.
+type plain struct{ v any }
+
+func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
+
+// importChunk is about how many bytes of records an import keeps at once.
+const importChunk = 8 << 20
+
+// Import reads a run that [Export] has written, and keeps it under the key that it had, held by nobody. It checks the checksum, and
+// that the records make the head, before it keeps anything. The error matches [ErrExists] if the store has a run of that key. A
+// store that fails meanwhile may have a part of the run: delete it.
+func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
+	in, err := readExport(r)
+	if err != nil {
+		return run.Key{}, fmt.Errorf("import: %w", err)
+	}
+	if err := in.keep(ctx, store); err != nil {
+		return run.Key{}, fmt.Errorf("import run %q: %w", in.head.Key.ID, err)
+	}
+	return in.head.Key, nil
+}
+
+// imported is an exported run that was read.
+type imported struct {
+	head    Head
+	records []Record
+	sizes   []int // of the records, in bytes
+	answers []run.Answer
+	blobs   []exportBlob
+}
+
+func readExport(r io.Reader) (*imported, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, MaxExportLine)
+	sum := sha256.New()
+	next := func(what string) ([]byte, error) {
+		if !lines.Scan() {
+			return nil, fmt.Errorf("%s: %w", what, errors.Join(lines.Err(), io.ErrUnexpectedEOF))
+		}
+		return lines.Bytes(), nil
+	}
+	summed := func(what string) ([]byte, error) {
+		data, err := next(what)
+		if err == nil {
+			sum.Write(append(bytes.Clone(data), '\n'))
+		}
+		return data, err
+	}
+	var first exported
+	data, err := summed("the first line")
+	if err == nil {
+		err = json.Unmarshal(data, &first)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it is not an exported run: %w", err)
+	case first.Version < 1 || first.Version > maxExport:
+		return nil, fmt.Errorf("it is not an exported run of version 1 or %d: mcpchain_run is %d", maxExport, first.Version)
+	}
+	in := &imported{head: first.Head, answers: first.Answers}
+	for i := range first.Records {
+		data, err := summed(fmt.Sprintf("record %d", i+1))
+		if err != nil {
+			return nil, err
+		}
+		var record Record
+		if err := record.UnmarshalJSON(data); err != nil {
+			return nil, err
+		}
+		in.records, in.sizes = append(in.records, record), append(in.sizes, len(data))
+	}
+	for i := range first.Blobs {
+		var b exportBlob
+		data, err := summed(fmt.Sprintf("blob %d", i+1))
+		if err == nil {
+			err = json.Unmarshal(data, &b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		in.blobs = append(in.blobs, b)
+	}
+	var end exportEnd
+	if data, err = next("the last line"); err == nil {
+		err = json.Unmarshal(data, &end)
+	}
+	if err == nil && end.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
+		err = fmt.Errorf("its checksum is wrong: %w", ErrCorrupt)
+	}
+	return in, err
+}
+
+// keep keeps a run, in chunks with the head of each. Sealed records are kept at once: nobody knows the heads between.
+func (in *imported) keep(ctx context.Context, store Store) error {
+	if len(in.records) == 0 {
+		return errors.New("it has no records")
+	}
+	blobs := BlobsOf(store)
+	if blobs == nil && len(in.blobs) > 0 {
+		return errors.New("results are kept beside its records, and the store keeps none (record.BlobStore)")
+	}
+	heads, err := headsOf(in.head, in.records, in.sizes)
+	if err != nil {
+		return err
+	}
+	n := int(heads[0].Seq)
+	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:n])
+	if err != nil {
+		return err
+	}
+	for _, b := range in.blobs {
+		if err := blobs.PutBlob(ctx, lease, b.Name, b.Data); err != nil {
+			return err
+		}
+	}
+	for _, h := range heads[1:] {
+		if err := store.Append(ctx, lease, h, in.records[n:h.Seq]); err != nil {
+			return err
+		}
+		n = int(h.Seq)
+	}
+	if len(in.answers) > 0 {
+		return store.Answer(ctx, in.head.Key, in.answers)
+	}
+	return nil
+}
+
+// headsOf are the heads of the chunks of a run, the last one that of the run.
+func headsOf(head Head, records []Record, sizes []int) (heads []Head, err error) {
+	if _, sealed := records[0].Change.(*sealedChange); sealed {
+		return []Head{head}, nil
+	}
+	s, size := new(State), 0
+	for i, r := range records {
+		if err := Apply(s, r); err != nil {
+			return nil, err
+		}
+		if size += sizes[i]; size > importChunk || i == len(records)-1 {
+			heads, size = append(heads, HeadOf(s)), 0
+		}
+	}
+	if got := heads[len(heads)-1]; got.Key != head.Key || got.Seq != head.Seq || got.Status != head.Status {
+		return nil, fmt.Errorf("its records make run %q, %s at record %d, and its head is of %q, %s at %d: %w",
+			got.Key.ID, got.Status, got.Seq, head.Key.ID, head.Status, head.Seq, ErrCorrupt)
+	}
+	return heads, nil
+}

@@ -1,0 +1,170 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// FuzzRecord reads a record, writes it and reads it again. A state takes it or refuses it.
+func FuzzRecord(f *testing.F) {
+	for _, r := range append(readLog(f, present+"/members.log"), readLog(f, present+"/run.log")...) {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r, again record.Record
+		if json.Unmarshal(data, &r) != nil {
+			return
+		}
+		one, err := r.MarshalJSON()
+		if err != nil {
+			t.Fatalf("%s is read and not written: %v", data, err)
+		}
+		if err := again.UnmarshalJSON(one); err != nil {
+			t.Fatalf("%s is not read again: %v", one, err)
+		}
+		if two, err := again.MarshalJSON(); err != nil || !bytes.Equal(one, two) {
+			t.Fatalf("got %s, %v, want %s", two, err, one)
+		}
+		s := new(record.State)
+		r.Seq = 1
+		if record.Apply(s, r) == nil {
+			if _, err := reread(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// FuzzState reads a state and does all with it that takes one from elsewhere.
+func FuzzState(f *testing.F) {
+	all := append(readLog(f, present+"/members.log"), readLog(f, present+"/run.log")...)
+	for i := 0; i < len(all); i += 7 {
+		for _, name := range []string{"run", "members"} {
+			f.Add(read(f, present+"/"+name+".state"), []byte(`{"ask":"ask_8","action":"accept","content":{"city":"x"}}`), uint(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data, answer []byte, next uint) {
+		s := new(record.State)
+		if json.Unmarshal(data, s) != nil {
+			return
+		}
+		if _, err := reread(s); err != nil {
+			t.Fatal(err)
+		}
+		if asks := record.Open(s); len(asks) != len(record.HeadOf(s).Asks) {
+			t.Fatalf("got %d questions, and %d in the head", len(asks), len(record.HeadOf(s).Asks))
+		}
+		var a run.Answer
+		if json.Unmarshal(answer, &a) == nil {
+			_ = record.CheckAnswer(s, a, start)
+			for _, q := range record.Open(s) {
+				a.Ask = q.ID
+				_ = run.Check(q, a, start)
+			}
+		}
+		r := all[next%uint(len(all))]
+		r.Seq = s.Seq + 1
+		if record.Apply(s, r) == nil {
+			if _, err := reread(s); err != nil {
+				t.Fatalf("after %T: %v", r.Change, err)
+			}
+		}
+	})
+}
+
+// FuzzFold changes a byte of a log. What is read is folded or refused.
+func FuzzFold(f *testing.F) {
+	log := read(f, present+"/run.log")
+	for i := 0; i < len(log); i += 97 {
+		f.Add(uint(i), byte('x'), false)
+		f.Add(uint(i), byte('"'), true)
+	}
+	f.Fuzz(func(t *testing.T, at uint, to byte, drop bool) {
+		changed := bytes.Clone(log)
+		at %= uint(len(log))
+		changed[at] = to
+		if drop {
+			changed = append(changed[:at], changed[at+1:]...)
+		}
+		if s, err := foldLines(changed); err == nil {
+			if _, err := reread(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func foldLines(log []byte) (*record.State, error) {
+	var records []record.Record
+	for line := range bytes.Lines(log) {
+		var r record.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	s, err := record.Fold(records)
+	if s == nil && err == nil {
+		return nil, errors.New("no state and no error")
+	}
+	return s, err
+}
+
+// TestFlippedBytes changes each byte of a log, and leaves each out. It is an error, or
+// the log of another run.
+func TestFlippedBytes(t *testing.T) {
+	good := readLog(t, present+"/run.log")
+	for i, line := range bytes.Split(bytes.TrimSpace(read(t, present+"/run.log")), []byte("\n")) {
+		for at := range line {
+			for _, changed := range [][]byte{flip(line, at), append(bytes.Clone(line[:at]), line[at+1:]...)} {
+				var r record.Record
+				if json.Unmarshal(changed, &r) != nil {
+					continue
+				}
+				records := append([]record.Record(nil), good...)
+				records[i] = r
+				s, err := record.Fold(records)
+				if err != nil {
+					continue
+				}
+				if _, err := s.MarshalJSON(); err != nil {
+					t.Errorf("record %d, byte %d: %v", i+1, at, err)
+				}
+			}
+		}
+	}
+}
+
+func flip(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1 << (at % 8)
+	return data
+}
+
+// FuzzOpen opens what was never sealed.
+func FuzzOpen(f *testing.F) {
+	k := keys(f, "a")
+	sealed, err := k.Seal(fold(f, begun))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed[:len(sealed)-1])
+	f.Add("AQFh" + sealed)
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := k.Open("", "run_1", text); (s == nil) != (err != nil) {
+			t.Fatalf("got %v, %v", s, err)
+		} else if err == nil && s.ID != "run_1" {
+			t.Fatalf("got the run %q", s.ID)
+		}
+	})
+}

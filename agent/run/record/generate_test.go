@@ -1,0 +1,294 @@
+package record_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// generator makes valid runs.
+type generator struct {
+	*rand.Rand
+	ids int
+}
+
+func newGenerator(seed uint64) *generator { return &generator{Rand: rand.New(rand.NewPCG(seed, 1))} }
+
+// run makes up to n records, and calls each with the state before it.
+func (g *generator) run(n int, each func(*record.State, record.Record) error) error {
+	s := new(record.State)
+	for range n {
+		r := g.record(s, 0)
+		if r.Change == nil {
+			return nil
+		}
+		if err := each(s, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record makes the next record of a run that stands so deep.
+func (g *generator) record(s *record.State, depth int) record.Record {
+	at := start.Add(time.Duration(g.IntN(1e9))).In(pick(g, time.UTC, time.FixedZone("", 5400)))
+	if depth == 0 && s.Seq > 0 && g.IntN(10) == 0 {
+		snapshot, err := record.NewSnapshot(s)
+		if err != nil {
+			panic(err)
+		}
+		return record.Record{Seq: s.Seq + 1, At: at, Change: snapshot}
+	}
+	return record.Record{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
+}
+
+func (g *generator) change(s *record.State, depth int) record.Change {
+	switch {
+	case s.Seq == 0:
+		return &record.Begun{
+			V: record.Version, ID: g.id("run"), Tenant: g.text(), Agent: record.AgentName{Name: g.text()}, Messages: g.messages(),
+			Limits: run.Limits{Turns: g.IntN(3), Cost: g.cost()}, Vars: g.raws(), Schema: g.raw(), Unknown: g.unknown(),
+		}
+	case s.Status.Ended():
+		if depth > 0 || g.IntN(3) == 0 {
+			return g.aside(s)
+		}
+		return &record.Said{Messages: g.messages(), Limits: run.Limits{Active: time.Duration(g.IntN(5))}, Schema: g.raw()}
+	}
+	switch n := g.IntN(20); {
+	case n < 2:
+		return g.aside(s)
+	case n == 2:
+		return &record.Suspended{Wake: g.time()}
+	case s.Status == run.StatusWaiting && n < 10:
+		return &record.Woken{}
+	case n == 19 && g.IntN(3) == 0:
+		return &record.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Answer: g.text(), Output: g.raw(), Error: g.text()}
+	case len(s.Asks) > 0 && n < 8:
+		return &record.Answered{Answer: g.answer(pick(g, s.Asks...).ID), Value: g.raw()}
+	case s.Phase == record.PhaseModel:
+		return g.ofModel(s)
+	}
+	return g.ofCalls(s, depth)
+}
+
+// aside is a change that fits at any time.
+func (g *generator) aside(s *record.State) record.Change {
+	switch g.IntN(5) {
+	case 4:
+		if !s.Status.Ended() {
+			return g.offered(s)
+		}
+	case 0:
+		return &record.Charged{Spent: g.spent()}
+	case 1:
+		if s.Status.Ended() || len(s.Sampling) > 0 {
+			return &record.Charged{Spent: g.spent(), Settles: new("key")}
+		}
+		return &record.Reserved{Key: "key", Amount: g.amount()}
+	}
+	return &record.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}, Taken: g.IntN(4) == 0}
+}
+
+// offered adds tools, also such that are there already.
+func (g *generator) offered(s *record.State) record.Change {
+	c := &record.Offered{Unknown: g.unknown()}
+	if s.Discovery == "" && g.IntN(2) == 0 {
+		c.Discovery, c.Directory = pick(g, record.DiscoveryNative, record.DiscoveryCall, "of a later version"), g.text()
+	}
+	if len(s.Offered) > 0 && g.IntN(2) == 0 {
+		again := pick(g, s.Offered...)
+		again.Name = g.text()
+		c.Tools = append(c.Tools, again)
+	}
+	for range min(g.IntN(3), record.MaxOffered-len(s.Offered)) {
+		c.Tools = append(c.Tools, record.OfferedTool{Server: g.text(), Tool: g.id("tool"), Def: g.text(), Name: g.id("name"), Unknown: g.unknown()})
+	}
+	return c
+}
+
+func (g *generator) ofModel(s *record.State) record.Change {
+	switch {
+	case s.Status == run.StatusWaiting:
+		return &record.Woken{}
+	case g.IntN(8) == 0:
+		return &record.Compacted{Replaced: g.IntN(len(s.History) + 1), Messages: g.messages(), Usage: g.spent()}
+	case s.Model == nil || g.IntN(5) == 0:
+		return &record.Called{Reserved: g.amount(), Lost: s.Model != nil && g.IntN(2) == 0, Final: g.text()}
+	}
+	c := &record.Replied{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
+	for range g.IntN(4) {
+		c.Calls = append(c.Calls, record.Call{
+			ID: g.id("call"), Key: g.text(), Name: g.text(), At: record.CallProposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
+		})
+	}
+	return c
+}
+
+func (g *generator) ofCalls(s *record.State, depth int) record.Change {
+	c := pick(g, s.Calls...)
+	if c.At == record.CallDone {
+		for _, o := range s.Calls {
+			if o.At != record.CallDone {
+				c = o
+			}
+		}
+	}
+	id := c.ID
+	outcome := &record.Outcome{Call: id, Result: run.Part{
+		Type: run.PartResult, ID: id, Text: g.text(), Structured: g.raw(), IsError: g.IntN(2) == 0, Media: g.parts(1), Unknown: g.unknown(),
+	}}
+	if g.IntN(4) == 0 {
+		outcome.Result.Kept = &run.Kept{Handle: g.id("r"), Tool: g.text(), Kind: "json", Shape: g.text(), Size: g.IntN(99), Digest: g.text(), Unknown: g.unknown()}
+	}
+	if answer := g.text(); g.IntN(4) == 0 {
+		outcome.Stop = &answer
+	}
+	var to []record.Change
+	switch c.At {
+	case record.CallProposed:
+		to = append(to, &record.Decided{Call: id, Decision: record.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
+			&record.Opened{Ask: g.ask(run.AskApproval, id, "")})
+	case record.CallReady, record.CallOfChild:
+		if depth < 3 {
+			child := c.Child
+			if child == nil {
+				child = new(record.State)
+			}
+			nested := &record.Nested{Call: id, Record: g.record(child, depth+1), Unknown: g.unknown()}
+			to = append(to, nested, nested, nested)
+		}
+	case record.CallSent:
+		to = append(to, &record.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Answers: g.raws()},
+			&record.Detached{Call: id, Task: record.Task{ID: g.text(), Expires: g.time()}}, &record.Opened{Ask: g.ask(run.AskDoubt, id, "")},
+			&record.Opened{Ask: g.ask(run.AskForm, id, "")}, &record.Opened{Ask: g.ask(run.AskSignIn, id, "")}, &record.Opened{Ask: g.parked(id)})
+	case record.CallInRound:
+		to = append(to, &record.Opened{Ask: g.ask(pick(g, run.AskForm, run.AskURL, run.AskSampling), id, g.id("key"))},
+			&record.Detached{Call: id, Task: record.Task{ID: g.text()}}, &record.Opened{Ask: g.ask(run.AskSignIn, id, "")})
+		for _, key := range slices.Sorted(maps.Keys(c.Reviews)) {
+			if c.Reviews[key].Answer.Action == run.ActionAllow {
+				to = append(to, &record.Sampled{Call: id, Key: key, Value: g.raw()})
+			}
+		}
+	case record.CallParked:
+		to = append(to, &record.Opened{Ask: g.parked(id)})
+	case record.CallAtSignIn:
+		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`{}`)})
+	case record.CallTasked:
+		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`[]`)}, &record.Opened{Ask: g.ask(run.AskSignIn, id, "")})
+	case record.CallDone:
+		return &record.TurnEnded{Unknown: g.unknown()}
+	}
+	sends := c.At == record.CallReady || c.At == record.CallSent || c.At == record.CallInRound || c.At == record.CallParked || (c.At == record.CallInDoubt || c.At == record.CallAtSignIn) && c.Answer != nil
+	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
+		to = append(to, &record.Intent{Call: id, Args: g.raw()}, &record.Intent{Call: id})
+	}
+	if len(to) == 0 || g.IntN(6) == 0 {
+		return outcome
+	}
+	return pick(g, to...)
+}
+
+func (g *generator) ask(kind run.AskKind, call, key string) run.Ask {
+	q := run.Ask{
+		ID: g.id("ask"), Kind: kind, Call: call, Key: key, Server: g.text(), Path: []string{g.text()}, Survives: g.IntN(2) == 0,
+		Created: g.time(), Expires: g.time(), Arguments: g.raw(), Unknown: g.unknown(),
+	}
+	switch kind {
+	case run.AskApproval:
+		q.Definition = &mcp.Tool{Name: g.text(), InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: pick(g, nil, &mcp.ToolAnnotations{})}
+	case run.AskDoubt:
+		q.Tries, q.Sent = g.IntN(3), g.time()
+	case run.AskForm:
+		q.Elicit = form()
+	case run.AskSampling:
+		q.Sampling = &mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "<?>"}}}}}
+	}
+	return q
+}
+
+// parked is a question of a call that is made again.
+func (g *generator) parked(call string) run.Ask {
+	q := g.ask(run.AskForm, call, g.id("key"))
+	q.Parked = true
+	return q
+}
+
+func (g *generator) answer(ask string) run.Answer {
+	return run.Answer{
+		Ask: ask, Action: pick(g, run.ActionAllow, run.ActionDeny, run.ActionAccept, run.ActionNotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
+		By: g.text(), At: g.time(), Unknown: g.unknown(),
+	}
+}
+
+func (g *generator) messages() []run.Message {
+	messages := make([]run.Message, g.IntN(3), 5)
+	for i := range messages {
+		messages[i] = g.message()
+	}
+	return messages
+}
+
+func (g *generator) message() run.Message {
+	return run.Message{Role: pick(g, run.RoleUser, run.RoleAssistant), Parts: g.parts(3), Model: g.text(), At: g.time(), Unknown: g.unknown()}
+}
+
+func (g *generator) parts(n int) []run.Part {
+	parts := make([]run.Part, g.IntN(n+1))
+	for i := range parts {
+		parts[i] = run.Part{
+			Type: pick(g, run.PartText, run.PartReasoning, run.PartSummary, "of a later version"), Text: g.text(),
+			Data: pick(g, nil, []byte{}, []byte{0, 255}), Meta: g.raw(), Provider: g.raws(), Unknown: g.unknown(),
+		}
+	}
+	return parts
+}
+
+func (g *generator) id(of string) string {
+	g.ids++
+	return fmt.Sprint(of, "_", g.ids)
+}
+
+func (g *generator) amount() record.Amount {
+	return record.Amount{Tokens: int64(g.IntN(5)), Cost: g.cost(), Unknown: g.unknown()}
+}
+
+func (g *generator) text() string {
+	return pick(g, "", "", "a", "<é>&\u2028", "a\xffb", "\x00\"\\", "0")
+}
+
+func (g *generator) raw() json.RawMessage {
+	return pick(g, nil, nil, nil, json.RawMessage(`{}`), json.RawMessage(`[]`), json.RawMessage(`""`), json.RawMessage(`null`),
+		json.RawMessage(` {"b": 1.50, "a":["\u00e9<"], "a":2} `), json.RawMessage("\"\xff\""), json.RawMessage(`12345678901234567890`))
+}
+
+func (g *generator) raws() map[string]json.RawMessage {
+	return pick(g, nil, nil, map[string]json.RawMessage{}, map[string]json.RawMessage{"a": g.raw(), "<b>": g.raw()}, map[string]json.RawMessage{"a": nil})
+}
+
+func (g *generator) cost() map[string]int64 {
+	return pick(g, nil, nil, map[string]int64{}, map[string]int64{"USD": g.Int64N(9)}, map[string]int64{"EUR": g.Int64N(9), "USD": g.Int64()})
+}
+
+func (g *generator) spent() run.Spent {
+	return run.Spent{Turns: g.IntN(2), Input: g.Int64N(3), Output: g.Int64N(3), Total: pick(g, 0, 7, g.Int64()), Cost: g.cost(), Active: time.Duration(g.IntN(9)), Sampling: run.Sampling{Tokens: g.Int64N(2)}}
+}
+
+func (g *generator) time() time.Time {
+	return pick(g, time.Time{}, start, start.Add(time.Nanosecond).In(time.FixedZone("", -3600)))
+}
+
+func (g *generator) unknown() jsontext.Value {
+	return pick(g, nil, nil, nil, nil, jsontext.Value(`{"new":{"z":1.0,"a":[null]}}`), jsontext.Value(`{}`))
+}
+
+func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }

@@ -1,0 +1,114 @@
+package record_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// TestUnknownMembers keeps members of a later version at every level of a state, also
+// in the hands of encoding/json.
+func TestUnknownMembers(t *testing.T) {
+	const part = `{"type":"result","id":"1","media":[{"type":"image","data":"AAE=","p":1}],"p":{"q":[1.0,"<"]}}`
+	const state = `{"v":1,"id":"run_1","agent":{"name":"a","n":1},"seq":1,"status":"running",` +
+		`"history":[{"role":"tool","parts":[` + part + `],"m":1}],"model":{"attempt":1,"r":1},` +
+		`"calls":[{"id":"1","key":"k","name":"n","asked":"{}","at":"child","approved":{"allow":true,"d":1},"task":{"id":"t","t":1},` +
+		`"child":{"v":1,"id":"c","seq":1,"status":"waiting","asks":[{"id":"a","kind":"form","survives":true,"q":1}],"s":2},"result":` + part + `,"c":1}],` +
+		`"asks":[{"id":"b","kind":"approval","call":"1","survives":true,"q":1}],"limits":{"turns":2,"l":1},` +
+		`"spent":{"turns":1,"sampling":{"requests":1,"r":1},"s":1},"before":{"s":1},"s":1}`
+	exact(t, state, new(record.State))
+	exact(t, part, new(run.Part))
+	exact(t, `{"ask":"1","action":"allow","a":1}`, new(run.Answer))
+	exact(t, `{"tokens":7,"l":1}`, new(run.Limits))
+	exact(t, `{"sampling":{"tokens":7,"r":1},"s":1}`, new(run.Spent))
+	exact(t, `{"allow":true,"d":1}`, new(record.Decision))
+	exact(t, `{"id":"1","t":1}`, new(record.Task))
+	for _, v := range []any{run.Part{}, run.Message{}, record.Call{}, run.Ask{}, run.Answer{}, run.Limits{}, run.Spent{}, run.Sampling{},
+		record.Decision{}, record.Task{}, record.AgentName{}, record.Request{}, record.Amount{}, &record.State{}, record.Record{Seq: 1, Change: new(record.Woken)}} {
+		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
+			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
+		}
+	}
+}
+
+// TestForeignJSON keeps JSON of models, servers and people as it is.
+func TestForeignJSON(t *testing.T) {
+	for _, raw := range []string{`{}`, `[]`, `""`, `0`, `{"a":1,"a":2}`, `[1.0,1e400]`, deep(990)} {
+		exact(t, `{"ask":"1","action":"allow","arguments":`+raw+`,"content":`+raw+`}`, new(run.Answer))
+		exact(t, `{"type":"result","structured":`+raw+`,"meta":`+raw+`,"provider":{"x":`+raw+`}}`, new(run.Part))
+		for _, data := range []string{
+			`"kind":"decided","data":{"call":"1","decision":{"allow":true,"arguments":` + raw + `},"args":` + raw,
+			`"kind":"answered","data":{"answer":{"ask":"1","action":"accept"},"value":` + raw,
+			`"kind":"ended","data":{"status":"done","output":` + raw,
+		} {
+			exact(t, `{"seq":1,"at":"2026-11-01T12:00:00Z",`+data+`}}`, new(record.Record))
+		}
+	}
+}
+
+// exact reads text and writes it again.
+func exact(t *testing.T, text string, v interface {
+	json.Marshaler
+	json.Unmarshaler
+}) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Errorf("read %.200s: %v", text, err)
+		return
+	}
+	if got, err := v.MarshalJSON(); err != nil || string(got) != text {
+		t.Errorf("got %s, %v, want %s", got, err, text)
+	}
+}
+
+func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// TestDepthOfJSON bounds how deep sub-agents are nested in what is read.
+func TestDepthOfJSON(t *testing.T) {
+	rec := func(n int) string {
+		open := strings.Repeat(`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":`, n)
+		return open + `{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{}}` + strings.Repeat("}}", n)
+	}
+	state := func(n int) string {
+		open := strings.Repeat(`{"v":1,"id":"1","seq":0,"status":"running","calls":[{"id":"1","key":"","name":"","asked":"","at":"child","child":`, n)
+		return open + `{"v":1,"id":"1","seq":0,"status":"running"}` + strings.Repeat("}]}", n)
+	}
+	exact(t, rec(record.MaxDepth), new(record.Record))
+	exact(t, state(record.MaxDepth), new(record.State))
+	want := fmt.Sprintf("nested more than %d deep", record.MaxDepth)
+	for _, n := range []int{record.MaxDepth + 1, 3000} {
+		for text, v := range map[string]any{rec(n): new(record.Record), state(n): new(record.State)} {
+			if err := json.Unmarshal([]byte(text), v); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%T, depth %d: got %v, want %s", v, n, err, want)
+			}
+		}
+	}
+}
+
+// TestLaterVersions refuses what a later version has written, and names both versions.
+func TestLaterVersions(t *testing.T) {
+	err := json.Unmarshal([]byte(`{"v":2,"id":"run_1","status":["in","another","shape"]}`), new(record.State))
+	if want := "it has version 2, and this program reads versions up to 1"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	for change, want := range map[string]string{
+		`"kind":"begun","data":{"v":2,"id":"1"}`:                            "version 2, and this program reads versions up to 1",
+		`"kind":"begun","data":{"id":"1"}`:                                  "no version",
+		`"v":2,"kind":"begun","data":{"v":1,"id":["in","another","shape"]}`: "version 2, and this program reads versions up to 1",
+		`"v":2,"kind":"dreamt","data":{}`:                                   "version 2, and this program reads versions up to 1",
+		`"kind":"dreamt","data":{}`:                                         "later version than 1",
+	} {
+		var r record.Record
+		if err := json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r); err != nil {
+			t.Fatal(err)
+		}
+		if err := record.Apply(new(record.State), r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", change, err, want)
+		}
+	}
+	exact(t, `{"v":2,"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`, new(record.Record))
+}

@@ -1,0 +1,265 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// NewMemory returns a store that keeps runs in memory, as long as the process lives.
+// It has no bound: delete runs that are over.
+func NewMemory() Store { return &memory{runs: map[run.Key]*kept{}} }
+
+type memory struct {
+	mu    sync.Mutex
+	runs  map[run.Key]*kept
+	epoch uint64 // of the last lease of any run
+}
+
+// kept is a run in memory.
+type kept struct {
+	head    Head
+	holder  string // of the last lease
+	records []Record
+	answers map[string]run.Answer // by question, closed ones too
+
+	wish uint64 // Wish.Seq; 0: there is none
+
+	blobs    map[string][]byte // by name; they do not change
+	blobSize int64             // of all
+}
+
+func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {
+	if err := CheckCreate(head, records); err != nil {
+		return Lease{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	if m.runs[head.Key] != nil {
+		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, ErrExists)
+	}
+	m.epoch++
+	head.Epoch, head.Held, head.TTL, head.Asks = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Asks)
+	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), answers: map[string]run.Answer{}}
+	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
+}
+
+func (m *memory) Load(ctx context.Context, key run.Key) (*Log, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(ctx, "load", key)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{Head: k.current(), Records: slices.Clone(k.records), Answers: k.pending()}, nil
+}
+
+func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
+	log, err := m.Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return log.Current(), nil
+}
+
+func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Answer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.leased(ctx, "append to", lease)
+	if err != nil {
+		return err
+	}
+	if err := CheckAppend(k.head, lease, head, records); err != nil {
+		return err
+	}
+	if err := k.answer(answers); err != nil {
+		return err
+	}
+	head.Epoch, head.Held, head.TTL, head.Asks = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Asks)
+	k.head, k.records = head, append(k.records, records...)
+	return nil
+}
+
+func (m *memory) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(ctx, "answer", key)
+	if err != nil {
+		return err
+	}
+	return k.answer(answers)
+}
+
+func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(ctx, "acquire", key)
+	if err != nil {
+		return Lease{}, err
+	}
+	now := time.Now()
+	if k.head.HeldAt(now) {
+		return Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, &HeldError{k.holder, k.head.Held})
+	}
+	m.epoch++
+	k.head.Epoch, k.head.Held, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
+	return Lease{key, k.head.Epoch, k.head.Seq, k.head.Created}, nil
+}
+
+func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.leased(ctx, "renew the lease of", lease)
+	if err != nil {
+		return err
+	}
+	k.head.Held, k.head.TTL = time.Now().Add(ttl), ttl
+	return nil
+}
+
+// RenewAll implements [BatchRenewer].
+func (m *memory) RenewAll(ctx context.Context, leases []Lease, ttl time.Duration) (lost []Lease, err error) {
+	for _, lease := range leases {
+		switch err := m.Renew(ctx, lease, ttl); {
+		case errors.Is(err, ErrConflict):
+			lost = append(lost, lease)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
+func (m *memory) Release(ctx context.Context, lease Lease) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.leased(ctx, "release", lease)
+	if errors.Is(err, ErrConflict) {
+		return nil
+	}
+	if err == nil {
+		k.head.Held = time.Time{}
+	}
+	return err
+}
+
+func (m *memory) List(ctx context.Context, q Query) iter.Seq2[Head, error] {
+	return func(yield func(Head, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(Head{}, fmt.Errorf("list runs: %w", err))
+			return
+		}
+		for _, h := range m.list(q) {
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *memory) list(q Query) (heads []Head) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.runs {
+		if h := k.current(); q.Matches(h) {
+			heads = append(heads, h)
+		}
+	}
+	slices.SortFunc(heads, q.Compare)
+	if q.Limit > 0 {
+		heads = heads[:min(q.Limit, len(heads))]
+	}
+	return heads
+}
+
+func (m *memory) Wish(ctx context.Context, key run.Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.find(ctx, "wish the end of", key)
+	if err == nil && !k.head.Status.Ended() {
+		k.wish = k.head.Seq
+	}
+	return err
+}
+
+func (m *memory) Wishes(ctx context.Context) (wishes []Wish, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list wishes: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, k := range m.runs {
+		if k.wish > 0 && !k.head.Status.Ended() {
+			wishes = append(wishes, Wish{key, k.wish})
+		}
+	}
+	return wishes, nil
+}
+
+func (m *memory) Delete(ctx context.Context, key run.Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("delete run %q: %w", key.ID, err)
+	}
+	delete(m.runs, key)
+	return nil
+}
+
+func (m *memory) find(ctx context.Context, what string, key run.Key) (*kept, error) {
+	k, err := m.runs[key], ctx.Err()
+	if err == nil && k == nil {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s run %q: %w", what, key.ID, err)
+	}
+	return k, nil
+}
+
+// leased finds the run that a lease is the last of.
+func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, error) {
+	k, err := m.runs[lease.Key], ctx.Err()
+	if err == nil && (k == nil || k.head.Epoch != lease.Epoch) {
+		err = ErrConflict
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s run %q: %w", what, lease.Key.ID, err)
+	}
+	return k, nil
+}
+
+// answer keeps answers, or none.
+func (k *kept) answer(answers []run.Answer) error {
+	fresh, err := CheckAnswers(k.head, k.answers, answers)
+	for _, a := range fresh {
+		k.answers[a.Ask] = a
+	}
+	return err
+}
+
+// current is the head with the number of answers to open questions.
+func (k *kept) current() Head {
+	h := k.head
+	h.Asks, h.Answers = slices.Clone(h.Asks), len(k.pending())
+	return h
+}
+
+// pending are the answers to open questions, in the order of these.
+func (k *kept) pending() (answers []run.Answer) {
+	for _, id := range k.head.Asks {
+		if a, ok := k.answers[id]; ok {
+			answers = append(answers, a)
+		}
+	}
+	return answers
+}

@@ -1,0 +1,142 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// deleteBatch is how many runs are listed before they are deleted.
+const deleteBatch = 100
+
+// DeleteEnded deletes the runs of a query that are over, such as those whose last change was a while ago ([Query].Before), and
+// returns how many. It works in batches, so that it may be stopped and begun again. Limit bounds the runs. A run that cannot be
+// read stays.
+func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
+	if q.Status != "" && !q.Status.Ended() {
+		return 0, fmt.Errorf("delete runs: those that are %s are not over", q.Status)
+	}
+	statuses := []run.Status{q.Status}
+	if q.Status == "" {
+		statuses = []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled}
+	}
+	limit := q.Limit
+	for _, q.Status = range statuses {
+		for {
+			q.Limit = deleteBatch
+			if limit > 0 {
+				q.Limit = min(q.Limit, limit-n)
+			}
+			deleted, err := deleteSome(ctx, store, q)
+			n += deleted
+			if err != nil || limit > 0 && n == limit {
+				return n, err
+			}
+			if deleted == 0 {
+				break
+			}
+		}
+	}
+	return n, nil
+}
+
+func deleteSome(ctx context.Context, store Store, q Query) (n int, err error) {
+	var keys []run.Key
+	for head, err := range Readable(store.List(ctx, q), nil) {
+		if err != nil {
+			return 0, fmt.Errorf("delete runs: %w", err)
+		}
+		keys = append(keys, head.Key)
+	}
+	for _, key := range keys {
+		if err := store.Delete(ctx, key); err != nil {
+			return n, fmt.Errorf("delete runs: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Verify reads the runs of a query as a whole, and compares each with its head. It yields the runs that are not as they should
+// be, with what is wrong: a run that cannot be read, records that contradict each other, a snapshot or a head that is not of
+// its records, a kept result that is missing or another one. An error of the store without a key is the last pair.
+func Verify(ctx context.Context, store Store, q Query) iter.Seq2[run.Key, error] {
+	return func(yield func(run.Key, error) bool) {
+		for head, err := range store.List(ctx, q) {
+			damaged, ok := errors.AsType[*DamagedError](err)
+			switch {
+			case ok:
+				if !yield(damaged.Key, damaged) {
+					return
+				}
+				continue
+			case err != nil:
+				yield(run.Key{}, fmt.Errorf("verify runs: %w", err))
+				return
+			}
+			if err := verify(ctx, store, head.Key); ctx.Err() != nil || err != nil && !yield(head.Key, err) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(run.Key{}, fmt.Errorf("verify runs: %w", err))
+		}
+	}
+}
+
+// verify returns what is wrong with a run. One that was deleted meanwhile is fine.
+func verify(ctx context.Context, store Store, key run.Key) error {
+	log, err := store.Load(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s, err := Fold(log.Records)
+	if err != nil {
+		return fmt.Errorf("run %q: %w: %w", key.ID, err, ErrCorrupt)
+	}
+	want, got := HeadOf(s), log.Head
+	got.Epoch, got.Held, got.TTL, got.Answers = want.Epoch, want.Held, want.TTL, want.Answers
+	if len(got.Questions) == 0 { // as a version without them leaves them, or a sealed store
+		want.Questions = nil
+	}
+	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {
+		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)
+	}
+	if current := log.Current(); len(current.Records) < len(log.Records) {
+		short, err := Fold(current.Records)
+		if err == nil {
+			err = sameState(s, short)
+		}
+		if err != nil {
+			return fmt.Errorf("run %q: its snapshot in record %d: %w: %w", key.ID, log.Head.Snapshot, err, ErrCorrupt)
+		}
+	}
+	return verifyBlobs(ctx, store, s)
+}
+
+func encodeHead(h Head) []byte {
+	data, err := marshal(&h)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return data
+}
+
+func sameState(a, b *State) error {
+	one, err1 := a.MarshalJSON()
+	two, err2 := b.MarshalJSON()
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(one, two) {
+		return errors.New("it leads to another state")
+	}
+	return nil
+}

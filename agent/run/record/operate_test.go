@@ -1,0 +1,139 @@
+package record_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// TestDeleteEnded deletes the runs that are over and old, in batches, and no others.
+func TestDeleteEnded(t *testing.T) {
+	store := record.NewMemory()
+	for i := range 250 {
+		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &record.Ended{Status: run.StatusFinished})
+	}
+	keep(t, store, run.Key{ID: "failed"}, "a", &record.Ended{Status: run.StatusFailed})
+	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.AskApproval), &record.Suspended{})
+	keep(t, store, run.Key{ID: "other"}, "b", &record.Ended{Status: run.StatusCancelled})
+	count := func() (n int) {
+		for range store.List(t.Context(), record.Query{}) {
+			n++
+		}
+		return n
+	}
+	later := time.Now().AddDate(10, 0, 0)
+	for _, step := range []struct {
+		query         record.Query
+		deleted, left int
+	}{
+		{record.Query{Before: start.AddDate(-1, 0, 0)}, 0, 253},
+		{record.Query{Before: later, Limit: 3}, 3, 250},
+		{record.Query{Before: later, Status: run.StatusFailed}, 1, 249},
+		{record.Query{Before: later, Agents: []string{"a"}}, 247, 2},
+		{record.Query{}, 1, 1},
+		{record.Query{}, 0, 1},
+	} {
+		if n, err := record.DeleteEnded(t.Context(), store, step.query); err != nil || n != step.deleted || count() != step.left {
+			t.Errorf("%+v: deleted %d and left %d, %v, want %d and %d", step.query, n, count(), err, step.deleted, step.left)
+		}
+	}
+	if _, err := record.DeleteEnded(t.Context(), store, record.Query{Status: run.StatusWaiting}); err == nil || !strings.Contains(err.Error(), "not over") {
+		t.Errorf("runs that wait: got %v", err)
+	}
+}
+
+// changed is a store whose logs are not as they were written.
+type changed struct {
+	record.Store
+	change func(*record.Log)
+}
+
+func (c changed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := c.Store.Load(ctx, key)
+	if err == nil {
+		c.change(log)
+	}
+	return log, err
+}
+
+// TestVerify finds what is wrong with a run, and nothing in others.
+func TestVerify(t *testing.T) {
+	store := record.NewMemory()
+	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.AskApproval), &record.Suspended{})
+	s := fold(t, []record.Change{begun[0]})
+	snapshot, err := record.NewSnapshot(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		change func(*record.Log)
+		want   string
+	}{
+		"fine":            {func(*record.Log) {}, ""},
+		"another status":  {func(l *record.Log) { l.Head.Status = run.StatusFinished }, "its head is"},
+		"a question less": {func(l *record.Log) { l.Head.Asks = nil }, "its head is"},
+		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
+		"another snapshot": {func(l *record.Log) {
+			l.Records = append(l.Records[:1:1], record.Record{Seq: 2, At: l.Records[1].At, Change: snapshot}, record.Record{Seq: 3, At: l.Records[2].At, Change: &record.Suspended{}})
+			state, err := record.Fold(l.Records)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Head = record.HeadOf(state)
+		}, "its snapshot in record 2: it leads to another state"},
+	} {
+		var got []string
+		for key, err := range record.Verify(t.Context(), changed{store, tt.change}, record.Query{}) {
+			if key.ID != "one" || !errors.Is(err, record.ErrCorrupt) {
+				t.Errorf("%s: got %v, %v", name, key, err)
+			}
+			got = append(got, err.Error())
+		}
+		if len(got) > 1 || (len(got) == 1) != (tt.want != "") || len(got) == 1 && !strings.Contains(got[0], tt.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestImportRefuses has exported runs that are cut, changed, or of another kind.
+func TestImportRefuses(t *testing.T) {
+	store := record.NewMemory()
+	key := run.Key{Tenant: "acme", ID: "one"}
+	keep(t, store, key, "a", opens("q", run.AskApproval), &record.Suspended{})
+	var out bytes.Buffer
+	if err := record.Export(t.Context(), store, key, &out); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	lines := strings.SplitAfter(text, "\n")
+	for name, tt := range map[string]struct{ text, want string }{
+		"nothing":          {"", "not an exported run"},
+		"another file":     {`{"a":1}`, "mcpchain_run is 0"},
+		"a later form":     {strings.Replace(text, `"mcpchain_run":1`, `"mcpchain_run":3`, 1), "mcpchain_run is 3"},
+		"a cut":            {strings.Join(lines[:2], ""), "record 2: unexpected EOF"},
+		"no end":           {strings.Join(lines[:len(lines)-2], ""), "the last line: unexpected EOF"},
+		"a changed byte":   {strings.Replace(text, `"status":"waiting"`, `"status":"running"`, 1), "its checksum is wrong"},
+		"a changed record": {strings.Replace(text, "approval", "Approval", 1), "its checksum is wrong"},
+	} {
+		into := record.NewMemory()
+		if _, err := record.Import(t.Context(), into, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", name, err, tt.want)
+		}
+		if _, err := into.Load(t.Context(), key); !errors.Is(err, record.ErrNotFound) {
+			t.Errorf("%s: got %v, want nothing kept", name, err)
+		}
+	}
+	if _, err := record.Import(t.Context(), store, strings.NewReader(text)); !errors.Is(err, record.ErrExists) {
+		t.Errorf("a run that is there: got %v", err)
+	}
+	if err := record.Export(t.Context(), store, run.Key{ID: "nobody"}, &out); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("a run that is not there: got %v", err)
+	}
+}

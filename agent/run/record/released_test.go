@@ -1,0 +1,360 @@
+package record_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// The folders of testdata have what each version writes: v1, then v1.1 with members that
+// were added to version 1, and so on. The files of a released version never change: this
+// program has to read them for ever. Who raises [record.Version], or adds members, names the next
+// folder here and writes it:
+//
+//	go test ./agent/run -run TestReleased -add
+const present = "../testdata/v1.3"
+
+var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
+
+// TestReleasedVersions reads what each version wrote. The fold of its records is its
+// state, with the members that were added since, and no member has lost its meaning.
+func TestReleasedVersions(t *testing.T) {
+	if *add {
+		addVersion(t)
+	}
+	folders, err := filepath.Glob("../testdata/v*")
+	slices.SortFunc(folders, byVersion)
+	if err != nil || len(folders) == 0 || folders[len(folders)-1] != present {
+		t.Fatalf("got the folders %v, %v, want %s as the last one", folders, err, present)
+	}
+	for _, folder := range folders {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			folded, err := record.Fold(readLog(t, filepath.Join(folder, "run.log")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := folder == present
+			if got, want := stateOf(t, folded), stateOf(t, readState(t, filepath.Join(folder, "run.state"))); all && !bytes.Equal(got, want) || !has(asJSON(t, got), asJSON(t, want)) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			for _, r := range readLog(t, filepath.Join(folder, "members.log")) {
+				knowsMembers(t, fmt.Sprintf("%T", r.Change), reflect.ValueOf(r.Change), all)
+			}
+			knowsMembers(t, "State", reflect.ValueOf(readState(t, filepath.Join(folder, "members.state"))), all)
+		})
+	}
+}
+
+// byVersion orders folders by their numbers: v1, v1.1, v1.10, v2.
+func byVersion(a, b string) int {
+	var versions [2][2]int
+	for i, folder := range []string{a, b} {
+		_, _ = fmt.Sscanf(filepath.Base(folder), "v%d.%d", &versions[i][0], &versions[i][1]) // v1 has one number
+	}
+	return slices.Compare(versions[0][:], versions[1][:])
+}
+
+func TestByVersion(t *testing.T) {
+	folders := []string{"../testdata/v10", "../testdata/v1.10", "../testdata/v2", "../testdata/v1.2", "../testdata/v1"}
+	slices.SortFunc(folders, byVersion)
+	if want := "[../testdata/v1 ../testdata/v1.2 ../testdata/v1.10 ../testdata/v2 ../testdata/v10]"; fmt.Sprint(folders) != want {
+		t.Errorf("got %v, want %s", folders, want)
+	}
+}
+
+// TestPresentVersion writes what it has read from its own folder to the byte.
+func TestPresentVersion(t *testing.T) {
+	for _, name := range []string{"run", "members"} {
+		if got, want := logOf(t, readLog(t, filepath.Join(present, name+".log"))), read(t, filepath.Join(present, name+".log")); !bytes.Equal(got, want) {
+			t.Errorf("%s.log: got\n%s, want\n%s", name, got, want)
+		}
+		if got, want := stateOf(t, readState(t, filepath.Join(present, name+".state"))), read(t, filepath.Join(present, name+".state")); !bytes.Equal(got, want) {
+			t.Errorf("%s.state: got\n%s, want\n%s", name, got, want)
+		}
+	}
+}
+
+// has reports whether a value has all that another one has.
+func has(got, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		members, ok := got.(map[string]any)
+		for name := range want {
+			ok = ok && has(members[name], want[name])
+		}
+		return ok
+	case []any:
+		elements, ok := got.([]any)
+		ok = ok && len(elements) == len(want)
+		for i := range want {
+			ok = ok && has(elements[i], want[i])
+		}
+		return ok
+	}
+	return got == want
+}
+
+func asJSON(t *testing.T, data []byte) (v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// knowsMembers looks for members that are unknown, beside the one called "later". Unless all
+// are there, structures may be missing that were added after the version.
+func knowsMembers(t *testing.T, path string, v reflect.Value, all bool) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			knowsMembers(t, path, v.Elem(), all)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			knowsMembers(t, fmt.Sprintf("%s[%d]", path, i), v.Index(i), all)
+		}
+	case reflect.Struct:
+		if v.IsZero() && !all {
+			return
+		}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.Name == "Unknown" {
+				if got := v.Field(i).Bytes(); string(got) != `{"later":1}` {
+					t.Errorf("%s: got the unknown members %s, want one, later", path, got)
+				}
+			} else if f.IsExported() && f.Type.Kind() != reflect.Map {
+				knowsMembers(t, path+"."+f.Name, v.Field(i), all)
+			}
+		}
+	}
+}
+
+// addVersion writes the folder of the present version.
+func addVersion(t *testing.T) {
+	if err := os.Mkdir(present, 0o755); err != nil {
+		t.Fatalf("the files of a version never change: %v", err)
+	}
+	members := new(record.State)
+	new(filler).fill(reflect.ValueOf(members).Elem(), 0)
+	log := records(everything...)
+	for name, data := range map[string][]byte{
+		"run.log": logOf(t, log), "run.state": stateOf(t, fold(t, everything)),
+		"members.log": logOf(t, everyMember()), "members.state": stateOf(t, members),
+	} {
+		if err := os.WriteFile(filepath.Join(present, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// everything is a run through every feature, up to some open questions.
+var everything = with(begun[:0],
+	&record.Begun{V: record.Version, ID: "run_1", Tenant: "acme", Agent: record.AgentName{Name: "helper", Rev: "r1"},
+		Messages: []run.Message{run.Text(run.RoleSystem, "Be brief."), run.Text(run.RoleUser, "Book a trip.")},
+		Limits:   run.Limits{Turns: 20, Cost: map[string]int64{"USD": 500_000}}, Vars: map[string]json.RawMessage{"lang": json.RawMessage(`"de"`)}, Schema: json.RawMessage(`{"type":"object"}`)},
+	&record.Noted{Vars: map[string]json.RawMessage{"step": json.RawMessage(`{}`)}, Trace: map[string]string{"traceparent": "00-1-2-01"}},
+	&record.Offered{Discovery: record.DiscoveryNative, Directory: "- files (2 tools)", Tools: []record.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}}},
+	&record.Called{Reserved: record.Amount{Tokens: 1000, Cost: map[string]int64{"USD": 900}}},
+	&record.Called{Reserved: record.Amount{Tokens: 1000}, Lost: true},
+	&record.Replied{
+		Message: run.Message{Role: run.RoleAssistant, Model: "m", At: start, Parts: []run.Part{
+			{Type: run.PartReasoning, Text: "hm", Provider: map[string]json.RawMessage{"p": json.RawMessage(`{"signature":"s"}`)}},
+			{Type: run.PartCall, ID: "1", Name: "files__read", Arguments: `{}`}, {Type: run.PartCall, ID: "2", Name: "trips__book", Arguments: `{"to":"x"}`},
+			{Type: run.PartCall, ID: "3", Name: "reports__make", Arguments: `{}`}, {Type: run.PartCall, ID: "4", Name: "researcher", Arguments: `{}`},
+			{Type: run.PartCall, ID: "5", Name: "mail__send", Arguments: `{}`},
+		}},
+		Calls: []record.Call{call("1"), call("2"), call("3"), call("4"), call("5")}, Finish: "tool_calls",
+		Usage: run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Cached: 10, Reasoning: 5, Cost: map[string]int64{"USD": 230}},
+	},
+	&record.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "1", Server: "files", Tool: "files__read", Arguments: json.RawMessage(`{}`),
+		Definition: &mcp.Tool{Name: "read", InputSchema: json.RawMessage(`{"type":"object"}`)}, Survives: true, Created: start, Expires: start.Add(time.Hour)}},
+	&record.Suspended{Wake: start.Add(time.Hour)},
+	&record.Answered{Answer: run.Answer{Ask: "ask_1", Action: run.ActionAllow, Arguments: json.RawMessage(`{"path":"/a"}`), Scope: "tool", By: "alice", At: start}},
+	&record.Woken{},
+	&record.Decided{Call: "1", Decision: record.Decision{Allow: true, Arguments: json.RawMessage(`{"path":"/a"}`), By: "alice"}, Args: json.RawMessage(`{"path":"/a"}`)},
+	&record.Decided{Call: "2", Decision: record.Decision{Allow: true}, Args: json.RawMessage(`{"to":"x"}`)},
+	&record.Intent{Call: "1"}, &record.Intent{Call: "2"}, &record.Intent{Call: "3"}, &record.Intent{Call: "5"},
+	&record.Offered{Tools: []record.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}, {Server: "trips", Tool: "book", Name: "trips__book"}}},
+	&record.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "files__read", Text: "text", Structured: json.RawMessage(`{"n":1.50}`),
+		Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte{0, 255}}},
+		Kept:  &run.Kept{Handle: "r0123456789abcdef", Tool: "files__read", Kind: "json", Shape: "{}", Size: 9, Digest: "d"}}},
+	&record.Paused{Call: "2", Round: json.RawMessage(`{"requestState":"<secret>"}`), Answers: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)}},
+	&record.Opened{Ask: run.Ask{ID: "ask_2", Kind: run.AskForm, Call: "2", Key: "city", Elicit: form(), Survives: true}},
+	&record.Opened{Ask: run.Ask{ID: "ask_3", Kind: run.AskURL, Call: "2", Key: "pay", Elicit: &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}}},
+	&record.Answered{Answer: run.Answer{Ask: "ask_2", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"Köln"}`)},
+		Value: json.RawMessage(`{"action":"accept","content":{"city":"Köln","n":3}}`)},
+	&record.Detached{Call: "3", Task: record.Task{ID: "task_1", Expires: start.Add(time.Hour)}},
+	nestedIn("4", 1, &record.Begun{V: record.Version, ID: "run_1/4", Messages: []run.Message{run.Text(run.RoleUser, "look")}}),
+	nestedIn("4", 2, &record.Called{}),
+	nestedIn("4", 3, &record.Replied{Calls: []record.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 10}}),
+	nestedIn("4", 4, &record.Opened{Ask: run.Ask{ID: "ask_4", Kind: run.AskApproval, Call: "1", Path: []string{"researcher"}, Survives: true}}),
+	&record.Opened{Ask: run.Ask{ID: "ask_5", Kind: run.AskDoubt, Call: "5", Arguments: json.RawMessage(`{}`), Tries: 1, Sent: start, Survives: true}},
+	&record.Answered{Answer: run.Answer{Ask: "ask_5", Action: run.ActionKnown, Reason: "sent"}},
+	&record.Opened{Ask: run.Ask{ID: "ask_6", Kind: run.AskSampling, Call: "2", Key: "ask", Sampling: &mcp.CreateMessageParams{MaxTokens: 9,
+		Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}}}}},
+	&record.Answered{Answer: run.Answer{Ask: "ask_6", Action: run.ActionAllow, By: "alice"}},
+	&record.Sampled{Call: "2", Key: "ask", Value: json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}`)},
+	&record.Reserved{Key: "a", Amount: record.Amount{Tokens: 30}}, &record.Reserved{Key: "b", Amount: record.Amount{Tokens: 40}},
+	&record.Charged{Spent: run.Spent{Total: 9, Sampling: run.Sampling{Requests: 1, Tokens: 9}, Active: time.Second}, Settles: new("a")},
+	&record.Opened{Ask: run.Ask{ID: "ask_7", Kind: run.AskSignIn, Server: "drive", Survives: true}},
+	&record.Outcome{Call: "2", Result: result("2")}, &record.Outcome{Call: "3", Result: result("3")},
+	&record.Outcome{Call: "4", Result: result("4")}, &record.Outcome{Call: "5", Result: result("5")},
+	&record.TurnEnded{},
+	&record.Compacted{Replaced: 2, Messages: []run.Message{{Role: run.RoleSystem, Parts: []run.Part{{Type: run.PartSummary, Text: "A trip."}}}}, Usage: run.Spent{Total: 3}},
+	&record.Called{Final: "max_turns"},
+	&record.Replied{Message: run.Text(run.RoleAssistant, "Booked."), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 5}},
+	&record.Ended{Status: run.StatusFinished, Stop: "max_turns", Answer: "Booked.", Output: json.RawMessage(`{"ok":true}`)},
+	&record.Said{Messages: []run.Message{run.Text(run.RoleUser, "And back?")}, Limits: run.Limits{Turns: 5}, Schema: json.RawMessage(`{"type":"object"}`)},
+	&record.Called{},
+	&record.Replied{Calls: []record.Call{call("1"), call("2")}, Usage: run.Spent{Turns: 1, Input: 40, Output: 10, Total: 50, Reasoning: 3}, Size: 120, Estimated: true},
+	&record.Intent{Call: "1"},
+	&record.Paused{Call: "1", Round: json.RawMessage(`{"requestState":"s"}`)},
+	&record.Opened{Ask: run.Ask{ID: "ask_8", Kind: run.AskForm, Call: "1", Key: "city", Elicit: form(), Survives: true}},
+	nestedIn("2", 1, &record.Begun{V: record.Version, ID: "run_1/2"}),
+	nestedIn("2", 2, &record.Opened{Ask: run.Ask{ID: "ask_9", Kind: run.AskSignIn, Server: "drive"}}),
+	&record.Suspended{},
+)
+
+func nestedIn(call string, seq uint64, c record.Change) record.Change {
+	return &record.Nested{Call: call, Record: record.Record{Seq: seq, At: start, Change: c}}
+}
+
+// everyMember has a record of each kind, with a value in each member.
+func everyMember() []record.Record {
+	changes := []record.Change{
+		new(record.Begun), new(record.Said), new(record.Called), new(record.Replied), new(record.Decided), new(record.Intent), new(record.Paused), new(record.Sampled),
+		new(record.Detached), new(record.Outcome), new(record.TurnEnded), new(record.Offered), new(record.Opened), new(record.Answered), new(record.Compacted),
+		new(record.Reserved), new(record.Charged), new(record.Nested), new(record.Noted), new(record.Suspended), new(record.Woken), new(record.Ended),
+	}
+	f := new(filler)
+	for _, c := range changes {
+		f.fill(reflect.ValueOf(c).Elem(), 0)
+	}
+	return records(changes...)
+}
+
+// filler sets fields, each text to another one.
+type filler struct{ texts int }
+
+// fill sets all fields below v.
+func (f *filler) fill(v reflect.Value, depth int) {
+	switch to := v.Addr().Interface().(type) {
+	case *jsontext.Value:
+		*to = jsontext.Value(`{"later":1}`)
+		return
+	case *json.RawMessage:
+		*to = json.RawMessage(`{"a":1.50}`)
+		return
+	case *time.Time:
+		*to = start
+		return
+	case *run.Status:
+		*to = run.StatusWaiting
+		return
+	case *record.Record:
+		*to = records(&record.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0]
+		return
+	case *mcp.CreateMessageParams:
+		*to = mcp.CreateMessageParams{MaxTokens: 1}
+		return
+	case *mcp.Tool:
+		*to = mcp.Tool{Name: "text", InputSchema: json.RawMessage(`{"type":"object"}`)}
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		f.texts++
+		v.SetString(fmt.Sprint("text ", f.texts))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		if depth > 6 && v.Kind() != reflect.Pointer {
+			return
+		}
+		elem := reflect.New(v.Type().Elem()).Elem()
+		f.fill(elem, depth+1)
+		switch v.Kind() {
+		case reflect.Pointer:
+			v.Set(elem.Addr())
+		case reflect.Slice:
+			v.Set(reflect.Append(reflect.Zero(v.Type()), elem))
+		default:
+			v.Set(reflect.MakeMap(v.Type()))
+			v.SetMapIndex(reflect.ValueOf("text"), elem)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i), depth+1)
+		}
+	}
+}
+
+func logOf(t *testing.T, records []record.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, r := range records {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(data, '\n'))
+	}
+	return b.Bytes()
+}
+
+func stateOf(t *testing.T, s *record.State) []byte {
+	t.Helper()
+	data, err := s.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(data, '\n')
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func readLog(t testing.TB, file string) (records []record.Record) {
+	t.Helper()
+	for line := range bytes.Lines(read(t, file)) {
+		var r record.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func readState(t testing.TB, file string) *record.State {
+	t.Helper()
+	s := new(record.State)
+	if err := json.Unmarshal(read(t, file), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

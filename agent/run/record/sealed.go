@@ -1,0 +1,230 @@
+package record
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Sealed returns a store that keeps runs in another one, and seals what they say: each
+// record, and each answer before it is recorded. A record that was changed, or moved to
+// another place, run or tenant, is [ErrCorrupt]; so is one that is missing. If the keys lack the secret that
+// has sealed one, the error matches [ErrUnknownKey].
+//
+// The other store still reads the [Head] of a run (its key, agent, status, times and
+// the ids of its questions), the number, time and size of each record, and which
+// question each answer is to. It can give back an older state of the run as a whole.
+func Sealed(store Store, keys *Keys) Store {
+	sealed := &sealedStore{store, keys}
+	if batch, ok := store.(BatchRenewer); ok {
+		return &sealedBatch{sealed, batch}
+	}
+	return sealed
+}
+
+// sealedBatch seals what is in a store that is a [BatchRenewer].
+type sealedBatch struct {
+	*sealedStore
+	BatchRenewer
+}
+
+type sealedStore struct {
+	Store
+	keys *Keys
+}
+
+func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {
+	sealed, err := s.sealAll(head.Key, records)
+	if err != nil {
+		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	head.Questions = nil // which say what the records say
+	return s.Store.Create(ctx, h, head, sealed)
+}
+
+func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Answer) error {
+	sealed, err := s.sealAll(lease.Key, records)
+	if err != nil {
+		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
+	}
+	head.Questions = nil
+	return s.answering(lease.Key, answers, func(answers []run.Answer) error {
+		return s.Store.Append(ctx, lease, head, sealed, answers...)
+	})
+}
+
+func (s *sealedStore) Load(ctx context.Context, key run.Key) (*Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(key, log, 1)
+}
+
+// LoadCurrent implements [CurrentLoader].
+func (s *sealedStore) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
+	log, err := LoadCurrent(ctx, s.Store, key)
+	if err != nil {
+		return nil, err
+	}
+	first := uint64(1)
+	if len(log.Records) > 0 && log.Records[0].Seq == log.Head.Snapshot {
+		first = log.Head.Snapshot
+	}
+	return s.open(key, log, first)
+}
+
+// open opens a log that has to begin with a record, and to be whole from there.
+func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err error) {
+	opened := *log
+	opened.Records, opened.Answers = make([]Record, len(log.Records)), nil
+	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
+		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
+	}
+	keys := s.keys.of(key)
+	for i, r := range log.Records {
+		if opened.Records[i], err = keys.openRecord(first+uint64(i), r); err != nil {
+			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, first+uint64(i), damaged(err))
+		}
+	}
+	for _, a := range log.Answers {
+		if a, err = keys.openAnswer(a); err != nil {
+			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Ask, damaged(err))
+		}
+		opened.Answers = append(opened.Answers, a)
+	}
+	return &opened, nil
+}
+
+// damaged says that a run is damaged, unless a key for it is missing.
+func damaged(err error) error {
+	if errors.Is(err, ErrUnknownKey) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// Answer implements [Store].
+func (s *sealedStore) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+	return s.answering(key, answers, func(answers []run.Answer) error { return s.Store.Answer(ctx, key, answers) })
+}
+
+// answering seals answers and has them kept. Equal answers are sealed equally, so that the other
+// store finds out whether a question has another answer. One that an older secret has sealed is
+// found by sealing with that. An error on the way says nothing of the answer.
+func (s *sealedStore) answering(key run.Key, answers []run.Answer, keep func([]run.Answer) error) error {
+	with := func(secret string) error {
+		sealed, err := s.sealAnswers(secret, key, answers)
+		if err != nil {
+			return err
+		}
+		return keep(sealed)
+	}
+	answered := with(s.keys.current)
+	if !errors.Is(answered, ErrAnswered) {
+		return answered
+	}
+	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
+		if secret == s.keys.current {
+			continue
+		}
+		switch err := with(secret); {
+		case err == nil:
+			return nil
+		case !errors.Is(err, ErrAnswered):
+			return fmt.Errorf("compare with an answer that secret %q may have sealed: %w; give the answer again", secret, err)
+		}
+	}
+	return answered
+}
+
+func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Answer) ([]run.Answer, error) {
+	sealed, keys := make([]run.Answer, len(answers)), s.keys.of(key)
+	for i, a := range answers {
+		said := a
+		said.At = time.Time{} // an equal answer is one at any time
+		data, err := said.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, key.ID, err)
+		}
+		content, err := json.Marshal(&sealedChange{keys.seal(secret, "answer", a.Ask, data, "")})
+		if err != nil {
+			return nil, err
+		}
+		sealed[i] = run.Answer{Ask: a.Ask, Action: actionSealed, Content: content, At: a.At}
+	}
+	return sealed, nil
+}
+
+// actionSealed is the action of an answer that is sealed.
+const actionSealed run.Action = "sealed"
+
+var errUnsealed = errors.New("it is not sealed")
+
+func (k *runKeys) openAnswer(a run.Answer) (run.Answer, error) {
+	var in sealedChange
+	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
+		return a, errUnsealed
+	}
+	data, err := k.unseal("answer", a.Ask, in.Box)
+	if err != nil {
+		return a, err
+	}
+	said := run.Answer{}
+	if err := said.UnmarshalJSON(data); err != nil {
+		return a, err
+	}
+	said.At = a.At
+	return said, nil
+}
+
+// sealedChange is a change that is sealed.
+type sealedChange struct {
+	Box []byte `json:"box"`
+}
+
+func (*sealedChange) kind() string { return "sealed" }
+
+func (*sealedChange) apply(*State, time.Time) error {
+	return errors.New("it is sealed: load the run from a sealed store, with its keys")
+}
+
+func (s *sealedStore) sealAll(key run.Key, records []Record) ([]Record, error) {
+	sealed, keys := make([]Record, len(records)), s.keys.of(key)
+	for i, r := range records {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		box := keys.seal(s.keys.current, "record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
+		sealed[i] = Record{Seq: r.Seq, At: r.At, Change: &sealedChange{box}}
+	}
+	return sealed, nil
+}
+
+func (k *runKeys) openRecord(seq uint64, r Record) (Record, error) {
+	c, ok := r.Change.(*sealedChange)
+	if !ok {
+		return Record{}, errUnsealed
+	}
+	data, err := k.unseal("record", strconv.FormatUint(seq, 10), c.Box)
+	if err != nil {
+		return Record{}, err
+	}
+	var opened Record
+	if err := opened.UnmarshalJSON(data); err != nil {
+		return Record{}, err
+	}
+	if opened.Seq != r.Seq {
+		return Record{}, fmt.Errorf("it has the number %d", r.Seq)
+	}
+	return opened, nil
+}

@@ -1,0 +1,415 @@
+package record_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/agent/storetest"
+)
+
+// secret is a key with that name.
+func secret(name string) record.Secret {
+	key := make([]byte, 32)
+	var seed [32]byte
+	copy(seed[:], name)
+	rand.NewChaCha8(seed).Read(key)
+	return record.Secret{ID: name, Key: key}
+}
+
+func keys(t testing.TB, current string, older ...string) *record.Keys {
+	t.Helper()
+	var more []record.Secret
+	for _, name := range older {
+		more = append(more, secret(name))
+	}
+	k, err := record.NewKeys(secret(current), more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestNewKeys(t *testing.T) {
+	short, zero := secret("short"), secret("zero")
+	short.Key, zero.Key = short.Key[1:], make([]byte, 32)
+	for want, secrets := range map[string][2]record.Secret{
+		"has 0 bytes, want 1 to 255":    {secret("a"), secret("")},
+		"has 256 bytes, want 1 to 255":  {secret(strings.Repeat("a", 256)), secret("b")},
+		`two secrets have the name "a"`: {secret("a"), secret("a")},
+		"has 31 bytes, want 32":         {short, secret("b")},
+		"one byte 32 times":             {secret("a"), zero},
+	} {
+		if _, err := record.NewKeys(secrets[0], secrets[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestSecretsAreNotPrinted formats what has keys.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	s, k := secret("a"), keys(t, "a")
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", s, s, s, k, k, k, data)
+	for _, form := range []string{fmt.Sprint(s.Key), string(s.Key), fmt.Sprintf("%x", s.Key), fmt.Sprintf("%#v", s.Key), base64.StdEncoding.EncodeToString(s.Key)} {
+		if strings.Contains(text, strings.Trim(form, "[]")) {
+			t.Errorf("the key is in %s", text)
+		}
+	}
+}
+
+// TestSealedState opens a state where and how it should be, and nothing else.
+func TestSealedState(t *testing.T) {
+	s := fold(t, everything)
+	sealed, err := keys(t, "a").Seal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := keys(t, "b", "a").Open("acme", "run_1", sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := same(s, opened); err != nil {
+		t.Error(err)
+	}
+	if again, _ := keys(t, "a").Seal(s); again == sealed {
+		t.Error("got the same bytes twice, want others")
+	}
+	if strings.Contains(sealed, base64.RawURLEncoding.EncodeToString([]byte("run_1"))) {
+		t.Error("got the run in the clear")
+	}
+	for n := range sealed {
+		if _, err := keys(t, "a").Open("acme", "run_1", sealed[:n]); !errors.Is(err, record.ErrTruncated) {
+			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, record.ErrTruncated)
+		}
+	}
+	for _, tt := range []struct {
+		name, tenant, id, sealed string
+		want                     error
+	}{
+		{"more", "acme", "run_1", sealed + "AAAA", record.ErrForged},
+		{"no base64", "acme", "run_1", "!" + sealed[1:], record.ErrForged},
+		{"plain JSON", "acme", "run_1", `{"v":1,"id":"run_1"}`, record.ErrForged},
+		{"another form", "acme", "run_1", "Ag" + sealed[2:], record.ErrForged},
+		{"another tenant", "other", "run_1", sealed, record.ErrForeign},
+		{"another run", "acme", "run_2", sealed, record.ErrForeign},
+		{"tenant and run with another border", "acmer", "un_1", sealed, record.ErrForeign},
+	} {
+		if s, err := keys(t, "a").Open(tt.tenant, tt.id, tt.sealed); s != nil || !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, tt.want)
+		}
+	}
+	if _, err := keys(t, "b").Open("acme", "run_1", sealed); !errors.Is(err, record.ErrUnknownKey) || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("got %v, want the name of the unknown key", err)
+	}
+	impostor := secret("b")
+	impostor.ID = "a"
+	k, err := record.NewKeys(impostor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Open("acme", "run_1", sealed); err == nil {
+		t.Error("got no error with another key of the same name")
+	}
+}
+
+// TestChangedSeal changes each bit of a sealed state.
+func TestChangedSeal(t *testing.T) {
+	k := keys(t, "a", "b")
+	sealed, err := k.Seal(fold(t, begun))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range len(box) * 8 {
+		changed := bytes.Clone(box)
+		changed[i/8] ^= 1 << (i % 8)
+		if s, err := k.Open("", "run_1", base64.RawURLEncoding.EncodeToString(changed)); err == nil {
+			t.Errorf("bit %d: got %v, want an error", i, s)
+		}
+	}
+}
+
+func TestSizeOfASealedState(t *testing.T) {
+	s := fold(t, begun)
+	s.Answer = strings.Repeat("x", 16<<20)
+	want := "want at most 16777216"
+	if _, err := keys(t, "a").Seal(s); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("seal: got %v, want %s", err, want)
+	}
+	if _, err := keys(t, "a").Open("", "run_1", strings.Repeat("A", 24<<20)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("open: got %v, want %s", err, want)
+	}
+	s.Answer = s.Answer[:15<<20]
+	sealed, err := keys(t, "a").Seal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keys(t, "a").Open("", "run_1", sealed); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSealedStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) record.Store { return record.Sealed(record.NewMemory(), keys(t, "a")) })
+}
+
+// kept is a run in a sealed store, with an answer that no record has.
+func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
+	t.Helper()
+	changes := with(everything[:0], everything...)
+	first := *changes[0].(*record.Begun)
+	first.Tenant, first.ID = key.Tenant, key.ID
+	changes[0] = &first
+	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, record.HeadOf(fold(t, changes)), records(changes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Answer(t.Context(), key, []run.Answer{{Ask: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// TestSealedStoreHides looks for what a run says in the store below.
+func TestSealedStoreHides(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	store := record.Sealed(below, keys(t, "a"))
+	kept(t, store, key)
+	log, err := below.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"requestState", "Book", "alice", "allow", "files__read", "task_1", "secretville", "accept", "said"} {
+		if bytes.Contains(data, []byte(word)) {
+			t.Errorf("%q can be read", word)
+		}
+	}
+	if _, err := record.Fold(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
+		t.Errorf("got %v for the fold of sealed records", err)
+	}
+	opened, err := store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := record.Fold(opened.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := same(fold(t, everything), s); err != nil {
+		t.Error(err)
+	}
+	if len(opened.Answers) != 1 || string(opened.Answers[0].Content) != `{"city":"secretville"}` {
+		t.Errorf("got the answers %v", opened.Answers)
+	}
+}
+
+// TestSealedQuestions looks for a question in the heads of the store below. A list of open questions has it.
+func TestSealedQuestions(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	store := record.Sealed(below, keys(t, "a"))
+	hides := func() {
+		t.Helper()
+		for head, err := range below.List(t.Context(), record.Query{AllTenants: true}) {
+			data, err2 := json.Marshal(head)
+			if err := errors.Join(err, err2); err != nil || len(head.Asks) != 1 || bytes.Contains(data, []byte("secret")) {
+				t.Errorf("got the head %s, %v", data, err)
+			}
+		}
+		for open, err := range record.OpenAsks(t.Context(), store, record.Query{Tenant: "acme"}) {
+			if err != nil || open.Err != nil || string(open.Ask.Arguments) != `{"secret":1}` {
+				t.Errorf("got %+v, %v, want the question", open, err)
+			}
+		}
+	}
+	keep(t, store, key, "", &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
+	hides()
+	extend(t, store, key, &record.Suspended{})
+	hides()
+}
+
+// swapped is a store in which a run was tampered with.
+type swapped struct {
+	record.Store
+	with func(*record.Log)
+}
+
+func (s swapped) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	changed := *log
+	changed.Records, changed.Answers = append([]record.Record(nil), log.Records...), append([]run.Answer(nil), log.Answers...)
+	s.with(&changed)
+	return &changed, nil
+}
+
+// TestTamperedStore moves, changes, adds and removes what a store has.
+func TestTamperedStore(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	store := record.Sealed(below, keys(t, "a"))
+	kept(t, store, key)
+	others := map[string]*record.Log{}
+	for name, other := range map[string]run.Key{"run": {Tenant: "acme", ID: "run_2"}, "tenant": {Tenant: "other", ID: "run_1"}, "border": {Tenant: "acmer", ID: "un_1"}} {
+		kept(t, store, other)
+		log, err := below.Load(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others[name] = log
+	}
+	plain := records(everything...)
+	for _, tt := range []struct {
+		name string
+		with func(*record.Log)
+		want error
+	}{
+		{"nothing", func(*record.Log) {}, nil},
+		{"two records change places", func(l *record.Log) { l.Records[2], l.Records[3] = l.Records[3], l.Records[2] }, record.ErrForged},
+		{"two records change places and numbers", func(l *record.Log) {
+			l.Records[2].Change, l.Records[3].Change = l.Records[3].Change, l.Records[2].Change
+		}, record.ErrForged},
+		{"a record twice", func(l *record.Log) { l.Records[3] = l.Records[2] }, record.ErrForged},
+		{"a record has another number", func(l *record.Log) { l.Records[3].Seq = 9 }, record.ErrCorrupt},
+		{"the last record is missing", func(l *record.Log) { l.Records = l.Records[:len(l.Records)-1] }, record.ErrCorrupt},
+		{"a record of another run", func(l *record.Log) { l.Records[2] = others["run"].Records[2] }, record.ErrForeign},
+		{"a record of another tenant", func(l *record.Log) { l.Records[2] = others["tenant"].Records[2] }, record.ErrForeign},
+		{"a record of a name with another border", func(l *record.Log) { l.Records[2] = others["border"].Records[2] }, record.ErrForeign},
+		{"a record that is not sealed", func(l *record.Log) { l.Records[2] = plain[2] }, record.ErrCorrupt},
+		{"an answer of another run", func(l *record.Log) { l.Answers[0] = others["run"].Answers[0] }, record.ErrForeign},
+		{"an answer to another question", func(l *record.Log) { l.Answers[0].Ask = "ask_9" }, record.ErrForged},
+		{"an answer that is not sealed", func(l *record.Log) { l.Answers[0] = run.Answer{Ask: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
+	} {
+		log, err := record.Sealed(swapped{below, tt.with}, keys(t, "a")).Load(t.Context(), key)
+		if tt.want == nil {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		if log != nil || !errors.Is(err, tt.want) || !errors.Is(err, record.ErrCorrupt) {
+			t.Errorf("%s: got %v, %v, want %v", tt.name, log, err, tt.want)
+		}
+	}
+}
+
+// TestRecordAsAnswer takes no record for an answer to a question with its number.
+func TestRecordAsAnswer(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{ID: "run_1"}
+	changes := with(begun, &record.Opened{Ask: run.Ask{ID: "1", Kind: run.AskURL}})
+	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(fold(t, changes)), records(changes...)); err != nil {
+		t.Fatal(err)
+	}
+	moved := swapped{below, func(l *record.Log) {
+		data, err := l.Records[0].MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r struct{ Data json.RawMessage }
+		if err := json.Unmarshal(data, &r); err != nil {
+			t.Fatal(err)
+		}
+		l.Answers = append(l.Answers, run.Answer{Ask: "1", Action: "sealed", Content: r.Data})
+	}}
+	if _, err := record.Sealed(moved, keys(t, "a")).Load(t.Context(), key); !errors.Is(err, record.ErrForged) {
+		t.Errorf("got %v, want %v", err, record.ErrForged)
+	}
+}
+
+// TestKeyRotation reads and goes on with a run under a new key, and takes an answer that
+// was given under the old one for the same.
+func TestKeyRotation(t *testing.T) {
+	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
+	lease := kept(t, record.Sealed(below, keys(t, "old")), key)
+
+	both := record.Sealed(below, keys(t, "new", "older", "old"))
+	answer := run.Answer{Ask: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
+	if err := both.Answer(t.Context(), key, []run.Answer{answer}); err != nil {
+		t.Errorf("an equal answer: %v", err)
+	}
+	answer.Action = run.ActionDecline
+	if err := both.Answer(t.Context(), key, []run.Answer{answer}); !errors.Is(err, record.ErrAnswered) {
+		t.Errorf("another answer: got %v, want %v", err, record.ErrAnswered)
+	}
+	log, err := both.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := record.Fold(log.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := record.Record{Seq: s.Seq + 1, At: start, Change: &record.Woken{}}
+	if err := record.Apply(s, next); err != nil {
+		t.Fatal(err)
+	}
+	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); !errors.Is(err, record.ErrAnswered) {
+		t.Errorf("append with another answer: got %v, want %v", err, record.ErrAnswered)
+	}
+	answer.Action = run.ActionAccept
+	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); err != nil {
+		t.Fatalf("append with an equal answer: %v", err)
+	}
+	if _, err := both.Load(t.Context(), key); err != nil {
+		t.Error(err)
+	}
+	for _, only := range []string{"old", "new"} {
+		_, err := record.Sealed(below, keys(t, only)).Load(t.Context(), key)
+		if !errors.Is(err, record.ErrUnknownKey) || errors.Is(err, record.ErrCorrupt) {
+			t.Errorf("with the %s key only: got %v, want %v", only, err, record.ErrUnknownKey)
+		}
+	}
+}
+
+// unsure is a store that refuses the first answers, and then fails.
+type unsure struct {
+	record.Store
+	left int // answers to refuse
+	err  error
+}
+
+func (s *unsure) Answer(_ context.Context, key run.Key, _ []run.Answer) error {
+	err := s.err
+	if s.left--; s.left >= 0 {
+		err = record.ErrAnswered
+	}
+	return fmt.Errorf("answer run %q: %w", key.ID, err)
+}
+
+// What keeps an answer from being compared is not taken for another answer.
+func TestKeyRotationWithoutTheStore(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: record.ErrAnswered} {
+		store := record.Sealed(&unsure{record.NewMemory(), refused, broken}, keys(t, "new", "older", "old"))
+		err := store.Answer(t.Context(), run.Key{ID: "run_1"}, []run.Answer{{Ask: "ask_8", Action: run.ActionAccept}})
+		if !errors.Is(err, want) || errors.Is(err, record.ErrAnswered) != (want == record.ErrAnswered) {
+			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
+		}
+		if says := strings.Contains(err.Error(), "give the answer again"); says != (refused == 1 || refused == 2) {
+			t.Errorf("after %d refusals: got %q, want what to do", refused, err)
+		}
+		if strings.Count(err.Error(), `run "run_1"`) != 1 {
+			t.Errorf("after %d refusals: got %q, want the run once", refused, err)
+		}
+	}
+}

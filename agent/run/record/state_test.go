@@ -1,0 +1,128 @@
+package record_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// records numbers changes, a second apart.
+func records(changes ...record.Change) []record.Record {
+	out := make([]record.Record, len(changes))
+	for i, c := range changes {
+		out[i] = record.Record{Seq: uint64(i + 1), At: start.Add(time.Duration(i) * time.Second), Change: c}
+	}
+	return out
+}
+
+// turn is a run with one tool call, which a person allows.
+func turn() []record.Record {
+	return records(
+		&record.Begun{V: record.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
+		&record.Called{},
+		&record.Replied{
+			Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1", Name: "echo", Arguments: `{"x":1}`}}},
+			Calls:   []record.Call{{ID: "1", Key: "k", Name: "echo", At: record.CallProposed, Asked: `{"x":1}`}},
+			Usage:   run.Spent{Turns: 1, Input: 10, Output: 2, Total: 12},
+		},
+		&record.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "1", Survives: true}},
+		&record.Suspended{},
+		&record.Answered{Answer: run.Answer{Ask: "ask_1", Action: run.ActionAllow}},
+		&record.Woken{},
+		&record.Decided{Call: "1", Decision: record.Decision{Allow: true}, Args: json.RawMessage(`{"x":1}`)},
+		&record.Intent{Call: "1"},
+		&record.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "echo", Text: "1"}},
+		&record.TurnEnded{},
+		&record.Called{},
+		&record.Replied{Message: run.Text(run.RoleAssistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
+		&record.Ended{Status: run.StatusFinished, Stop: "answer", Answer: "done"},
+	)
+}
+
+// TestFoldOfATurn follows a run to its answer, by way of JSON.
+func TestFoldOfATurn(t *testing.T) {
+	data, err := json.Marshal(turn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []record.Record
+	if err := json.Unmarshal(data, &read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := record.Fold(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Status != run.StatusFinished || s.Answer != "done" || s.Spent.Total != 15 || s.Spent.Calls != 1 || len(s.Asks) != 0 {
+		t.Errorf("got %+v", s)
+	}
+	var roles []run.Role
+	for _, m := range s.History {
+		roles = append(roles, m.Role)
+	}
+	if want := []run.Role{run.RoleUser, run.RoleAssistant, run.RoleTool, run.RoleAssistant}; !cmp.Equal(roles, want) {
+		t.Errorf("got %v, want %v", roles, want)
+	}
+}
+
+// TestLaterVersion keeps what a later version has recorded, and folds none of it.
+func TestLaterVersion(t *testing.T) {
+	for _, text := range []string{
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{"of":[1.0,"<a>"],"b":{}}}`,
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`,
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"said","data":{"messages":[{"role":"user","parts":[{"type":"text","text":"hi","tone":1}],"mood":"good"}]}}`,
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{}}}}`,
+	} {
+		var r record.Record
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.MarshalJSON(); err != nil || string(got) != text {
+			t.Errorf("got %s, %v, want %s", got, err, text)
+		}
+	}
+	later := append(turn()[:1], record.Record{Seq: 2, Change: &record.Unknown{Kind: "dreamt"}})
+	if _, err := record.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
+		t.Errorf("got %v, want the kind named", err)
+	}
+	answer := run.Answer{Ask: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read run.Answer
+	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(answer) {
+		t.Errorf("got %+v, %v, want %+v", read, err, answer)
+	}
+}
+
+// TestLastCall keeps what the last model call took, until one that the provider has not counted
+// or a compaction.
+func TestLastCall(t *testing.T) {
+	counted := run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
+	replied := with(called, &record.Replied{Usage: counted, Size: 300})
+	for name, tt := range map[string]struct {
+		changes []record.Change
+		want    record.LastCall
+	}{
+		"counted":          {replied, record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+		"estimated":        {with(called, &record.Replied{Usage: counted, Estimated: true}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Estimated: true, Messages: 2}},
+		"during the next":  {with(replied, &record.Called{}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+		"not counted":      {with(replied, &record.Called{}, &record.Replied{Size: 400}), record.LastCall{}},
+		"compacted":        {with(replied, &record.Compacted{Replaced: 1}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300}},
+		"with a new input": {with(replied, &record.Ended{Status: run.StatusFinished}, &record.Said{}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+	} {
+		if d := cmp.Diff(tt.want, fold(t, tt.changes).Last); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}

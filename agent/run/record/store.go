@@ -1,0 +1,278 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Store keeps runs. One process at a time holds a run and appends to it; any process
+// may read it and answer its questions. The methods may be called concurrently, and
+// what they have returned nil for is durable. A lease need not be: a power cut may lose
+// it if it ends all processes that can hold the run, and if its epoch is not used
+// again, as [FirstEpoch] ensures. A method whose context has ended does
+// nothing, and its error matches the context's. After an error other than the errors of
+// this package a change may have been kept: load the run. The text of an error names the
+// operation and, once, the run. Package storetest proves a store.
+type Store interface {
+	// Create adds a run with its first records, held as Acquire has it. The error
+	// matches [ErrExists] if there is one by that key.
+	Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error)
+
+	// Load returns a run. The error matches [ErrNotFound] if there is none.
+	Load(ctx context.Context, key run.Key) (*Log, error)
+
+	// Append adds records and replaces the head, all or nothing. The error matches
+	// [ErrConflict] if the lease is not of the last epoch, if the records do not follow
+	// the last one, or if there is no such run. A lease that has expired is good until
+	// another process takes the run over. Answers to questions that are open before the
+	// append are kept with the records, as Answer keeps them: if one is refused, nothing is
+	// appended.
+	Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Answer) error
+
+	// Answer keeps answers to the questions in Head.Asks, which the holder takes. It needs
+	// no lease. The first answer to a question counts, also after the question is closed: an equal
+	// one changes nothing, and the error for another matches [ErrAnswered]. The error for
+	// a question that is not in Head.Asks matches [ErrNotAsked]. All are kept or none.
+	Answer(ctx context.Context, key run.Key, answers []run.Answer) error
+
+	// Acquire takes a run for the time of the holder. It raises the epoch, so that
+	// whoever held the run can append no more. The error matches [ErrHeld] if the last
+	// lease holds the run, see [Head.HeldAt], whoever has it: the stores of this module return a [HeldError].
+	Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error)
+
+	// Renew has a lease expire after ttl from now. One that has expired is good until
+	// another process takes the run over. Then, and after Delete, the error matches [ErrConflict].
+	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
+
+	// Release ends a lease. It is no error if there is no such lease.
+	Release(ctx context.Context, lease Lease) error
+
+	// List returns runs, by the time of their last change, the newest first. With
+	// [Query].DueAt the run comes first that is due for the longest time: since it was to
+	// wake up, or since its last change if it runs or has an answer. Runs of one time are
+	// ordered by tenant and id. The body of the loop may call the store. A run that cannot be read,
+	// and that the query may select, comes as a head of its key with a [*DamagedError]; other runs
+	// follow. Any other error is the last pair.
+	List(ctx context.Context, q Query) iter.Seq2[Head, error]
+
+	// Wish keeps the wish that a run ends as cancelled: whoever works on it sees that in Wishes. For a run that is over it does
+	// nothing. The error matches [ErrNotFound] if there is no such run.
+	Wish(ctx context.Context, key run.Key) error
+
+	// Wishes returns the wishes for runs that are not over, in any order. They stay until the run is over or deleted.
+	Wishes(ctx context.Context) ([]Wish, error)
+
+	// Delete removes a run with all that is kept of it. It is no error if there is
+	// none. Who holds it can append no more, also after another run has its key.
+	Delete(ctx context.Context, key run.Key) error
+}
+
+// The errors of a [Store].
+var (
+	ErrExists   = errors.New("a run has this key already")
+	ErrNotFound = errors.New("there is no such run")
+	ErrConflict = errors.New("another process has taken the run over, or it was deleted")
+	ErrHeld     = errors.New("another process holds the run")
+	ErrAnswered = errors.New("the question has another answer already")
+	ErrCorrupt  = errors.New("what is kept of the run is damaged")
+	ErrNoBlob   = errors.New("nothing is kept under that name")
+	ErrTooLarge = errors.New("it is larger than the store takes") // another try is of no use
+)
+
+// HeldError is [ErrHeld] with the process that holds the run and the time until which it does. The process
+// renews its lease while it works on the run, and lets the run go at the end.
+type HeldError struct {
+	Holder string    // as [Holder].Name; "" if the store does not know it
+	Until  time.Time // by the store's clock, if the lease is not renewed
+}
+
+// Error says who holds the run, until when, and what can be done.
+func (e *HeldError) Error() string {
+	who := "another process"
+	if e.Holder != "" {
+		who = fmt.Sprintf("the process %q", e.Holder)
+	}
+	return fmt.Sprintf("%s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover go on with the run",
+		who, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrHeld].
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// DamagedError is the error of [Store].List for one run that cannot be read.
+type DamagedError struct {
+	Key run.Key // its ID is empty if the key cannot be read either
+	Err error
+}
+
+// Error says why the run cannot be read.
+func (e *DamagedError) Error() string {
+	if e.Key.ID == "" {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("run %q of tenant %q: %v", e.Key.ID, e.Key.Tenant, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Readable leaves the runs that cannot be read out of a list, and tells damaged of each, which may be nil.
+func Readable(list iter.Seq2[Head, error], damaged func(*DamagedError)) iter.Seq2[Head, error] {
+	return func(yield func(Head, error) bool) {
+		for head, err := range list {
+			if d, ok := errors.AsType[*DamagedError](err); ok {
+				if damaged != nil {
+					damaged(d)
+				}
+				continue
+			}
+			if !yield(head, err) {
+				return
+			}
+		}
+	}
+}
+
+// BatchRenewer is a [Store] that renews the leases of many runs at once, as a process has them that works on many.
+type BatchRenewer interface {
+	// RenewAll is Renew for all of the leases. It returns the ones for which Renew returns [ErrConflict].
+	RenewAll(ctx context.Context, leases []Lease, ttl time.Duration) (lost []Lease, err error)
+}
+
+// Holder is who takes a run, and for how long.
+type Holder struct {
+	Name string        // of the process, for people who read the store
+	TTL  time.Duration // 0 and less: the lease has expired from the start
+}
+
+// Lease is a run that is held.
+type Lease struct {
+	Key   run.Key
+	Epoch uint64 // rises with each holder; no two leases of a key have the same
+
+	// Seq is the number of the last record when the run was taken, and Created is Head.Created. By both
+	// the holder knows the run that it has loaded: meanwhile another process may have gone on
+	// with it, or deleted it and begun one of the same key. What changes a run ignores them.
+	Seq     uint64
+	Created time.Time
+}
+
+// Wish is the wish of somebody that a run ends as cancelled, see [CancelRun]. It is void if the run has ended since.
+type Wish struct {
+	Key run.Key
+	Seq uint64 // of the last record when it was made
+}
+
+// Head is what a store knows of a run without its records. The agent writes it with
+// each append; Epoch, Held, TTL and Answers are the store's own.
+type Head struct {
+	Key      run.Key    `json:"key"`
+	Agent    string     `json:"agent,omitzero"` // by which package agent finds the agent
+	Status   run.Status `json:"status"`
+	Asks     []string   `json:"asks,omitempty"`    // ids of the open questions
+	Wake     time.Time  `json:"wake,omitzero"`     // when a waiting run goes on without an answer
+	Seq      uint64     `json:"seq"`               // of the last record
+	Snapshot uint64     `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
+	Created  time.Time  `json:"created,omitzero"`
+	Updated  time.Time  `json:"updated,omitzero"`
+
+	// Questions are the open questions as a JSON array, in the order of Asks. It is empty if they are longer than
+	// [MaxQuestions], and in a store below [Sealed]: the records have them.
+	Questions json.RawMessage `json:"questions,omitempty"`
+
+	// Takeovers is that of the state: more than a few are suspicious.
+	Takeovers int `json:"takeovers,omitzero"`
+
+	Epoch uint64    `json:"epoch,omitzero"` // of the last lease
+	Held  time.Time `json:"held,omitzero"`  // until when; zero: not held
+
+	// TTL is for how long the last lease was taken or renewed; 0: it is not known. It is not a part of the JSON.
+	TTL time.Duration `json:"-"`
+
+	// Answers counts the answers to open questions.
+	Answers int `json:"answers,omitzero"`
+}
+
+// MaxLead is how much later than its time a lease may end: clocks are read a moment before what they are read for is kept.
+const MaxLead = time.Second
+
+// HeldAt reports whether the run is held at a time. A lease that ends later than it could if it were taken then is void: the
+// clock was set back, and its holder may have ended long ago.
+func (h Head) HeldAt(now time.Time) bool {
+	return now.Before(h.Held) && (h.TTL <= 0 || !h.Held.After(now.Add(h.TTL+MaxLead)))
+}
+
+// Due reports whether the run can go on: it is not held, it is not over, and it runs,
+// has an answer, or has waited long enough.
+func (h Head) Due(now time.Time) bool {
+	if h.Status.Ended() || h.HeldAt(now) {
+		return false
+	}
+	return h.Status == run.StatusRunning || h.Answers > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
+}
+
+// Query selects runs. The zero value selects all of the tenant "".
+type Query struct {
+	Tenant     string     // one tenant alone
+	AllTenants bool       // whatever Tenant is
+	ID         string     // "" is any
+	Agents     []string   // one of them; empty: any
+	Status     run.Status // "" is any
+	Before     time.Time  // runs whose last change was earlier; zero: any
+	DueAt      time.Time  // runs that are due at that time, see [Head.Due]; zero: any
+	Limit      int        // how many at most; 0 is no limit
+
+	// After is the last run of the page before: the list has the runs behind it. It is not for lists with DueAt, whose runs
+	// leave them. Nil: from the first.
+	After *Head
+}
+
+// Matches reports whether the query selects a run.
+func (q Query) Matches(h Head) bool {
+	return (q.AllTenants || q.Tenant == h.Key.Tenant) &&
+		(q.ID == "" || q.ID == h.Key.ID) &&
+		(len(q.Agents) == 0 || slices.Contains(q.Agents, h.Agent)) &&
+		(q.Status == "" || q.Status == h.Status) &&
+		(q.Before.IsZero() || h.Updated.Before(q.Before)) &&
+		(q.After == nil || q.Compare(*q.After, h) < 0) &&
+		(q.DueAt.IsZero() || h.Due(q.DueAt))
+}
+
+// Log is what a store has of a run at one moment.
+type Log struct {
+	Head    Head
+	Records []Record // in order: all, or by [LoadCurrent] from the last snapshot on
+
+	// Answers are to open questions, in the order of Head.Asks.
+	Answers []run.Answer
+}
+
+// HeadOf returns the head of a state.
+func HeadOf(s *State) Head {
+	h := Head{
+		Key: run.Key{Tenant: s.Tenant, ID: s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
+		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
+	}
+	h.Asks, h.Questions = openAsks(nil, s), questionsOf(s)
+	return h
+}
+
+// openAsks adds the ids of the questions of a run and its sub-agents.
+func openAsks(ids []string, s *State) []string {
+	for _, q := range s.Asks {
+		ids = append(ids, q.ID)
+	}
+	for _, c := range s.Calls {
+		if c.Child != nil {
+			ids = openAsks(ids, c.Child)
+		}
+	}
+	return ids
+}
