@@ -260,8 +260,8 @@ var _ = func(ctx context.Context, dir string, showAndOpen func(context.Context, 
 	}
 	auth, err := oauth.New("https://mcp.example.com/mcp", &oauth.Options{
 		Grant: &oauth.AuthorizationCode{
-			Receiver: &oauth.Loopback{Open: showAndOpen},
-			Register: &oauth.ClientMetadata{ClientName: "My agent"},
+			Receiver:   &oauth.Loopback{Open: showAndOpen},
+			RegisterAs: "My agent",
 		},
 		Store: store,
 	})

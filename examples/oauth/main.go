@@ -68,8 +68,8 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	}
 	auth, err := oauth.New(s.server, &oauth.Options{
 		Grant: &oauth.AuthorizationCode{
-			Receiver: p.receiver(s.paste),
-			Register: &oauth.ClientMetadata{ClientName: "mcpchain example"},
+			Receiver:   p.receiver(s.paste),
+			RegisterAs: "mcpchain example",
 		},
 		Store: store,
 	})

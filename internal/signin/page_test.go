@@ -89,7 +89,7 @@ func TestExplain(t *testing.T) {
 	for want, err := range map[string]error{
 		"you did not sign in": ErrDeclined,
 		"https://a.example says that the access was not allowed: sign in again, and allow it there":                                                &oauth.ServerError{Issuer: "https://a.example", Code: "access_denied"},
-		`the sign-in service refused: register: authorization server https://a.example answered "x"`:                                               &oauth.ServerError{Doing: "register", Issuer: "https://a.example", Code: "x"},
+		`the sign-in service refused: authorization server https://a.example answered "x"`:                                                         &oauth.ServerError{Issuer: "https://a.example", Code: "x"},
 		"the server wants a key, and does not say where to sign in: get a key from its operator, and " + header:                                    oauth.ErrNoAuthorization,
 		"the sign-in was stopped, since something about it is not right: oauth: untrusted":                                                         oauth.ErrUntrusted,
 		"the server wants a key, or another one than it got: get one from its operator, and " + header + " (HTTP status 401 of https://b.example)": &transport.HTTPError{Status: 401, URL: "https://b.example"},

@@ -72,7 +72,7 @@ func options(s *config.Server, o *Options) *oauth.Options {
 	}
 	code := &oauth.AuthorizationCode{Receiver: o.Receiver}
 	if file.ClientID == "" {
-		code.Register = &oauth.ClientMetadata{ClientName: o.Client}
+		code.RegisterAs = o.Client
 	} else {
 		code.Ask = func(_ context.Context, issuer, _ string) (*oauth.Credentials, error) {
 			return &oauth.Credentials{Issuer: issuer, ID: file.ClientID, Secret: file.ClientSecret}, nil

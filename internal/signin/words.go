@@ -51,7 +51,6 @@ const header = `write it in mcp.json, as in "headers": {"Authorization": "Bearer
 func explain(err error) string {
 	needed, isNeeded := errors.AsType[*NeededError](err)
 	refusal, isRefusal := errors.AsType[*oauth.ServerError](err)
-	scopes, isScopes := errors.AsType[*oauth.ScopeError](err)
 	status, isStatus := errors.AsType[*transport.HTTPError](err)
 	switch {
 	case err == nil:
@@ -62,10 +61,10 @@ func explain(err error) string {
 		return ErrDeclined.Error()
 	case isRefusal && refusal.Code == "access_denied":
 		return fmt.Sprintf("%s says that the access was not allowed: sign in again, and allow it there", refusal.Issuer)
+	case isRefusal && refusal.Code == "insufficient_scope":
+		return fmt.Sprintf("your account may not do this: %v", refusal)
 	case isRefusal:
 		return fmt.Sprintf("the sign-in service refused: %v", refusal)
-	case isScopes:
-		return fmt.Sprintf("your account may not do this: %v", scopes)
 	case errors.Is(err, oauth.ErrNoAuthorization):
 		return "the server wants a key, and does not say where to sign in: get a key from its operator, and " + header
 	case errors.Is(err, oauth.ErrUntrusted):

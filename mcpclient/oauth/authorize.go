@@ -25,7 +25,7 @@ type AuthorizationCode struct {
 
 	// Clients are registered by hand, each with one authorization server. If there
 	// are some, a server with another authorization server is refused, unless
-	// Document, Register or Ask is set, too.
+	// Document, RegisterAs or Ask is set, too.
 	Clients []Credentials
 
 	// Document is the client of a client id metadata document: its ID is the
@@ -33,9 +33,9 @@ type AuthorizationCode struct {
 	// Issuer is left empty.
 	Document *Credentials
 
-	// Register describes the client for dynamic registration. Empty fields, such
-	// as the redirect URIs, are filled in.
-	Register *ClientMetadata
+	// RegisterAs is the name of this program for dynamic registration. Default "mcpchain"; then a server with
+	// Clients registers nobody.
+	RegisterAs string
 
 	// Ask is the last resort: it gets credentials from the person. The person has
 	// registered a client with this issuer and this redirect URI.
@@ -70,7 +70,7 @@ func (f *codeFlow) interactive() bool { return true }
 func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	if len(f.Clients) > 0 {
 		issuer, err := chooseRegistered(f.Clients, issuers, current)
-		if err == nil || f.Document == nil && f.Register == nil && f.Ask == nil {
+		if err == nil || f.Document == nil && f.RegisterAs == "" && f.Ask == nil {
 			return issuer, err
 		}
 	}
@@ -111,7 +111,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 	}
 	var refused error
 	if s.meta.RegistrationEndpoint != "" {
-		r, err := t.register(ctx, s, f.Register, redirectURI)
+		r, err := t.register(ctx, s, f.RegisterAs, redirectURI)
 		if err == nil {
 			return r.credentials(s.issuer()), nil
 		}
@@ -149,7 +149,7 @@ func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI s
 }
 
 // acquire lets the person sign in.
-func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	if err := s.meta.checkCode(); err != nil {
 		return nil, err
 	}
@@ -248,9 +248,9 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	}
 	if answer.Has("error") {
 		return "", &ServerError{
-			Doing: "sign in", Issuer: shown(s.site.issuer()),
+			doing: "sign in", Issuer: shown(s.site.issuer()),
 			Code:        scrub(answer.Get("error"), s.state, s.verifier, answer.Get("code")),
-			Description: scrub(answer.Get("error_description"), s.state, s.verifier, answer.Get("code")),
+			description: scrub(answer.Get("error_description"), s.state, s.verifier, answer.Get("code")),
 		}
 	}
 	code := answer.Get("code")

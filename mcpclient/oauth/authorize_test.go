@@ -79,8 +79,8 @@ func TestRefusalIsExplained(t *testing.T) {
 	if !ok || refused.Code != "access_denied" || refused.Issuer != issuerOne || !strings.Contains(err.Error(), "allow the access") {
 		t.Errorf("got %v, want a ServerError with access_denied", err)
 	}
-	if ok && !strings.Contains(refused.Description, "[secret]") {
-		t.Errorf("got description %q with the state in it", refused.Description)
+	if ok && !strings.Contains(refused.description, "[secret]") {
+		t.Errorf("got description %q with the state in it", refused.description)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestClientIdentityOrder(t *testing.T) {
 		{"by hand first", AuthorizationCode{Clients: []Credentials{registered}, Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, "by-hand"},
 		{"document next", AuthorizationCode{Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, doc.ID},
 		{"registration where documents are not taken", AuthorizationCode{Document: doc}, nil, "client-1-of-as.test"},
-		{"credentials of another server are not used", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, Register: &ClientMetadata{}}, nil, "client-1-of-as.test"},
+		{"credentials of another server are not used", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, RegisterAs: "Test"}, nil, "client-1-of-as.test"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

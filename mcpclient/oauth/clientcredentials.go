@@ -48,7 +48,7 @@ func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Cred
 
 type clientFlow struct{ registeredFlow }
 
-func (f *clientFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+func (f *clientFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	client, err := f.client(ctx, t, s)
 	if err != nil {
 		return nil, err

@@ -17,15 +17,12 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// AuthMethod is a client's authentication at a token endpoint.
-type AuthMethod string
-
-// The supported methods, by their names in metadata. The first is of clients without a secret.
+// The methods of a client's authentication at a token endpoint, by their names in metadata. The first is of clients without a secret.
 const (
-	AuthNone          AuthMethod = "none"
-	AuthBasic         AuthMethod = "client_secret_basic"
-	AuthPost          AuthMethod = "client_secret_post"
-	AuthPrivateKeyJWT AuthMethod = "private_key_jwt"
+	methodNone          = "none"
+	methodBasic         = "client_secret_basic"
+	methodPost          = "client_secret_post"
+	methodPrivateKeyJWT = "private_key_jwt"
 )
 
 // Credentials identify a client that is registered with one authorization
@@ -41,10 +38,11 @@ type Credentials struct {
 	Key   crypto.Signer
 	KeyID string // the kid of the assertions, if the server knows several keys
 
-	// Method is the client's authentication. Default: with a key, private_key_jwt;
+	// Method is the client's authentication, by its name in metadata: "none", "client_secret_basic",
+	// "client_secret_post" or "private_key_jwt". Default: with a key, private_key_jwt;
 	// with a secret, basic or else post, if the server supports it; otherwise
 	// none.
-	Method AuthMethod
+	Method string
 
 	// Audience is the audience of the assertions. Default: the issuer; some
 	// servers want the URL of their token endpoint.
@@ -123,25 +121,25 @@ func shownAll(urls []string) []string {
 }
 
 // method decides how to authenticate.
-func (c *Credentials) method(m *issuerMetadata) (AuthMethod, error) {
+func (c *Credentials) method(m *issuerMetadata) (string, error) {
 	if c.Method != "" {
 		return c.Method, nil
 	}
 	supported := m.TokenEndpointAuthMethodsSupported
 	if len(supported) == 0 {
-		supported = []string{string(AuthBasic), string(AuthPost), string(AuthPrivateKeyJWT)} // the default of RFC 8414, and other likely methods
+		supported = []string{methodBasic, methodPost, methodPrivateKeyJWT} // the default of RFC 8414, and other likely methods
 	}
-	var ours []AuthMethod
+	var ours []string
 	switch {
 	case c.Key != nil:
-		ours = []AuthMethod{AuthPrivateKeyJWT}
+		ours = []string{methodPrivateKeyJWT}
 	case c.Secret != "":
-		ours = []AuthMethod{AuthBasic, AuthPost, AuthNone}
+		ours = []string{methodBasic, methodPost, methodNone}
 	default:
-		return AuthNone, nil
+		return methodNone, nil
 	}
 	for _, method := range ours {
-		if slices.Contains(supported, string(method)) {
+		if slices.Contains(supported, method) {
 			return method, nil
 		}
 	}
@@ -156,13 +154,13 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 		return err
 	}
 	switch method {
-	case AuthBasic:
+	case methodBasic:
 		// OAuth 2.1 §2.4.1: both parts are form-encoded first.
 		header["Authorization"] = []string{basic(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))}
-	case AuthPost:
+	case methodPost:
 		form.Set("client_id", c.ID)
 		form.Set("client_secret", c.Secret)
-	case AuthPrivateKeyJWT:
+	case methodPrivateKeyJWT:
 		assertion, err := c.assertion(m)
 		if err != nil {
 			return err
@@ -170,7 +168,7 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 		form.Set("client_id", c.ID)
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
-	case AuthNone:
+	case methodNone:
 		if c.ID != "" {
 			form.Set("client_id", c.ID)
 		}
@@ -185,7 +183,7 @@ const assertionLife = 2 * time.Minute
 // assertion signs the client's identity (RFC 7523 §2.2).
 func (c *Credentials) assertion(m *issuerMetadata) (string, error) {
 	if c.Key == nil {
-		return "", fmt.Errorf("client %q: %s needs Credentials.Key", c.ID, AuthPrivateKeyJWT)
+		return "", fmt.Errorf("client %q: %s needs Credentials.Key", c.ID, methodPrivateKeyJWT)
 	}
 	alg, err := algorithmFor(c.Key, m.TokenEndpointAuthSigningAlgs)
 	if err != nil {

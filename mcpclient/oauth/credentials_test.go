@@ -34,15 +34,15 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 		name      string
 		c         Credentials
 		supported []string
-		want      AuthMethod
+		want      string
 	}{
-		{"public", Credentials{ID: id}, []string{"client_secret_basic"}, AuthNone},
-		{"basic first", Credentials{ID: id, Secret: secret}, []string{"client_secret_post", "client_secret_basic"}, AuthBasic},
-		{"basic by default", Credentials{ID: id, Secret: secret}, nil, AuthBasic},
-		{"post", Credentials{ID: id, Secret: secret}, []string{"client_secret_post"}, AuthPost},
-		{"none with a secret", Credentials{ID: id, Secret: secret}, []string{"none"}, AuthNone},
-		{"as told", Credentials{ID: id, Secret: secret, Method: AuthPost}, []string{"client_secret_basic"}, AuthPost},
-		{"key", Credentials{ID: id, Key: newKey(t)}, []string{"private_key_jwt"}, AuthPrivateKeyJWT},
+		{"public", Credentials{ID: id}, []string{"client_secret_basic"}, methodNone},
+		{"basic first", Credentials{ID: id, Secret: secret}, []string{"client_secret_post", "client_secret_basic"}, methodBasic},
+		{"basic by default", Credentials{ID: id, Secret: secret}, nil, methodBasic},
+		{"post", Credentials{ID: id, Secret: secret}, []string{"client_secret_post"}, methodPost},
+		{"none with a secret", Credentials{ID: id, Secret: secret}, []string{"none"}, methodNone},
+		{"as told", Credentials{ID: id, Secret: secret, Method: methodPost}, []string{"client_secret_basic"}, methodPost},
+		{"key", Credentials{ID: id, Key: newKey(t)}, []string{"private_key_jwt"}, methodPrivateKeyJWT},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,20 +51,20 @@ func TestTokenEndpointAuthentication(t *testing.T) {
 			if err := tt.c.authenticate(form, header, m); err != nil {
 				t.Fatal(err)
 			}
-			got := AuthNone
+			got := methodNone
 			switch {
 			case header.Get("Authorization") != "":
-				got = AuthBasic
+				got = methodBasic
 				want := "Basic " + base64.StdEncoding.EncodeToString([]byte("the+client%3A1:s%25cr%C3%A9t%2B%26"))
 				if header.Get("Authorization") != want || form.Has("client_secret") || form.Has("client_id") {
 					t.Errorf("got %v, %v, want %q", header, form, want)
 				}
 			case form.Get("client_secret") == secret:
-				got = AuthPost
+				got = methodPost
 			case form.Has("client_assertion"):
-				got = AuthPrivateKeyJWT
+				got = methodPrivateKeyJWT
 			}
-			if got != tt.want || got != AuthBasic && form.Get("client_id") != id {
+			if got != tt.want || got != methodBasic && form.Get("client_id") != id {
 				t.Errorf("got %s with %v, want %s", got, form, tt.want)
 			}
 		})
@@ -176,7 +176,7 @@ func TestServiceRefused(t *testing.T) {
 		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 	}
 	err := call(t.Context(), w.transport(service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
-	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.Status != http.StatusUnauthorized || !strings.Contains(err.Error(), "check the client id") {
+	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.status != http.StatusUnauthorized || !strings.Contains(err.Error(), "check the client id") {
 		t.Errorf("got %v, want what to do", err)
 	}
 }

@@ -10,19 +10,11 @@ import (
 	"strings"
 )
 
-// Discovery is a server's description of its authorization: its protected resource
-// metadata (RFC 9728).
-type Discovery struct {
-	Resource string   // the server's name for itself
-	Issuers  []string // the authorization servers; any of them is valid
-	Scopes   []string // all scopes of the server; nil if unknown
-}
-
-// Discover asks a server for its authorization servers. A host shows them
+// Discover asks a server for its authorization servers; each is valid. A host shows them
 // before it asks for credentials registered with one of them. Discover uses
 // only the options for requests, so opts and Grant may be nil. The error matches
 // [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
-func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery, error) {
+func Discover(ctx context.Context, serverURL string, opts *Options) (issuers []string, err error) {
 	t, err := newTransport(serverURL, opts)
 	if err != nil {
 		return nil, err
@@ -36,7 +28,7 @@ func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery,
 	if err != nil {
 		return nil, err
 	}
-	return &Discovery{Resource: prm.Resource, Issuers: prm.Servers, Scopes: cleanScopes(prm.Scopes)}, nil
+	return prm.Servers, nil
 }
 
 // site is the source and the target of a token.
@@ -62,7 +54,7 @@ const maxServers = 16
 func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*site, error) {
 	prm, err := t.resourceMetadata(ctx, d)
 	switch {
-	case errors.Is(err, ErrNoAuthorization) && !t.opts.NoLegacy:
+	case errors.Is(err, ErrNoAuthorization):
 		return t.legacySite(ctx, err)
 	case err != nil:
 		return nil, err
@@ -189,7 +181,7 @@ func canonical(server *url.URL) string {
 
 // ask makes a request without a token and returns the server's demand.
 func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error) {
-	ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.server.String(), nil)
 	if err != nil {

@@ -130,21 +130,6 @@ func TestLegacyServers(t *testing.T) {
 	}
 }
 
-func TestNoLegacy(t *testing.T) {
-	w := legacyWorld(t, true)
-	opts := w.options()
-	opts.NoLegacy = true
-	err := call(t.Context(), w.transport(opts))
-	if !errors.Is(err, ErrNoAuthorization) {
-		t.Errorf("got %v, want ErrNoAuthorization", err)
-	}
-	for _, path := range w.paths {
-		if strings.Contains(path, "authorization-server") {
-			t.Errorf("got request %s", path)
-		}
-	}
-}
-
 // TestLegacyOnlyWithoutMetadata: a failing server is not a legacy server.
 func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	w := legacyWorld(t, true)
@@ -183,7 +168,7 @@ func TestDiscover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Resource != serverURL || !slices.Equal(got.Issuers, []string{issuerOne}) || !slices.Equal(got.Scopes, w.supported) {
+	if !slices.Equal(got, []string{issuerOne}) {
 		t.Errorf("got %+v", got)
 	}
 	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })

@@ -51,11 +51,11 @@
 //
 // # Bounds
 //
-//	one request to an authorization server  30 s   Options.Timeout
+//	one request to an authorization server  30 s
 //	… and its answer                        256 KiB, after at most 3 redirects
 //	URL that a server names                 8 KiB
 //	wait for a person                       5 min  Options.SignInTimeout
-//	requests for more scopes, for a request 3      Options.MaxStepUps
+//	requests for more scopes, for a request 3
 //	attempts of one request                 10
 //	authorization servers of a server       16
 //	scopes                                  64, of 256 bytes each

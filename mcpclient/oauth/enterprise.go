@@ -15,68 +15,53 @@ import (
 // token of that sign-in for an assertion (RFC 8693), and the server's authorization server
 // takes the assertion for a token (RFC 7523). The person does not visit that server.
 type Enterprise struct {
-	Provider IdentityProvider
-	Clients  []Credentials // registered with the authorization servers of MCP servers
-}
-
-// IdentityProvider describes the company's identity provider.
-type IdentityProvider struct {
-	// TokenEndpoint is the URL to exchange tokens. It comes from the company's
+	// TokenEndpoint is the URL of the provider to exchange tokens. It comes from the company's
 	// configuration, and must be https, or http on this machine.
 	TokenEndpoint string
 
 	// Client identifies us at the provider. Its Issuer is the provider's.
 	Client Credentials
 
-	// SubjectToken returns the token of the person's sign-in: an ID token, unless
-	// SubjectTokenType is set. It is called for every exchange. Required.
+	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange. Required.
 	SubjectToken func(ctx context.Context) (string, error)
 
-	// SubjectTokenType is the kind of that token. Default TokenTypeID.
-	SubjectTokenType string
+	// Clients are registered with the authorization servers of MCP servers.
+	Clients []Credentials
 }
 
-// The kinds of tokens for [IdentityProvider.SubjectTokenType].
 const (
-	TokenTypeID      = "urn:ietf:params:oauth:token-type:id_token"
-	TokenTypeSAML2   = "urn:ietf:params:oauth:token-type:saml2"
-	TokenTypeRefresh = "urn:ietf:params:oauth:token-type:refresh_token"
-
+	tokenTypeID        = "urn:ietf:params:oauth:token-type:id_token"
 	tokenTypeIDJAG     = "urn:ietf:params:oauth:token-type:id-jag"
 	grantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 	grantJWTBearer     = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 )
 
 func (g *Enterprise) flow() (flow, error) {
-	p := g.Provider
-	u, err := url.Parse(p.TokenEndpoint)
+	u, err := url.Parse(g.TokenEndpoint)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())):
-		return nil, fmt.Errorf("Enterprise.Provider.TokenEndpoint %q: want an https URL", shown(p.TokenEndpoint))
-	case p.SubjectToken == nil:
-		return nil, errors.New("Enterprise.Provider.SubjectToken is nil")
+		return nil, fmt.Errorf("Enterprise.TokenEndpoint %q: want an https URL", shown(g.TokenEndpoint))
+	case g.SubjectToken == nil:
+		return nil, errors.New("Enterprise.SubjectToken is nil")
 	case len(g.Clients) == 0:
 		return nil, errors.New("Enterprise.Clients is empty: name the client at the authorization server of the MCP server")
 	}
-	if err := p.Client.check(); err != nil {
-		return nil, fmt.Errorf("Enterprise.Provider: %w", err)
+	if err := g.Client.check(); err != nil {
+		return nil, fmt.Errorf("Enterprise.Client: %w", err)
 	}
 	if err := checkAll(g.Clients); err != nil {
 		return nil, err
 	}
-	if p.SubjectTokenType == "" {
-		p.SubjectTokenType = TokenTypeID
-	}
-	return &enterpriseFlow{registeredFlow: registeredFlow{slices.Clone(g.Clients)}, provider: p}, nil
+	return &enterpriseFlow{registeredFlow: registeredFlow{slices.Clone(g.Clients)}, provider: *g}, nil
 }
 
 type enterpriseFlow struct {
 	registeredFlow
-	provider IdentityProvider
+	provider Enterprise
 }
 
 // acquire gets a new assertion each time, as an assertion can be used once.
-func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	client, err := f.client(ctx, t, s)
 	if err != nil {
 		return nil, err
@@ -106,7 +91,7 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 	form := url.Values{
 		"grant_type": {grantTokenExchange}, "requested_token_type": {tokenTypeIDJAG},
 		"audience": {s.issuer()}, "resource": {s.resource},
-		"subject_token": {subject}, "subject_token_type": {f.provider.SubjectTokenType},
+		"subject_token": {subject}, "subject_token_type": {tokenTypeID},
 	}
 	setScope(form, scopes)
 	got, err := t.requestToken(ctx, &tokenRequest{

@@ -19,12 +19,10 @@ func assertion(text string) func(context.Context, string) (string, error) {
 func enterprise(t *testing.T, clients []Credentials) *Enterprise {
 	t.Helper()
 	return &Enterprise{
-		Clients: clients,
-		Provider: IdentityProvider{
-			TokenEndpoint: "https://idp.test/token",
-			Client:        Credentials{Issuer: "https://idp.test", ID: "host", Secret: "the-secret-of-host"},
-			SubjectToken:  func(context.Context) (string, error) { return "the-id-token", nil },
-		},
+		Clients:       clients,
+		TokenEndpoint: "https://idp.test/token",
+		Client:        Credentials{Issuer: "https://idp.test", ID: "host", Secret: "the-secret-of-host"},
+		SubjectToken:  func(context.Context) (string, error) { return "the-id-token", nil },
 	}
 }
 
@@ -48,7 +46,7 @@ func TestEnterprise(t *testing.T) {
 		w.mustCall(auth)
 		want := url.Values{
 			"grant_type": {grantTokenExchange}, "requested_token_type": {tokenTypeIDJAG}, "audience": {issuerOne}, "resource": {serverURL},
-			"subject_token": {"the-id-token"}, "subject_token_type": {TokenTypeID}, "scope": {"read"},
+			"subject_token": {"the-id-token"}, "subject_token_type": {tokenTypeID}, "scope": {"read"},
 		}
 		if len(exchanges) != 2 || exchanges[0].Encode() != want.Encode() {
 			t.Errorf("got exchanges %v, want two like %v", exchanges, want)

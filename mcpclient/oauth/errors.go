@@ -14,33 +14,45 @@ import (
 // state or issuer.
 var ErrUntrusted = errors.New("oauth: untrusted")
 
-// ErrClosed is the error of requests that need a token after [Transport.Close].
-var ErrClosed = errors.New("oauth: transport closed")
+// errClosed is the error of requests that need a token after [Transport.Close].
+var errClosed = errors.New("oauth: transport closed")
 
 // ErrNoAuthorization marks a server that demands authorization without naming
 // an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
-// ServerError is an authorization server's error answer (RFC 6749, sections 4.1.2.1 and 5.2).
+// ServerError is an error answer of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2), or of the
+// MCP server: with the code "insufficient_scope" (RFC 6750) it demands scopes that
+// were requested before, so another request cannot help.
 type ServerError struct {
-	Doing       string // "refresh the token", "register the client", …
-	Issuer      string
-	Status      int    // HTTP status; 0 for an answer through the browser
-	Code        string // such as "invalid_grant"; may be empty
-	Description string // the server's words, at most 300 bytes, without our secrets
+	Issuer string // the server that answered
+	Code   string // such as "invalid_grant"; may be empty
+
+	doing       string   // "refresh the token", "register the client", …
+	status      int      // HTTP status; 0 for an answer through the browser
+	description string   // the server's words, at most 300 bytes, without our secrets
+	scopes      []string // that the MCP server demands; nil if unknown
 }
+
+const codeScope = "insufficient_scope"
 
 // Error has the operation, the server's answer and advice.
 func (e *ServerError) Error() string {
+	if e.Code == codeScope {
+		return e.beyond()
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: authorization server %s answered", e.Doing, e.Issuer)
+	if e.doing != "" {
+		b.WriteString(e.doing + ": ")
+	}
+	fmt.Fprintf(&b, "authorization server %s answered", e.Issuer)
 	if e.Code != "" {
 		fmt.Fprintf(&b, " %q", e.Code)
 	} else {
-		fmt.Fprintf(&b, " with HTTP status %d", e.Status)
+		fmt.Fprintf(&b, " with HTTP status %d", e.status)
 	}
-	if e.Description != "" {
-		fmt.Fprintf(&b, " (%q)", e.Description)
+	if e.description != "" {
+		fmt.Fprintf(&b, " (%q)", e.description)
 	}
 	if advice := advices[e.Code]; advice != "" {
 		b.WriteString("; " + advice)
@@ -68,20 +80,13 @@ var advices = map[string]string{
 // gone reports whether the presented token or registration is no longer valid.
 func (e *ServerError) gone() bool { return e.Code == "invalid_grant" }
 
-// ScopeError means that the server demands scopes (insufficient_scope, RFC 6750) that
-// were requested before, so another request cannot help.
-type ScopeError struct {
-	Resource string
-	Scopes   []string // scopes that the server demands; nil if unknown
-}
-
-// Error names the server and the scopes, and advises.
-func (e *ScopeError) Error() string {
-	if len(e.Scopes) == 0 {
-		return fmt.Sprintf("%s: the token is not enough, and the server does not say what is missing", e.Resource)
+// beyond is the text about scopes that are out of reach.
+func (e *ServerError) beyond() string {
+	if len(e.scopes) == 0 {
+		return fmt.Sprintf("%s: the token is not enough, and the server does not say what is missing", e.Issuer)
 	}
 	return fmt.Sprintf("%s demands the scopes %q, which were asked for already: the account may not have them; "+
-		"after a change there, sign out and in again", e.Resource, strings.Join(e.Scopes, " "))
+		"after a change there, sign out and in again", e.Issuer, strings.Join(e.scopes, " "))
 }
 
 // untrusted makes an ErrUntrusted with its reason.

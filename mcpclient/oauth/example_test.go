@@ -21,8 +21,8 @@ func Example() {
 	defer server.Close()
 	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
 		Grant: &oauth.AuthorizationCode{
-			Receiver: &oauth.Loopback{Open: browse}, // shows the URL, then oauth.OpenBrowser
-			Register: &oauth.ClientMetadata{ClientName: "My agent"},
+			Receiver:   &oauth.Loopback{Open: browse}, // shows the URL, then oauth.OpenBrowser
+			RegisterAs: "My agent",
 		},
 	})
 	if err != nil {
@@ -137,12 +137,10 @@ func ExampleEnterprise() {
 	server := newDemo()
 	defer server.Close()
 	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.Enterprise{
-		Provider: oauth.IdentityProvider{
-			TokenEndpoint: server.URL + "/token",
-			Client:        oauth.Credentials{Issuer: "https://idp.example.com", ID: "my-agent", Secret: "from the vault"},
-			SubjectToken:  func(context.Context) (string, error) { return "the ID token of the sign-in", nil },
-		},
-		Clients: []oauth.Credentials{{Issuer: server.URL, ID: "my-agent", Secret: "from the vault"}},
+		TokenEndpoint: server.URL + "/token",
+		Client:        oauth.Credentials{Issuer: "https://idp.example.com", ID: "my-agent", Secret: "from the vault"},
+		SubjectToken:  func(context.Context) (string, error) { return "the ID token of the sign-in", nil },
+		Clients:       []oauth.Credentials{{Issuer: server.URL, ID: "my-agent", Secret: "from the vault"}},
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -211,6 +209,6 @@ func ExampleDiscover() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(found.Issuers[0] == server.URL, found.Scopes)
-	// Output: true [whoami]
+	fmt.Println(found[0] == server.URL)
+	// Output: true
 }

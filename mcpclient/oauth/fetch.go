@@ -118,7 +118,7 @@ func (a *answer) serverError(doing, issuer string, secrets ...string) *ServerErr
 	}
 	_ = a.decode(&body)
 	return &ServerError{
-		Doing: doing, Issuer: shown(issuer), Status: a.status,
-		Code: scrub(body.Error, secrets...), Description: scrub(body.Description, secrets...),
+		doing: doing, Issuer: shown(issuer), status: a.status,
+		Code: scrub(body.Error, secrets...), description: scrub(body.Description, secrets...),
 	}
 }

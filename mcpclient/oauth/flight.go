@@ -76,7 +76,7 @@ func (t *Transport) join(ctx context.Context, r *renewal) (*flight, *session, er
 	defer t.mu.Unlock()
 	switch {
 	case t.closed:
-		return nil, nil, ErrClosed
+		return nil, nil, errClosed
 	case t.current != nil && differs(t.current, r.used) && (!r.stepUp || covers(t.current.token.Granted, r.demand.scopes)):
 		return nil, t.current, nil
 	}
@@ -108,7 +108,7 @@ func (t *Transport) leave(f *flight) {
 // startLocked begins a flight. Its context has the values of the first caller's
 // context, but not its cancellation.
 func (t *Transport) startLocked(ctx context.Context, r *renewal) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.opts.SignInTimeout+4*t.opts.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.opts.SignInTimeout+4*requestTimeout)
 	stop := context.AfterFunc(t.ctx, cancel)
 	f := &flight{key: r.key(), cancel: cancel, done: make(chan struct{})}
 	t.flight = f
@@ -117,7 +117,7 @@ func (t *Transport) startLocked(ctx context.Context, r *renewal) {
 		defer stop()
 		s, err := t.obtain(ctx, r)
 		if err != nil && t.ctx.Err() != nil {
-			err = fmt.Errorf("%w: %w", ErrClosed, err)
+			err = fmt.Errorf("%w: %w", errClosed, err)
 		}
 		t.land(f, s, err)
 	})

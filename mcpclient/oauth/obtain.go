@@ -34,7 +34,7 @@ func (t *Transport) restore(ctx context.Context) (*session, error) {
 	if _, err := t.flow.choose([]string{l.Issuer}, l.Issuer); err != nil {
 		return nil, nil // of another configuration
 	}
-	tok := new(Token)
+	tok := new(token)
 	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
 	if err != nil || !ok || !t.fits(tok) {
 		return nil, err
@@ -43,7 +43,7 @@ func (t *Transport) restore(ctx context.Context) (*session, error) {
 }
 
 // fits reports whether a stored token can be sent by this transport.
-func (t *Transport) fits(tok *Token) bool {
+func (t *Transport) fits(tok *token) bool {
 	switch tok.Type {
 	case "Bearer":
 		return sendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
@@ -106,10 +106,10 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 // reuse serves a renewal by another process's token, or by a refresh. Only one
 // process at a time refreshes a token: most servers accept a refresh token
 // once. Without success it returns the old token.
-func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Token, next *session, err error) {
+func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
-		tok := new(Token)
+		tok := new(token)
 		if !decodeEntry(old, tok) {
 			return old, nil
 		}
@@ -126,7 +126,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Tok
 			return nil, err
 		}
 		if renewed == nil { // remember the requested scopes
-			return json.Marshal(&Token{Requested: tok.Requested, ClientID: tok.ClientID})
+			return json.Marshal(&token{Requested: tok.Requested, ClientID: tok.ClientID})
 		}
 		next = &session{site: s, token: renewed}
 		return json.Marshal(renewed)
@@ -142,7 +142,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Tok
 
 // isNews reports whether a stored token differs from the refused one, and may
 // be valid.
-func (t *Transport) isNews(r *renewal, tok *Token) bool {
+func (t *Transport) isNews(r *renewal, tok *token) bool {
 	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) &&
 		(r.used == nil || r.used.token.Access != tok.Access) && covers(tok.Granted, r.demand.scopes)
 }

@@ -43,24 +43,18 @@ type Options struct {
 	// the company's.
 	AllowPrivate []netip.Prefix
 
-	// NoLegacy refuses the authorization of revision 2025-03-26: by the server's
-	// own origin, without protected resource metadata.
-	NoLegacy bool
-
-	// Timeout bounds one request to an authorization server. Default 30 s.
-	Timeout time.Duration
-
 	// SignInTimeout bounds the wait for a person. Default 5 minutes.
 	SignInTimeout time.Duration
-
-	// MaxStepUps bounds the times that one request asks for more scopes.
-	// Default 3.
-	MaxStepUps int
 
 	// Logger gets each step at Debug, and tolerated mistakes of servers at Warn,
 	// without secrets. Default: discarded.
 	Logger *slog.Logger
 }
+
+const (
+	requestTimeout = 30 * time.Second // bounds one request to an authorization server
+	maxStepUps     = 3                // bounds the times that one request asks for more scopes
+)
 
 func (o *Options) withDefaults() *Options {
 	var out Options
@@ -72,14 +66,8 @@ func (o *Options) withDefaults() *Options {
 	if out.Store == nil {
 		out.Store = MemoryStore()
 	}
-	if out.Timeout <= 0 {
-		out.Timeout = 30 * time.Second
-	}
 	if out.SignInTimeout <= 0 {
 		out.SignInTimeout = 5 * time.Minute
-	}
-	if out.MaxStepUps <= 0 {
-		out.MaxStepUps = 3
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
@@ -107,7 +95,7 @@ type flow interface {
 	client(ctx context.Context, t *Transport, s *site) (*Credentials, error)
 
 	// acquire gets a token without an older one.
-	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error)
+	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error)
 }
 
 // New returns a transport for the server at serverURL: https, or http on this machine. It
@@ -157,7 +145,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 }
 
 func (t *Transport) newFetcher(g *guard) *fetcher {
-	f := &fetcher{base: t.opts.AuthTransport, guard: g, timeout: t.opts.Timeout}
+	f := &fetcher{base: t.opts.AuthTransport, guard: g, timeout: requestTimeout}
 	if f.base == nil {
 		f.base = g.transport()
 	}

@@ -18,7 +18,7 @@ const (
 
 // early is the time before a token's end to renew it: a minute, but not more
 // than a fifth of its life.
-func (t *Token) early() time.Duration {
+func (t *token) early() time.Duration {
 	if t.Issued.IsZero() || t.Expiry.IsZero() {
 		return earlyRenewal
 	}
@@ -27,7 +27,7 @@ func (t *Token) early() time.Duration {
 
 // last is the time before a token's end to stop using it: a few seconds, but
 // not more than a tenth of its life.
-func (t *Token) last() time.Duration {
+func (t *token) last() time.Duration {
 	if t.Issued.IsZero() || t.Expiry.IsZero() {
 		return lastUse
 	}
@@ -36,7 +36,7 @@ func (t *Token) last() time.Duration {
 
 // refresh gets a new token for the refresh token of old, nil if the refresh
 // token is not valid.
-func (t *Transport) refresh(ctx context.Context, s *site, old *Token) (*Token, error) {
+func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, error) {
 	client, err := t.flow.client(ctx, t, s)
 	if err != nil {
 		return nil, err

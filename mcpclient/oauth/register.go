@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,34 +12,24 @@ import (
 	"time"
 )
 
-// ClientMetadata describes a client: for dynamic registration (RFC 7591), or as a
-// client id metadata document. The document is its JSON; ClientID is the URL of
-// the document.
-type ClientMetadata struct {
-	ClientID                string   `json:"client_id,omitempty"`
-	ClientName              string   `json:"client_name,omitempty"`
-	ClientURI               string   `json:"client_uri,omitempty"`
-	LogoURI                 string   `json:"logo_uri,omitempty"`
-	Contacts                []string `json:"contacts,omitempty"`
-	SoftwareID              string   `json:"software_id,omitempty"`
-	SoftwareVersion         string   `json:"software_version,omitempty"`
-	RedirectURIs            []string `json:"redirect_uris,omitempty"`
-	GrantTypes              []string `json:"grant_types,omitempty"`
-	ResponseTypes           []string `json:"response_types,omitempty"`
-	TokenEndpointAuthMethod string   `json:"token_endpoint_auth_method,omitempty"`
-	ApplicationType         string   `json:"application_type,omitempty"`
-	Scope                   string   `json:"scope,omitempty"`
-	JWKSURI                 string   `json:"jwks_uri,omitempty"`
+// clientMetadata describes a client for dynamic registration (RFC 7591).
+type clientMetadata struct {
+	ClientName              string   `json:"client_name"`
+	RedirectURIs            []string `json:"redirect_uris"`
+	GrantTypes              []string `json:"grant_types"`
+	ResponseTypes           []string `json:"response_types"`
+	TokenEndpointAuthMethod string   `json:"token_endpoint_auth_method"`
+	ApplicationType         string   `json:"application_type"`
 	DPoPBoundAccessTokens   bool     `json:"dpop_bound_access_tokens,omitempty"`
 }
 
 // registration is a dynamically registered client.
 type registration struct {
-	ID          string     `json:"client_id"`
-	Secret      string     `json:"client_secret,omitempty"`
-	Method      AuthMethod `json:"token_endpoint_auth_method,omitempty"`
-	RedirectURI string     `json:"redirect_uri"`
-	Expiry      time.Time  `json:"expiry,omitzero"`
+	ID          string    `json:"client_id"`
+	Secret      string    `json:"client_secret,omitempty"`
+	Method      string    `json:"token_endpoint_auth_method,omitempty"`
+	RedirectURI string    `json:"redirect_uri"`
+	Expiry      time.Time `json:"expiry,omitzero"`
 }
 
 func (r *registration) credentials(issuer string) *Credentials {
@@ -61,7 +52,7 @@ func (t *Transport) registered(ctx context.Context, issuer string) (*registratio
 
 // register returns the registration for a redirect URI, and makes one if there
 // is none.
-func (t *Transport) register(ctx context.Context, s *site, want *ClientMetadata, redirectURI string) (*registration, error) {
+func (t *Transport) register(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
 	var result *registration
 	err := t.opts.Store.Update(ctx, t.registrationKey(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
@@ -70,7 +61,7 @@ func (t *Transport) register(ctx context.Context, s *site, want *ClientMetadata,
 			return old, nil
 		}
 		var err error
-		if result, err = t.requestRegistration(ctx, s, want, redirectURI); err != nil {
+		if result, err = t.requestRegistration(ctx, s, name, redirectURI); err != nil {
 			return nil, err
 		}
 		return json.Marshal(result)
@@ -79,9 +70,9 @@ func (t *Transport) register(ctx context.Context, s *site, want *ClientMetadata,
 }
 
 // requestRegistration registers the client (RFC 7591).
-func (t *Transport) requestRegistration(ctx context.Context, s *site, want *ClientMetadata, redirectURI string) (*registration, error) {
+func (t *Transport) requestRegistration(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
 	const doing = "register the client"
-	body, err := json.Marshal(t.describe(want, s.meta, redirectURI))
+	body, err := json.Marshal(t.describe(name, s.meta, redirectURI))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
@@ -94,10 +85,10 @@ func (t *Transport) requestRegistration(ctx context.Context, s *site, want *Clie
 		return nil, a.serverError(doing, s.issuer())
 	}
 	var got struct {
-		ID      string     `json:"client_id"`
-		Secret  string     `json:"client_secret"`
-		Expires float64    `json:"client_secret_expires_at"`
-		Method  AuthMethod `json:"token_endpoint_auth_method"`
+		ID      string  `json:"client_id"`
+		Secret  string  `json:"client_secret"`
+		Expires float64 `json:"client_secret_expires_at"`
+		Method  string  `json:"token_endpoint_auth_method"`
 	}
 	if err := a.decode(&got); err != nil || got.ID == "" || len(got.ID) > maxToken || len(got.Secret) > maxToken {
 		return nil, fmt.Errorf("%s: POST %s: the answer has no client_id that can be used", doing, shown(s.meta.RegistrationEndpoint))
@@ -110,40 +101,27 @@ func (t *Transport) requestRegistration(ctx context.Context, s *site, want *Clie
 	return r, nil
 }
 
-// describe completes the client's metadata.
-func (t *Transport) describe(want *ClientMetadata, m *issuerMetadata, redirectURI string) *ClientMetadata {
-	var d ClientMetadata
-	if want != nil {
-		d = *want
+// describe is the metadata of a client of that name.
+func (t *Transport) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
+	return &clientMetadata{
+		ClientName:              cmp.Or(name, "mcpchain"),
+		RedirectURIs:            []string{redirectURI},
+		GrantTypes:              []string{"authorization_code", "refresh_token"},
+		ResponseTypes:           []string{"code"},
+		TokenEndpointAuthMethod: methodToRegister(m),
+		ApplicationType:         applicationType(redirectURI),
+		DPoPBoundAccessTokens:   t.opts.DPoP != nil && t.opts.DPoP.Require,
 	}
-	if d.ClientName == "" {
-		d.ClientName = "mcpchain"
-	}
-	d.ClientID, d.RedirectURIs = "", []string{redirectURI}
-	if len(d.GrantTypes) == 0 {
-		d.GrantTypes = []string{"authorization_code", "refresh_token"}
-	}
-	if len(d.ResponseTypes) == 0 {
-		d.ResponseTypes = []string{"code"}
-	}
-	if d.TokenEndpointAuthMethod == "" {
-		d.TokenEndpointAuthMethod = string(methodToRegister(m))
-	}
-	if d.ApplicationType == "" {
-		d.ApplicationType = applicationType(redirectURI)
-	}
-	d.DPoPBoundAccessTokens = d.DPoPBoundAccessTokens || t.opts.DPoP != nil && t.opts.DPoP.Require
-	return &d
 }
 
 // methodToRegister is the authentication of a client without a key of its own.
-func methodToRegister(m *issuerMetadata) AuthMethod {
-	for _, method := range []AuthMethod{AuthNone, AuthBasic, AuthPost} {
-		if slices.Contains(m.TokenEndpointAuthMethodsSupported, string(method)) {
+func methodToRegister(m *issuerMetadata) string {
+	for _, method := range []string{methodNone, methodBasic, methodPost} {
+		if slices.Contains(m.TokenEndpointAuthMethodsSupported, method) {
 			return method
 		}
 	}
-	return AuthNone
+	return methodNone
 }
 
 // applicationType is native for a program on a person's machine, web for a

@@ -24,9 +24,9 @@ func TestRegistrationRequest(t *testing.T) {
 	for _, tt := range tests {
 		w := newWorld(t)
 		opts := w.options()
-		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, Register: &ClientMetadata{ClientName: "Test"}}
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, RegisterAs: "Test"}
 		w.mustCall(w.transport(opts))
-		var got ClientMetadata
+		var got clientMetadata
 		if err := json.Unmarshal([]byte(w.clients["client-1-of-as.test"].Get("metadata")), &got); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func covers(have, want []string) bool {
 // 2026-07-28 authorization: the scopes of the challenge, else all of the
 // resource's metadata, else none at all; and on a later request the union of
 // what was asked for before and what is demanded now.
-func scopesFor(d *demand, s *site, before *Token, configured []string) ([]string, error) {
+func scopesFor(d *demand, s *site, before *token, configured []string) ([]string, error) {
 	var want []string
 	switch {
 	case before != nil && (len(before.Requested) > 0 || len(d.scopes) > 0):

@@ -79,8 +79,8 @@ func TestStepUpThatCannotHelp(t *testing.T) {
 	})
 	for range 3 {
 		err := call(t.Context(), auth)
-		if scope, ok := errors.AsType[*ScopeError](err); !ok || !slices.Equal(scope.Scopes, []string{"admin"}) || !strings.Contains(err.Error(), `the scopes "admin"`) {
-			t.Errorf("got %v, want a ScopeError of admin", err)
+		if scope, ok := errors.AsType[*ServerError](err); !ok || scope.Code != codeScope || !slices.Equal(scope.scopes, []string{"admin"}) || !strings.Contains(err.Error(), `the scopes "admin"`) {
+			t.Errorf("got %v, want that admin is out of reach", err)
 		}
 	}
 	if len(w.asked) != 2 {

@@ -49,7 +49,7 @@ func TestNoSecretIsShown(t *testing.T) {
 			return &AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1"}}}
 		},
 		"code, post": func(w *world) Grant {
-			return &AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1", Method: AuthPost}}}
+			return &AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1", Method: methodPost}}}
 		},
 		"refused": func(w *world) Grant {
 			return &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, a url.Values) url.Values {
@@ -72,8 +72,8 @@ func TestNoSecretIsShown(t *testing.T) {
 		},
 		"enterprise": func(*world) Grant {
 			e := enterprise(t, []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "client-secret-1"}})
-			e.Provider.Client.Secret = "client-secret-2"
-			e.Provider.SubjectToken = func(context.Context) (string, error) { return "subject-secret-1", nil }
+			e.Client.Secret = "client-secret-2"
+			e.SubjectToken = func(context.Context) (string, error) { return "subject-secret-1", nil }
 			return e
 		},
 	}

@@ -80,9 +80,9 @@ func (s *memoryStore) lock(key Key) chan struct{} {
 	return s.locks[key]
 }
 
-// Token is the stored result of one authorization. It is printed without its
+// token is the stored result of one authorization. It is printed without its
 // secrets.
-type Token struct {
+type token struct {
 	Access     string    `json:"access_token"`
 	Type       string    `json:"token_type"` // Bearer or DPoP
 	Refresh    string    `json:"refresh_token,omitempty"`
@@ -95,18 +95,18 @@ type Token struct {
 }
 
 // String has the type, the granted scopes and the expiry.
-func (t Token) String() string {
+func (t token) String() string {
 	return fmt.Sprintf("oauth.Token{%s, scopes %q, expiry %s}", t.Type, t.Granted, t.Expiry.Format(time.RFC3339))
 }
 
 // GoString is String.
-func (t Token) GoString() string { return t.String() }
+func (t token) GoString() string { return t.String() }
 
 // LogValue is String.
-func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
+func (t token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
 // expired reports whether a token is at its end.
-func (t *Token) expired(now time.Time, margin time.Duration) bool {
+func (t *token) expired(now time.Time, margin time.Duration) bool {
 	return !t.Expiry.IsZero() && !now.Add(margin).Before(t.Expiry)
 }
 

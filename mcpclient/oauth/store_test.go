@@ -125,7 +125,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := Key{Resource: serverURL, Issuer: issuerOne}
-	if err := save(t.Context(), s, key, &Token{Access: "x"}); err != nil {
+	if err := save(t.Context(), s, key, &token{Access: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
@@ -180,7 +180,7 @@ func TestFileStoreRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := save(t.Context(), s, key, &Token{Access: "x"}); err != nil {
+			if err := save(t.Context(), s, key, &token{Access: "x"}); err != nil {
 				t.Fatal(err)
 			}
 			err = tt.arrange(dir, s.(*fileStore).path(key))
@@ -221,7 +221,7 @@ func TestFileStoreOfOtherContent(t *testing.T) {
 	s := stores(t)["file"]
 	path := s.(*fileStore).path
 	one, two := Key{Resource: serverURL, Issuer: issuerOne}, Key{Resource: serverURL, Issuer: issuerTwo}
-	if err := save(t.Context(), s, one, &Token{Access: "x"}); err != nil {
+	if err := save(t.Context(), s, one, &token{Access: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	entry, err := os.ReadFile(path(one))
@@ -247,7 +247,7 @@ func TestFileStoreSweeps(t *testing.T) {
 	if err := errors.Join(os.WriteFile(left, nil, 0o600), os.Chtimes(left, old, old)); err != nil {
 		t.Fatal(err)
 	}
-	if err := save(t.Context(), s, Key{Resource: "a"}, &Token{}); err != nil {
+	if err := save(t.Context(), s, Key{Resource: "a"}, &token{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
@@ -259,7 +259,7 @@ func TestFileStoreSweeps(t *testing.T) {
 func TestReadersSeeWholeFiles(t *testing.T) {
 	s := stores(t)["file"]
 	key := Key{Resource: "a"}
-	value := func(i int) *Token { return &Token{Access: strings.Repeat(fmt.Sprint(i), 50_000)} }
+	value := func(i int) *token { return &token{Access: strings.Repeat(fmt.Sprint(i), 50_000)} }
 	if err := save(t.Context(), s, key, value(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 		}
 	})
 	for range 200 {
-		tok := new(Token)
+		tok := new(token)
 		if ok, err := load(t.Context(), s, key, tok); !ok || err != nil || len(tok.Access) != 50_000 {
 			t.Fatalf("got %v, %v, %d bytes", ok, err, len(tok.Access))
 		}
@@ -334,7 +334,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	w.set(func() {
 		w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server}
 	})
-	old := &Token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}
+	old := &token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}
 	for key, value := range map[Key]any{
 		{Resource: server}:                   &link{Resource: server, Issuer: peer.URL},
 		{Resource: server, Issuer: peer.URL}: old,

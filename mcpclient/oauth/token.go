@@ -113,9 +113,9 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 }
 
 // token makes a token from an answer.
-func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*Token, error) {
+func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
-	tok := &Token{
+	tok := &token{
 		Access: got.AccessToken, Refresh: got.RefreshToken, ClientID: client,
 		Issued: now, Requested: requested, Granted: requested,
 	}

@@ -41,7 +41,7 @@ type Transport struct {
 // session is a token in use. It never changes.
 type session struct {
 	site  *site
-	token *Token
+	token *token
 	fresh bool // acquired by this process, not stored or refreshed
 
 	// notBefore is the earliest time of the next early renewal.
@@ -100,8 +100,8 @@ func (t *Transport) CloseIdleConnections() {
 // A request to another origin than the server's, or with an Authorization of its own, is
 // made as it is.
 //
-// The error matches [ErrUntrusted], [ErrNoAuthorization] or [ErrClosed], is a
-// [*ServerError], a [*ScopeError] or an [*mcp.SignInError], or says what else has kept the
+// The error matches [ErrUntrusted], [ErrNoAuthorization] or [errClosed], is a
+// [*ServerError] or an [*mcp.SignInError], or says what else has kept the
 // transport from a token; or it is that of Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
@@ -231,14 +231,14 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 	}
 	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
 		// Another request may have asked for them meanwhile.
-		if now := e.t.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < e.t.opts.MaxStepUps {
+		if now := e.t.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < maxStepUps {
 			e.stepUps++
 			return now, nil
 		}
-		return nil, &ScopeError{Resource: e.t.shown, Scopes: d.scopes}
+		return nil, &ServerError{Issuer: e.t.shown, Code: codeScope, scopes: d.scopes}
 	}
-	if e.stepUps++; e.stepUps > e.t.opts.MaxStepUps {
-		return nil, fmt.Errorf("%s demands ever more scopes: gave up after %d times (Options.MaxStepUps)", e.t.shown, e.t.opts.MaxStepUps)
+	if e.stepUps++; e.stepUps > maxStepUps {
+		return nil, fmt.Errorf("%s demands ever more scopes: gave up after %d times", e.t.shown, maxStepUps)
 	}
 	return e.t.renew(e.req.Context(), &renewal{demand: d, used: s, anew: true, stepUp: true})
 }

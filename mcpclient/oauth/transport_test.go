@@ -160,11 +160,11 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 		if err := auth.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := <-got; !errors.Is(err, ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
+		if err := <-got; !errors.Is(err, errClosed) {
+			t.Errorf("got %v, want errClosed", err)
 		}
-		if err := call(t.Context(), auth); !errors.Is(err, ErrClosed) {
-			t.Errorf("got %v after Close, want ErrClosed", err)
+		if err := call(t.Context(), auth); !errors.Is(err, errClosed) {
+			t.Errorf("got %v after Close, want errClosed", err)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Creden
 
 // acquire never presents a refused assertion again, and never falls back to
 // another grant.
-func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	const doing = "get a token for the platform's assertion"
 	assertion, err := f.Assertion(ctx, s.issuer())
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	form := url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}, "resource": {s.resource}}
 	setScope(form, scopes)
 	got, err := t.requestToken(ctx, &tokenRequest{doing: doing, meta: s.meta, client: client, form: form, secret: []string{"assertion"}})
-	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Status/100 == 4 {
+	if refused, ok := errors.AsType[*ServerError](err); ok && refused.status/100 == 4 {
 		f.refuse(sum)
 	}
 	if err != nil {

@@ -62,12 +62,10 @@ func grant(ctx context.Context, serverURL, scenario string, given *scenarioConte
 	case "auth/enterprise-managed-authorization":
 		c, err := provisioned(ctx, serverURL, given)
 		return &oauth.Enterprise{
-			Clients: []oauth.Credentials{c},
-			Provider: oauth.IdentityProvider{
-				TokenEndpoint: given.IDPTokenEndpoint,
-				Client:        oauth.Credentials{Issuer: given.IDPIssuer, ID: given.IDPClientID},
-				SubjectToken:  func(context.Context) (string, error) { return given.IDPIDToken, nil },
-			},
+			Clients:       []oauth.Credentials{c},
+			TokenEndpoint: given.IDPTokenEndpoint,
+			Client:        oauth.Credentials{Issuer: given.IDPIssuer, ID: given.IDPClientID},
+			SubjectToken:  func(context.Context) (string, error) { return given.IDPIDToken, nil },
 		}, err
 	case "auth/wif-jwt-bearer":
 		found, err := oauth.Discover(ctx, serverURL, nil)
@@ -75,7 +73,7 @@ func grant(ctx context.Context, serverURL, scenario string, given *scenarioConte
 			return nil, err
 		}
 		return &oauth.Workload{
-			Issuers:   found.Issuers,
+			Issuers:   found,
 			Assertion: func(context.Context, string) (string, error) { return given.ValidJWT, nil },
 			ClientID:  given.ClientID,
 		}, nil
@@ -91,7 +89,7 @@ func provisioned(ctx context.Context, serverURL string, given *scenarioContext) 
 	if err != nil {
 		return c, err
 	}
-	c.Issuer = found.Issuers[0]
+	c.Issuer = found[0]
 	if given.PrivateKey == "" {
 		return c, nil
 	}
