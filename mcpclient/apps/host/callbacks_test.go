@@ -23,25 +23,15 @@ import (
 func TestCallbacksMayCallTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *host.Session
-		said := make(chan error, 2)
+		said := make(chan error, 1)
 		answered := func(v *view, result string) {
 			m := v.next()
 			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`)
 		}
 		s, v := begun(t, &scripted{}, &host.Options{
-			OnToolsChanged: func() { _, err := s.Tools(t.Context()); said <- err },
-			OnModelContext: func(*host.ModelContext) error { _, err := s.Tools(t.Context()); return err },
 			OnCloseRequest: func() { said <- s.Close(t.Context(), "as it asks") },
-		}, `{"tools":{}}`)
+		}, `{}`)
 		start := time.Now()
-		v.notify("notifications/tools/list_changed", `{}`)
-		answered(v, `{"tools":[]}`)
-		if err := <-said; err != nil {
-			t.Error("tools:", err)
-		}
-		v.request("5", "ui/update-model-context", `{}`)
-		answered(v, `{"tools":[]}`)
-		v.want("{}")
 		v.notify("ui/notifications/request-teardown", `{}`)
 		answered(v, `{}`)
 		if err := <-said; err != nil {

@@ -21,34 +21,19 @@ const (
 // Context is what a view is told of the host. What is not set is left out.
 type Context struct {
 	ToolInfo              *ToolInfo     `json:"toolInfo,omitempty"`
-	Theme                 string        `json:"theme,omitempty"` // "light" or "dark"
-	Styles                *Styles       `json:"styles,omitempty"`
+	Theme                 string        `json:"theme,omitempty"`       // "light" or "dark"
 	DisplayMode           DisplayMode   `json:"displayMode,omitempty"` // default Inline
 	AvailableDisplayModes []DisplayMode `json:"availableDisplayModes,omitempty"`
 	ContainerDimensions   *Dimensions   `json:"containerDimensions,omitempty"`
 	Locale                string        `json:"locale,omitempty"`   // BCP 47, as "en-US"
 	TimeZone              string        `json:"timeZone,omitempty"` // IANA, as "Europe/Rome"
-	UserAgent             string        `json:"userAgent,omitempty"`
 	Platform              string        `json:"platform,omitempty"` // "web", "desktop" or "mobile"
-	DeviceCapabilities    *Device       `json:"deviceCapabilities,omitempty"`
-	SafeAreaInsets        *Insets       `json:"safeAreaInsets,omitempty"`
 }
 
 // ToolInfo is the call of a tool for which the view is shown.
 type ToolInfo struct {
 	ID   json.RawMessage `json:"id,omitempty"` // of the request, a number or a string
 	Tool *mcp.Tool       `json:"tool"`
-}
-
-// Styles are the look of the host.
-type Styles struct {
-	Variables map[string]string `json:"variables,omitempty"` // of CSS, as "--color-text-primary"
-	CSS       *StyleSheets      `json:"css,omitempty"`
-}
-
-// StyleSheets are blocks of CSS for views.
-type StyleSheets struct {
-	Fonts string `json:"fonts,omitempty"`
 }
 
 // Dimensions are the size of the frame, in pixels: fixed, or up to a maximum at the view's
@@ -58,20 +43,6 @@ type Dimensions struct {
 	MaxHeight *float64 `json:"maxHeight,omitempty"`
 	Width     *float64 `json:"width,omitempty"`
 	MaxWidth  *float64 `json:"maxWidth,omitempty"`
-}
-
-// Device is what the person's device can do.
-type Device struct {
-	Touch bool `json:"touch,omitempty"`
-	Hover bool `json:"hover,omitempty"`
-}
-
-// Insets are the edges of the screen that are not safe, in pixels.
-type Insets struct {
-	Top    float64 `json:"top"`
-	Right  float64 `json:"right"`
-	Bottom float64 `json:"bottom"`
-	Left   float64 `json:"left"`
 }
 
 // encode returns the context by its members.

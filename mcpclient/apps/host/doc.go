@@ -36,8 +36,6 @@
 //	one request of the view            10 min   Limits.Request
 //	sending one message                30 s     Limits.Send
 //	wait for the answer to a teardown  5 s      Limits.Teardown
-//	tools of the view                  50       Limits.Tools
-//	one call of a tool of the view     30 s     Limits.ToolCall
 //	URL to open                        8 KiB
 //	files of one download              16, with names of 128 bytes
 //	width and height that a view tells 100,000 pixels

@@ -59,9 +59,6 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 		ProtocolVersion string             `json:"protocolVersion"`
 		AppInfo         mcp.Implementation `json:"appInfo"`
 		AppCapabilities struct {
-			Tools *struct {
-				ListChanged bool `json:"listChanged"`
-			} `json:"tools"`
 			AvailableDisplayModes []DisplayMode `json:"availableDisplayModes"`
 		} `json:"appCapabilities"`
 	}
@@ -69,9 +66,6 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 		return nil, refuse(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
 	}
 	app := App{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version), DisplayModes: p.AppCapabilities.AvailableDisplayModes}
-	if tools := p.AppCapabilities.Tools; tools != nil {
-		app.HasTools, app.ToolsListChanged = true, tools.ListChanged
-	}
 	return map[string]any{
 		"protocolVersion": Protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app),
 	}, nil

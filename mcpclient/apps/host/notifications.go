@@ -44,8 +44,6 @@ func (n *notifications) take(m jsonrpc.Message) {
 		}
 	case "notifications/cancelled":
 		n.requests.cancel(jsonrpc.Lookup(m.Params, "requestId"))
-	case "notifications/tools/list_changed":
-		n.calls.tell(m.Method, true, n.opts.OnToolsChanged)
 	default:
 		n.opts.Logger.Debug("unknown notification of the view", "method", excerpt.Cut(m.Method))
 	}

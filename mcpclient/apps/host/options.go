@@ -63,13 +63,11 @@ type Options struct {
 	OnModelContext func(*ModelContext) error
 
 	// OnReady is called when the view has begun, OnSize with its size in pixels (nil: unknown),
-	// OnLog with what it logs, OnCloseRequest when it asks to be closed, and OnToolsChanged when
-	// the list of [Session.Tools] has changed.
+	// OnLog with what it logs, and OnCloseRequest when it asks to be closed.
 	OnReady        func()
 	OnSize         func(width, height *float64)
 	OnLog          func(*mcp.LogMessage)
 	OnCloseRequest func()
-	OnToolsChanged func()
 
 	Limits Limits
 
@@ -86,19 +84,18 @@ type Grants struct {
 
 // Limits bound what a view can do. Zero is the default, see the package's list.
 type Limits struct {
-	Incoming, Outgoing                            int // bytes of one message of the view, and to it
-	Requests                                      int // of the view, at once
-	Rate                                          int // requests of the view in a minute
-	Notifications                                 int // of the view in a minute
-	Tools                                         int // of the view
-	Initialize, Request, Send, Teardown, ToolCall time.Duration
+	Incoming, Outgoing                  int // bytes of one message of the view, and to it
+	Requests                            int // of the view, at once
+	Rate                                int // requests of the view in a minute
+	Notifications                       int // of the view in a minute
+	Initialize, Request, Send, Teardown time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
 	for _, n := range []struct {
 		of    *int
 		value int
-	}{{&l.Incoming, 4 << 20}, {&l.Outgoing, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}, {&l.Notifications, 6000}, {&l.Tools, 50}} {
+	}{{&l.Incoming, 4 << 20}, {&l.Outgoing, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}, {&l.Notifications, 6000}} {
 		if *n.of <= 0 {
 			*n.of = n.value
 		}
@@ -106,7 +103,7 @@ func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
 		of    *time.Duration
 		value time.Duration
-	}{{&l.Initialize, time.Minute}, {&l.Request, 10 * time.Minute}, {&l.Send, 30 * time.Second}, {&l.Teardown, 5 * time.Second}, {&l.ToolCall, 30 * time.Second}} {
+	}{{&l.Initialize, time.Minute}, {&l.Request, 10 * time.Minute}, {&l.Send, 30 * time.Second}, {&l.Teardown, 5 * time.Second}} {
 		if *d.of <= 0 {
 			*d.of = d.value
 		}

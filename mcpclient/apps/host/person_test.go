@@ -192,10 +192,10 @@ func TestSetContext(t *testing.T) {
 			t.Error(err)
 		}
 		v.silent("without a change")
-		if err := s.SetContext(host.Context{Theme: "light", SafeAreaInsets: &host.Insets{Top: 1}}); err != nil {
+		if err := s.SetContext(host.Context{Theme: "light", Platform: "web"}); err != nil {
 			t.Error(err)
 		}
-		v.want(`ui/notifications/host-context-changed {"safeAreaInsets":{"top":1,"right":0,"bottom":0,"left":0},"theme":"light"}`)
+		v.want(`ui/notifications/host-context-changed {"platform":"web","theme":"light"}`)
 	})
 }
 

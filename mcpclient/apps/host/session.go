@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +33,8 @@ type Session struct {
 
 // App is what a view says of itself.
 type App struct {
-	Name, Version    string        // cut to 1 KiB
-	DisplayModes     []DisplayMode // that it can be shown in; none: it does not say
-	HasTools         bool          // see [Session.Tools]
-	ToolsListChanged bool
+	Name, Version string        // cut to 1 KiB
+	DisplayModes  []DisplayMode // that it can be shown in; none: it does not say
 }
 
 // ErrClosed is how a session ends by Close.
@@ -184,12 +181,4 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 		return fmt.Errorf("tear down the view: %w", err)
 	}
 	return nil
-}
-
-// ask sends a request to a view that has begun.
-func (s *Session) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	if _, begun := s.view.phase(); !begun {
-		return nil, errors.New("the view has not begun")
-	}
-	return s.asks.ask(ctx, method, params)
 }

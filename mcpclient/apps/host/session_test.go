@@ -72,7 +72,7 @@ func TestInitialize(t *testing.T) {
 			Host: mcp.Implementation{Name: "h", Version: "2"},
 			Context: host.Context{
 				ToolInfo: &host.ToolInfo{ID: json.RawMessage(`7`), Tool: tool}, AvailableDisplayModes: []host.DisplayMode{host.DisplayInline},
-				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most}, Styles: &host.Styles{Variables: map[string]string{"--font-sans": "x"}},
+				ContainerDimensions: &host.Dimensions{Width: &width, MaxHeight: &most},
 			},
 			Sandbox:        host.Grants{CSP: apps.CSP{ConnectDomains: []string{"https://a.example.com"}}, Permissions: apps.Permissions{Camera: true}},
 			OpenLink:       func(context.Context, string) error { return nil },
@@ -85,14 +85,14 @@ func TestInitialize(t *testing.T) {
 			"hostCapabilities sandbox": `{"csp":{"connectDomains":["https://a.example.com"]},"permissions":{"camera":{}}}`,
 			"hostCapabilities message": ``, "hostCapabilities downloadFile": ``, "hostCapabilities sampling": ``,
 			"hostCapabilities updateModelContext": `{"audio":{},"image":{},"resource":{},"resourceLink":{},"structuredContent":{},"text":{}}`,
-			"hostContext":                         `{"availableDisplayModes":["inline"],"containerDimensions":{"maxHeight":600,"width":400},"displayMode":"inline","styles":{"variables":{"--font-sans":"x"}},"toolInfo":{"id":7,"tool":{"name":"plain","inputSchema":{"type":"object"}}}}`,
+			"hostContext":                         `{"availableDisplayModes":["inline"],"containerDimensions":{"maxHeight":600,"width":400},"displayMode":"inline","toolInfo":{"id":7,"tool":{"name":"plain","inputSchema":{"type":"object"}}}}`,
 		} {
 			if said := string(jsonrpc.Lookup([]byte(got), strings.Fields(path)...)); said != want {
 				t.Errorf("%s: got %s, want %s", path, said, want)
 			}
 		}
 		<-s.Ready()
-		if a := s.App(); a.Name != "v" || !a.HasTools || !a.ToolsListChanged || len(a.DisplayModes) != 2 {
+		if a := s.App(); a.Name != "v" || len(a.DisplayModes) != 2 {
 			t.Errorf("got the app %+v", a)
 		}
 	})
@@ -161,7 +161,7 @@ func TestSecondInitialize(t *testing.T) {
 			t.Errorf("got %s, want the session to continue", got)
 		}
 		synctest.Wait()
-		if a := s.App(); a.Name != "v" || a.HasTools || ready != 1 {
+		if a := s.App(); a.Name != "v" || ready != 1 {
 			t.Errorf("got the app %+v, ready %d times, want what was said first", a, ready)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The arguments come once, partial ones before them only, and the result after them.
@@ -106,65 +105,5 @@ func TestSlowViewGetsTheLatest(t *testing.T) {
 		v.want(`ui/notifications/tool-input-partial {"arguments":{"n":1}}`, `ui/notifications/host-context-changed {"locale":"yyyyyy"}`,
 			"notifications/tools/list_changed ", "notifications/resources/list_changed ")
 		v.silent("after the latest")
-	})
-}
-
-// A view with tools of its own is asked for them, within bounds.
-func TestToolsOfTheView(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		changed := make(chan bool, 1)
-		s, v := begun(t, &scripted{}, &host.Options{OnToolsChanged: func() { changed <- true }, Limits: host.Limits{Tools: 2}}, `{"tools":{"listChanged":true}}`)
-		<-s.Ready()
-		v.notify("notifications/tools/list_changed", `{}`)
-		<-changed
-		answer := func(result string) {
-			m := v.next()
-			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + result + `}`)
-		}
-		list := func(pages ...string) ([]*mcp.Tool, error) {
-			go func() {
-				for _, page := range pages {
-					answer(`"result":` + page)
-				}
-			}()
-			return s.Tools(t.Context())
-		}
-		page := func(name, cursor string) string {
-			return `{"tools":[{"name":"` + name + `","inputSchema":{}}],"nextCursor":"` + cursor + `"}`
-		}
-		if got, err := list(page("a", "1"), page("b", "")); err != nil || len(got) != 2 || got[1].Name != "b" {
-			t.Errorf("got %v and %v", got, err)
-		}
-		for _, pages := range [][]string{{page("a", "1"), page("b", "2"), page("c", "")}, {`{"tools":[],"nextCursor":"1"}`}, {page("", "")}, {`{"tools":[null]}`}, {`{"tools":[{"name":"a"}]}`}, {`{"tools":7}`}, {`7`}} {
-			if got, err := list(pages...); err == nil {
-				t.Errorf("%v: got %v, want an error", pages, got)
-			}
-		}
-		go answer(`"result":{"content":[{"type":"text","text":"moved"}]}`)
-		if res, err := s.CallTool(t.Context(), "a", json.RawMessage(`{"x":1}`)); err != nil || res.Text() != "moved" {
-			t.Errorf("got %v and %v", res, err)
-		}
-		go answer(`"result":7`)
-		if _, err := s.CallTool(t.Context(), "a", nil); err == nil {
-			t.Error("a malformed result: got no error")
-		}
-		if _, err := s.CallTool(t.Context(), "slow", nil); err == nil {
-			t.Error("a view that does not answer: got no error")
-		}
-		go func() { v.next(); v.next(); _ = v.conn.Close() }()
-		if _, err := s.CallTool(t.Context(), "a", nil); err == nil {
-			t.Error("a view that has gone: got no error")
-		}
-		if _, err := s.Tools(t.Context()); err == nil {
-			t.Error("the tools of a view that has gone: got no error")
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := begun(t, &scripted{}, nil, `{}`)
-		<-s.Ready()
-		_, err := s.Tools(t.Context())
-		if _, also := s.CallTool(t.Context(), "a", nil); err == nil || also == nil {
-			t.Error("a view without tools: got no error")
-		}
 	})
 }
