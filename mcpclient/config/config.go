@@ -14,7 +14,7 @@
 //
 // A host connects to the usable servers, itself or by package adapter:
 //
-//	cfg, err := config.Load("mcp.json")
+//	cfg, err := new(config.Loader).Load(ctx, "mcp.json")
 //	if err != nil {
 //		return err
 //	}
@@ -182,21 +182,21 @@ type Server struct {
 
 // Error is a mistake in a file, and its place.
 type Error struct {
-	File   string
-	Line   int    // from 1
-	Key    string // place in the document, such as mcpServers.files.args[0]; empty for the document itself
-	Reason string
+	file   string
+	line   int    // from 1
+	key    string // place in the document, such as mcpServers.files.args[0]; empty for the document itself
+	reason string
 }
 
 // Error gives file, line, key and reason on one line.
 func (e *Error) Error() string {
-	if e.Key == "" {
-		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+	if e.key == "" {
+		return fmt.Sprintf("%s:%d: %s", e.file, e.line, e.reason)
 	}
-	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Key, e.Reason)
+	return fmt.Sprintf("%s:%d: %s: %s", e.file, e.line, e.key, e.reason)
 }
 
-// Loader reads files for a program that does more than [Load]. The zero value
+// Loader reads files. The zero value
 // is Load.
 type Loader struct {
 	// Input asks a person for a value that a server names as ${input:ID}, once
@@ -215,7 +215,10 @@ type Loader struct {
 	EnvFile func(path string) ([]byte, error)
 }
 
-// Load is the function Load with the settings of l. The context is for Input.
+// Load reads the file at path, and its environment files, with the variables of
+// this process. Load looks for a program whose name has spaces, because it may
+// be a command with arguments. The error is an [*Error] if the file was read
+// and is not a list of servers; a mistake in one server is in its Err. The context is for Input.
 func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -233,25 +236,14 @@ func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Confi
 	return l.decode(ctx, d, data)
 }
 
-// Parse is the function Parse with the settings of l. The context is for Input.
+// Parse is Load for a text: name is the file's name in errors, lookup gives the
+// variables, like [os.LookupEnv]; nil means no variables. It reads no file, so
+// a server with an envFile cannot be used. The context is for Input.
 func (l *Loader) Parse(ctx context.Context, name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
 	}
 	return l.decode(ctx, &decoder{file: name, lookup: lookup}, data)
-}
-
-// Load reads the file at path, and its environment files, with the variables of
-// this process. Load looks for a program whose name has spaces, because it may
-// be a command with arguments. The error is an [*Error] if the file was read
-// and is not a list of servers; a mistake in one server is in its Err.
-func Load(path string) (*Config, error) { return new(Loader).Load(context.Background(), path) }
-
-// Parse is Load for a text: name is the file's name in errors, lookup gives the
-// variables, like [os.LookupEnv]; nil means no variables. It reads no file, so
-// a server with an envFile cannot be used.
-func Parse(name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
-	return new(Loader).Parse(context.Background(), name, data, lookup)
 }
 
 // Preview is Parse for a person who decides whether to use a file: variables and inputs stay
@@ -269,9 +261,9 @@ func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, 
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		if at := codex.FindIndex(data); at != nil && len(data) <= maxFile {
-			return nil, &Error{File: d.file, Line: 1 + bytes.Count(data[:at[0]], []byte("\n")), Reason: codexReason}
+			return nil, &Error{file: d.file, line: 1 + bytes.Count(data[:at[0]], []byte("\n")), reason: codexReason}
 		}
-		return nil, &Error{File: d.file, Line: syntax.line, Reason: syntax.reason}
+		return nil, &Error{file: d.file, line: syntax.line, reason: syntax.reason}
 	}
 	d.readInputs(ctx, root, l.Input)
 	return d.config(root)

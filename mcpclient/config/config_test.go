@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -18,6 +19,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+func load(path string) (*config.Config, error) {
+	return new(config.Loader).Load(context.Background(), path)
+}
+
+func parse(name string, data []byte, lookup func(string) (string, bool)) (*config.Config, error) {
+	return new(config.Loader).Parse(context.Background(), name, data, lookup)
+}
 
 func environ(vars map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
@@ -37,7 +46,7 @@ func TestErrors(t *testing.T) {
 	for i := 0; i < len(archive.Files); i += 2 {
 		file, want := archive.Files[i], archive.Files[i+1]
 		t.Run(strings.TrimSuffix(file.Name, ".json"), func(t *testing.T) {
-			cfg, err := config.Parse(file.Name, file.Data, environ(map[string]string{"TOKEN": "hunter2"}))
+			cfg, err := parse(file.Name, file.Data, environ(map[string]string{"TOKEN": "hunter2"}))
 			if strings.HasSuffix(want.Name, ".server") {
 				if err != nil {
 					t.Fatalf("got the error %v of the file, want one of a server", err)
@@ -115,7 +124,7 @@ func TestShapes(t *testing.T) {
 		"none": {`{"mcpServers": {}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := config.Parse("/project/.vscode/mcp.json", []byte(tt.text), env)
+			got, err := parse("/project/.vscode/mcp.json", []byte(tt.text), env)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +140,7 @@ func TestShapes(t *testing.T) {
 
 // A mistake in one server does not affect the others.
 func TestServersOfTheirOwn(t *testing.T) {
-	cfg, err := config.Parse("mcp.json", []byte(`{"servers": {
+	cfg, err := parse("mcp.json", []byte(`{"servers": {
 		"input": {"command": "x", "env": {"KEY": "${input:api-key}"}},
 		"login": {"url": "https://example.com", "oauth": {"clientId": "x"}},
 		"boxed": {"command": "x", "sandboxEnabled": true},
@@ -214,7 +223,7 @@ func TestCommandWithArguments(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(path)
+	cfg, err := load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +231,7 @@ func TestCommandWithArguments(t *testing.T) {
 	if got, want := cfg.Err(), path+":2: servers.line"+hint+"\n"+path+":5: servers.other"+hint; got == nil || got.Error() != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
-	if cfg, err = config.Parse(path, []byte(text), nil); err != nil || cfg.Err() != nil {
+	if cfg, err = parse(path, []byte(text), nil); err != nil || cfg.Err() != nil {
 		t.Errorf("Parse looked for programs: got %v, %v", err, cfg.Err())
 	}
 }
@@ -241,7 +250,7 @@ func TestHeaderValues(t *testing.T) {
 		}
 		for _, written := range []string{string(quoted), `"${VALUE}"`} {
 			text := `{"servers": {"s": {"url": "https://example.com", "headers": {"X-Key": ` + written + `}}}}`
-			cfg, err := config.Parse("mcp.json", []byte(text), environ(map[string]string{"VALUE": value}))
+			cfg, err := parse("mcp.json", []byte(text), environ(map[string]string{"VALUE": value}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +271,7 @@ func TestHeaderValues(t *testing.T) {
 }
 
 func TestRemoteTypes(t *testing.T) {
-	cfg, err := config.Parse("mcp.json", []byte(`{"servers": {
+	cfg, err := parse("mcp.json", []byte(`{"servers": {
 		"a": {"type": "sse", "url": "https://example.com/sse", "headers": {"X-Key": "k"}},
 		"b": {"type": "streamable-http", "url": "https://example.com/mcp"},
 		"c": {"url": "https://example.com/mcp"}}}`), nil)
@@ -293,7 +302,7 @@ func TestLoad(t *testing.T) {
 	write("mcp.json", `{"servers": {"s": {"command": "x", "envFile": "${workspaceFolder}/.env", "env": {"B": "file"}}}}`)
 	write(".env", "# keys\n\nA='one two'\nexport B = \"env\"\r\nC=a=b\n")
 
-	cfg, err := config.Load(path)
+	cfg, err := load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +321,7 @@ func TestLoad(t *testing.T) {
 	if err := loadErr(t, path); err == nil || !strings.Contains(err.Error(), path+":1: servers.s.envFile: open ") {
 		t.Errorf("missing environment file: got %v", err)
 	}
-	if _, err := config.Load(filepath.Join(dir, "none.json")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := load(filepath.Join(dir, "none.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: got %v, want os.ErrNotExist", err)
 	}
 }
@@ -320,7 +329,7 @@ func TestLoad(t *testing.T) {
 // loadErr returns the errors of the servers in a readable file.
 func loadErr(t *testing.T, path string) error {
 	t.Helper()
-	cfg, err := config.Load(path)
+	cfg, err := load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,24 +338,24 @@ func loadErr(t *testing.T, path string) error {
 
 func TestBounds(t *testing.T) {
 	big := `{"servers": {}}` + strings.Repeat(" ", 1<<20)
-	if _, err := config.Parse("big.json", []byte(big), nil); err == nil || err.Error() != "big.json:1: larger than 1048576 bytes" {
+	if _, err := parse("big.json", []byte(big), nil); err == nil || err.Error() != "big.json:1: larger than 1048576 bytes" {
 		t.Errorf("large text: got %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "big.json")
 	if err := os.WriteFile(path, []byte(big), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(path); err == nil || !strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes") {
+	if _, err := load(path); err == nil || !strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes") {
 		t.Errorf("large file: got %v", err)
 	}
 	deep := `{"x": ` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`
-	if _, err := config.Parse("deep.json", []byte(deep), nil); err == nil || err.Error() != "deep.json:1: more than 64 levels of lists and objects" {
+	if _, err := parse("deep.json", []byte(deep), nil); err == nil || err.Error() != "deep.json:1: more than 64 levels of lists and objects" {
 		t.Errorf("deep text: got %v", err)
 	}
-	if _, err := config.Parse("wide.json", []byte("\xff\xfe{\x00"), nil); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+	if _, err := parse("wide.json", []byte("\xff\xfe{\x00"), nil); err == nil || !strings.Contains(err.Error(), "UTF-16") {
 		t.Errorf("UTF-16: got %v", err)
 	}
-	if _, err := config.Parse("latin.json", []byte("{\"a\xe9\": 1}"), nil); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
+	if _, err := parse("latin.json", []byte("{\"a\xe9\": 1}"), nil); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
 		t.Errorf("latin-1: got %v", err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
 // TestPipe: a read of a pipe that nothing writes to never ends.
@@ -18,7 +16,7 @@ func TestPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(pipe); err == nil || !strings.HasSuffix(err.Error(), "mcp.json: not a regular file") {
+	if _, err := load(pipe); err == nil || !strings.HasSuffix(err.Error(), "mcp.json: not a regular file") {
 		t.Errorf("a pipe as the file: got %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "mcp.json")

@@ -1,13 +1,14 @@
 package config_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-func ExampleParse() {
+func ExampleLoader_Parse() {
 	const text = `{
 	  "mcpServers": {
 	    "files":  {"command": "file-server", "args": ["--root", "${ROOT:-.}"]},
@@ -15,7 +16,7 @@ func ExampleParse() {
 	    "notes":  {"comand": "note-server"}
 	  }
 	}`
-	cfg, err := config.Parse("mcp.json", []byte(text), nil)
+	cfg, err := new(config.Loader).Parse(context.Background(), "mcp.json", []byte(text), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -35,7 +36,7 @@ func ExampleParse() {
 		}
 	}
 
-	_, err = config.Parse("mcp.json", []byte(`{"mcpServers": {"files": {]}}`), nil)
+	_, err = new(config.Loader).Parse(context.Background(), "mcp.json", []byte(`{"mcpServers": {"files": {]}}`), nil)
 	fmt.Println(err)
 	// Output:
 	// files runs file-server [--root .]

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
 // Any text causes no panic, errors are one short line, and if encoding/json
@@ -19,7 +17,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"mcp": {"a": {"command": ["x"], "timeout": 1e3, "tools": ["*"]}}, "inputs": [{"id": "i", "type": "promptString"}]}`))
 	f.Add([]byte(`{"context_servers": {"a": {"serverUrl": "http://${input:i}", "oauth": {"scopes": "a b", "callbackPort": 1}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		cfg, err := config.Parse("f", data, func(name string) (string, bool) { return name, name != "X" })
+		cfg, err := parse("f", data, func(name string) (string, bool) { return name, name != "X" })
 		if err != nil {
 			check(t, err)
 			return

@@ -94,7 +94,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 		"stdio": local, "local": local, "http": remote, "streamable-http": remote, "streamableHttp": remote, "streamable_http": remote, "remote": remote, "sse": remote,
 	} {
 		key := map[string]string{local: "command", remote: "url"}[where]
-		cfg, err := Parse("mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where), nil)
+		cfg, err := new(Loader).Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where), nil)
 		if err != nil || cfg.Err() != nil {
 			t.Errorf("%s: %v, %v", typ, err, cfg.Err())
 		}

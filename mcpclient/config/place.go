@@ -15,9 +15,10 @@ type Place struct {
 
 // ServerError is an error about a server of a file, such as that of a connection to it.
 type ServerError struct {
-	Name string
 	Place
-	Err error
+
+	name string
+	err  error
 }
 
 // At adds the name and the place of the server to an error about it, for a person who has to
@@ -27,12 +28,12 @@ func (s *Server) At(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &ServerError{s.Name, s.Place, err}
+	e := &ServerError{s.Place, s.Name, err}
 	if mistake, ok := errors.AsType[*Error](err); ok {
-		e.Place = Place{mistake.File, mistake.Line, mistake.Key}
+		e.Place = Place{mistake.file, mistake.line, mistake.key}
 		short := *mistake
-		short.Key = strings.TrimPrefix(strings.TrimPrefix(mistake.Key, s.Place.Key), ".")
-		e.Err = &short
+		short.key = strings.TrimPrefix(strings.TrimPrefix(mistake.key, s.Place.Key), ".")
+		e.err = &short
 	}
 	return e
 }
@@ -40,15 +41,15 @@ func (s *Server) At(err error) error {
 // Error gives file, line, server and reason: mcp.json:3: server "files": connection closed. If the
 // reason names the server, as errors of package adapter do, it is named once.
 func (e *ServerError) Error() string {
-	server := fmt.Sprintf("server %q: ", e.Name)
-	reason := strings.TrimPrefix(e.Err.Error(), server)
-	if mistake, ok := e.Err.(*Error); ok {
-		if reason = mistake.Reason; mistake.Key != "" {
-			reason = mistake.Key + ": " + reason
+	server := fmt.Sprintf("server %q: ", e.name)
+	reason := strings.TrimPrefix(e.err.Error(), server)
+	if mistake, ok := e.err.(*Error); ok {
+		if reason = mistake.reason; mistake.key != "" {
+			reason = mistake.key + ": " + reason
 		}
 	}
 	return fmt.Sprintf("%s:%d: %s%s", e.File, e.Line, server, reason)
 }
 
 // Unwrap returns the reason.
-func (e *ServerError) Unwrap() error { return e.Err }
+func (e *ServerError) Unwrap() error { return e.err }

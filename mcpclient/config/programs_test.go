@@ -136,7 +136,7 @@ func TestSettingsOfTheProgram(t *testing.T) {
 		`{"url": "https://example.com", "oauth": {"clientId": "c"}}`:                 "s.oauth: not supported",
 		`{"url": "https://example.com", "oauth": {}, "tools": ["*"], "timeout": 60}`: "",
 	} {
-		cfg, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"s": `+entry+`}}`), nil)
+		cfg, err := parse("mcp.json", []byte(`{"mcpServers": {"s": `+entry+`}}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestEmptyVariableInAHeader(t *testing.T) {
 		"Bearer ${EMPTY:-}":     "",
 	} {
 		text := `{"servers": {"s": {"url": "https://example.com/${EMPTY}", "headers": {"A": "` + value + `"}}}}`
-		cfg, err := config.Parse("mcp.json", []byte(text), environ(map[string]string{"EMPTY": ""}))
+		cfg, err := parse("mcp.json", []byte(text), environ(map[string]string{"EMPTY": ""}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestChosenServers(t *testing.T) {
 		`{"allowed": ["a", "b"], "excluded": ["b"]}`: "[false true true]",
 		`{"allowed": []}`:                            "[true true true]",
 	} {
-		cfg, err := config.Parse("settings.json", []byte(`{"mcp": `+lists+`, `+servers+`}`), nil)
+		cfg, err := parse("settings.json", []byte(`{"mcp": `+lists+`, `+servers+`}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestChosenServers(t *testing.T) {
 			t.Errorf("%s: got %s and %v, want %s", lists, got, cfg.Err(), want)
 		}
 	}
-	if _, err := config.Parse("settings.json", []byte(`{"mcp": {"allowed": [1]}, `+servers+`}`), nil); err == nil || !strings.Contains(err.Error(), "mcp.allowed[0]: want a string") {
+	if _, err := parse("settings.json", []byte(`{"mcp": {"allowed": [1]}, `+servers+`}`), nil); err == nil || !strings.Contains(err.Error(), "mcp.allowed[0]: want a string") {
 		t.Errorf("got %v, want the place of the number", err)
 	}
 }

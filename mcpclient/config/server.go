@@ -32,7 +32,7 @@ type decoder struct {
 }
 
 func (d *decoder) errorf(line int, key, format string, args ...any) *Error {
-	return &Error{File: d.file, Line: line, Key: key, Reason: fmt.Sprintf(format, args...)}
+	return &Error{file: d.file, line: line, key: key, reason: fmt.Sprintf(format, args...)}
 }
 
 // config reads the document.
@@ -59,7 +59,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 func (d *decoder) checkOnly(places map[string]first) error {
 	for _, name := range d.only {
 		if _, ok := places[name]; !ok {
-			return &Error{File: d.file, Line: 1, Reason: "there is no server " + quoteKey(name) + d.others(name)}
+			return &Error{file: d.file, line: 1, reason: "there is no server " + quoteKey(name) + d.others(name)}
 		}
 	}
 	return nil

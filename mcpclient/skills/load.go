@@ -20,21 +20,21 @@ import (
 // Error is the reason against a skill, or one of its files. For a file, getting
 // the skill again by [Get] may help: the server may have a newer version.
 type Error struct {
-	Skill  string // the URI of its SKILL.md
+	skill  string // the URI of its SKILL.md
 	File   string // the URI of the file, empty if it is about the entry
-	Reason error
+	reason error
 }
 
 // Error names the skill, the file and the reason.
 func (e *Error) Error() string {
 	if e.File == "" {
-		return fmt.Sprintf("skill %q is not loaded: %v", e.Skill, e.Reason)
+		return fmt.Sprintf("skill %q is not loaded: %v", e.skill, e.reason)
 	}
-	return fmt.Sprintf("skill %q: file %q is not used: %v", e.Skill, e.File, e.Reason)
+	return fmt.Sprintf("skill %q: file %q is not used: %v", e.skill, e.File, e.reason)
 }
 
 // Unwrap returns the reason.
-func (e *Error) Unwrap() error { return e.Reason }
+func (e *Error) Unwrap() error { return e.reason }
 
 // Loaded is a skill with a verified SKILL.md. Its text comes from the server:
 // tell the model so, and run none of its files without a person's approval.
@@ -54,7 +54,7 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 		return nil, errors.New("load skill: no skill (nil)")
 	}
 	if err := s.Check(); err != nil {
-		return nil, &Error{Skill: s.URI, Reason: err}
+		return nil, &Error{skill: s.URI, reason: err}
 	}
 	held := *s
 	held.Files = slices.Clone(s.Files)
@@ -66,7 +66,7 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	body, err := compareFrontmatter(document, s.Frontmatter)
 	if err != nil {
 		c.ClearCache() // the entry or the file is out of date
-		return nil, &Error{Skill: s.URI, File: s.URI, Reason: err}
+		return nil, &Error{skill: s.URI, File: s.URI, reason: err}
 	}
 	l.Instructions = string(body)
 	return l, nil
@@ -101,7 +101,7 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.Skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, &Error{Skill: l.Skill.URI, File: uri, Reason: errors.New("it is not among the files of the skill")}
+		return nil, &Error{skill: l.Skill.URI, File: uri, reason: errors.New("it is not among the files of the skill")}
 	}
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOpt
 	content, err := l.Skill.Files[i].verify(result)
 	if err != nil {
 		l.client.ClearCache() // the entry or the file is out of date
-		return nil, &Error{Skill: l.Skill.URI, File: uri, Reason: err}
+		return nil, &Error{skill: l.Skill.URI, File: uri, reason: err}
 	}
 	return content, nil
 }
