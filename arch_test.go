@@ -39,7 +39,6 @@ var layers = []struct {
 	{"internal/redact", []string{"internal/jsonrpc"}},
 	{"mcpclient/internal/version", nil},
 	{"internal/guard", nil},
-	{"internal/stats", nil},
 	{"internal/price", nil},
 	{"internal/published", []string{"internal/schema"}},
 	{"internal/claudetest", []string{"internal/published"}},

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/stats"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // BenchmarkAnswer is the cost of a run around one call of the model.
@@ -207,17 +207,17 @@ func compare(b *testing.B, young, old func()) {
 	var wall [2][]float64
 	for b.Loop() {
 		for i, do := range []func(){young, old} {
-			began, used := time.Now(), stats.CPUTime()
+			began, used := time.Now(), rig.CPUTime()
 			do()
-			wall[i], cpu[i] = append(wall[i], float64(time.Since(began).Microseconds())), cpu[i]+stats.CPUTime()-used
+			wall[i], cpu[i] = append(wall[i], float64(time.Since(began).Microseconds())), cpu[i]+rig.CPUTime()-used
 		}
 	}
 	b.ReportMetric(0, "ns/op")
 	for i, name := range []string{"young", "old"} {
-		b.ReportMetric(stats.Median(wall[i]), name+"-µs")
+		b.ReportMetric(rig.Median(wall[i]), name+"-µs")
 		b.ReportMetric(float64(cpu[i].Microseconds())/float64(b.N), name+"-cpu-µs")
 	}
-	b.ReportMetric(stats.Median(wall[1])/stats.Median(wall[0]), "old÷young")
+	b.ReportMetric(rig.Median(wall[1])/rig.Median(wall[0]), "old÷young")
 	b.ReportMetric(float64(cpu[1])/float64(cpu[0]), "cpu-old÷young")
 }
 

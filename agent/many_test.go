@@ -24,9 +24,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 	"github.com/mcpchain/mcpchain/internal/pgtest"
 	"github.com/mcpchain/mcpchain/internal/soak"
-	"github.com/mcpchain/mcpchain/internal/stats"
 )
 
 // keptStores are the stores that outlive a process.
@@ -246,14 +246,14 @@ func BenchmarkResume(b *testing.B) {
 			for i := range b.N {
 				id := fmt.Sprint(i)
 				ask := question(b, store, id) // which the person has read
-				before := stats.CPUTime()
+				before := rig.CPUTime()
 				began = time.Now()
 				allow(b, a, id, ask)
-				cpu += stats.CPUTime() - before
+				cpu += rig.CPUTime() - before
 			}
 			b.ReportMetric(float64(cpu.Microseconds())/float64(b.N), "cpu-µs/run")
-			b.ReportMetric(stats.Median(times), "µs-p50")
-			b.ReportMetric(stats.Quantile(times, 0.99), "µs-p99")
+			b.ReportMetric(rig.Median(times), "µs-p50")
+			b.ReportMetric(rig.Quantile(times, 0.99), "µs-p99")
 		})
 	}
 }
@@ -265,7 +265,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 	for _, s := range keptStores {
 		b.Run(s.name, func(b *testing.B) {
 			a := worker(b, turnsOf{turns, model}, func() { time.Sleep(tool) }, agent.Options{Store: s.open(b)})
-			cpu := stats.CPUTime()
+			cpu := rig.CPUTime()
 			for b.Loop() {
 				var wg sync.WaitGroup
 				for range runs {
@@ -279,7 +279,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 			}
 			ideal := turns*(model+tool) + model
 			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/ideal.Seconds(), "×ideal")
-			b.ReportMetric((stats.CPUTime()-cpu).Seconds()/b.Elapsed().Seconds(), "processors")
+			b.ReportMetric((rig.CPUTime()-cpu).Seconds()/b.Elapsed().Seconds(), "processors")
 		})
 	}
 }

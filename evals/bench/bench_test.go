@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +41,7 @@ func TestEveryCell(t *testing.T) {
 		}
 	})
 	l.sessions, l.large = 2, mibTool
-	s := settings{samples: 1, clients: clients}
+	s := settings{Settings: rig.Settings{Samples: 1}, clients: clients}
 	seen := map[string]bool{}
 	for _, at := range cells() {
 		t.Run(at.String(), func(t *testing.T) {

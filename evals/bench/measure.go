@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/stats"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // cellTimeout ends a cell with a hanging client.
@@ -40,7 +40,7 @@ func measure(ctx context.Context, l *lab, s settings, at cell) (results []result
 			return nil, err
 		}
 		subjects = append(subjects, one)
-		if err := one.named(ctx, func(ctx context.Context) error { return one.calibrate(ctx, s.length) }); err != nil {
+		if err := one.named(ctx, func(ctx context.Context) error { return one.calibrate(ctx, s.Length) }); err != nil {
 			return nil, err
 		}
 	}
@@ -51,10 +51,15 @@ func measure(ctx context.Context, l *lab, s settings, at cell) (results []result
 		}
 		return nil
 	}
-	for n := 0; n < s.samples || n < s.most && !decided(at.String(), of("ours"), of(baseline)); n++ {
-		if err := takeRound(ctx, subjects, n, samples); err != nil {
-			return nil, err
-		}
+	take := func(ctx context.Context, i int) error {
+		return subjects[i].named(ctx, func(ctx context.Context) error {
+			got, err := subjects[i].sample(ctx, subjects[i].count)
+			samples[i] = append(samples[i], got)
+			return err
+		})
+	}
+	if err := s.Rounds(ctx, len(subjects), take, func() bool { return decided(at.String(), of("ours"), of(baseline)) }); err != nil {
+		return nil, err
 	}
 	base := of(baseline)
 	for i, c := range s.clients {
@@ -63,37 +68,17 @@ func measure(ctx context.Context, l *lab, s settings, at cell) (results []result
 	return results, nil
 }
 
-// takeRound adds a sample of each subject. The order rotates from round to
-// round, so that no subject always follows the same one.
-func takeRound(ctx context.Context, subjects []*subject, round int, samples [][]sample) error {
-	for i := range subjects {
-		i = (i + round) % len(subjects)
-		one := subjects[i]
-		err := one.named(ctx, func(ctx context.Context) error {
-			got, err := one.sample(ctx, one.count)
-			samples[i] = append(samples[i], got)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const (
-	longest = 4 // times the requested samples
-	apart   = 3 // standard errors; checked after each round
-)
+// apart is how many standard errors a ratio stands off its target; checked after each round.
+const apart = 3
 
 // decided reports whether the samples show on which side of its target a cell's
 // ratio is. It is true without a target.
 func decided(cell string, ours, base []sample) bool {
 	limit, ok := ratioLimit(cell)
-	r := stats.Ratios(perOp(ours, cpuOf), perOp(base, cpuOf))
+	r := rig.Ratios(perOp(ours, cpuOf), perOp(base, cpuOf))
 	if !ok || len(r) == 0 {
 		return true
 	}
-	m := stats.Median(r)
-	return math.Abs(m-limit) >= apart*m*stats.Uncertainty(r)
+	m := rig.Median(r)
+	return math.Abs(m-limit) >= apart*m*rig.Uncertainty(r)
 }

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/mcpchain/mcpchain/internal/stats"
+import "github.com/mcpchain/mcpchain/evals/bench/rig"
 
 // result is the result of one client in one cell. Unmeasured figures are
 // absent.
@@ -29,25 +29,25 @@ type figures struct {
 	Alive        *float64 `json:"payload_copies_alive,omitempty"`
 }
 
-func cpuOf(s sample) float64 { return float64(s.cpu) }
+func cpuOf(s sample) float64 { return float64(s.CPU) }
 
 // summarize makes the figures of samples. There is no ratio without samples of
 // the baseline, and no spread of the baseline's own.
 func summarize(samples, base []sample) figures {
-	middle := func(of func(sample) float64) *float64 { return new(stats.Median(perOp(samples, of))) }
+	middle := func(of func(sample) float64) *float64 { return new(rig.Median(perOp(samples, of))) }
 	f := figures{
 		Samples: len(samples),
 		CPU:     middle(cpuOf),
-		Wall:    middle(func(s sample) float64 { return float64(s.wall) }),
-		Bytes:   middle(func(s sample) float64 { return float64(s.bytes) }),
-		Allocs:  middle(func(s sample) float64 { return float64(s.allocs) }),
+		Wall:    middle(func(s sample) float64 { return float64(s.Wall) }),
+		Bytes:   middle(func(s sample) float64 { return float64(s.Bytes) }),
+		Allocs:  middle(func(s sample) float64 { return float64(s.Allocs) }),
 	}
 	f.Rate = new(1e9 / max(*f.Wall, 1))
 	f.Connections = middle(func(s sample) float64 { return float64(s.opened) })
-	if r := stats.Ratios(perOp(samples, cpuOf), perOp(base, cpuOf)); len(r) > 0 {
-		f.Ratio = new(stats.Median(r))
+	if r := rig.Ratios(perOp(samples, cpuOf), perOp(base, cpuOf)); len(r) > 0 {
+		f.Ratio = new(rig.Median(r))
 		if &samples[0] != &base[0] {
-			f.Spread = new(stats.Spread(r))
+			f.Spread = new(rig.Spread(r))
 		}
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/stats"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // subject is one client in one cell. Its session lives during the measurement
@@ -45,34 +45,15 @@ func (s *subject) named(ctx context.Context, f func(context.Context) error) (err
 
 // sample is the cost of some operations.
 type sample struct {
+	rig.Cost
 	ops    int
-	cpu    time.Duration
-	wall   time.Duration
-	bytes  uint64 // allocated
-	allocs uint64
 	opened int // HTTP connections
 }
 
-// meter measures from start to stop.
+// meter measures a sample.
 type meter struct {
-	sample
-	memory runtime.MemStats
-	began  time.Time
-}
-
-func (m *meter) start() {
-	runtime.ReadMemStats(&m.memory)
-	m.cpu = stats.CPUTime()
-	m.began = time.Now()
-}
-
-func (m *meter) stop() {
-	m.wall = time.Since(m.began)
-	m.cpu = stats.CPUTime() - m.cpu
-	before := m.memory
-	runtime.ReadMemStats(&m.memory)
-	m.bytes = m.memory.TotalAlloc - before.TotalAlloc
-	m.allocs = m.memory.Mallocs - before.Mallocs
+	rig.Meter
+	ops, opened int
 }
 
 // sample does n operations, after a garbage collection.
@@ -82,11 +63,11 @@ func (s *subject) sample(ctx context.Context, n int) (sample, error) {
 		run = s.together
 	}
 	runtime.GC()
-	m := &meter{sample: sample{ops: n}}
+	m := &meter{ops: n}
 	if err := run(ctx, m); err != nil {
 		return sample{}, err
 	}
-	return m.sample, nil
+	return sample{m.Cost, n, m.opened}, nil
 }
 
 // opened is the number of connections to the HTTP responder, zero for others.
@@ -103,11 +84,11 @@ func (s *subject) measure(m *meter, f func() error) error {
 	if err != nil {
 		return err
 	}
-	m.start()
+	m.Start()
 	if err := f(); err != nil {
 		return err
 	}
-	m.stop()
+	m.Stop()
 	after, err := s.opened()
 	m.opened = after - before
 	return err
@@ -169,20 +150,12 @@ func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
 		s.count = 1
 		return nil
 	}
-	n := 1
-	for {
+	n, err := rig.Calibrate(length, func(n int) (time.Duration, error) {
 		got, err := s.sample(ctx, n)
-		if err != nil {
-			return err
-		}
-		per := max(got.wall/time.Duration(n), time.Nanosecond)
-		want := max(int(length/per), 1)
-		if want <= 2*n || got.wall > length/4 {
-			s.count = max(want, eachDoes*s.cell.together)
-			return nil
-		}
-		n = min(want, 32*n)
-	}
+		return got.Wall, err
+	})
+	s.count = max(n, eachDoes*s.cell.together)
+	return err
 }
 
 // perOp divides a figure of each sample by its operations.

@@ -4,11 +4,13 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func TestSummarize(t *testing.T) {
 	one := func(ops int, cpu time.Duration) sample {
-		return sample{ops: ops, cpu: cpu, wall: 2 * cpu, bytes: uint64(100 * ops), allocs: uint64(5 * ops), opened: ops / 2}
+		return sample{rig.Cost{CPU: cpu, Wall: 2 * cpu, Bytes: uint64(100 * ops), Allocs: uint64(5 * ops)}, ops, ops / 2}
 	}
 	base := []sample{one(10, 100*time.Microsecond), one(10, 200*time.Microsecond), one(10, 1000*time.Microsecond)}
 	mine := []sample{one(2, 40*time.Microsecond), one(2, 80*time.Microsecond), one(2, 600*time.Microsecond)}
@@ -45,7 +47,7 @@ func TestSummarize(t *testing.T) {
 func TestDecided(t *testing.T) {
 	samples := func(n int, cpu ...time.Duration) (all []sample) {
 		for i := range n {
-			all = append(all, sample{ops: 1, cpu: cpu[i%len(cpu)]})
+			all = append(all, sample{ops: 1, Cost: rig.Cost{CPU: cpu[i%len(cpu)]}})
 		}
 		return all
 	}

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strings"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // column is one figure in the table of a cell.
@@ -24,19 +24,19 @@ func numeric(of func(figures) *float64, format func(float64) string) func(figure
 }
 
 var columns = []column{
-	{"cpu/op", numeric(func(f figures) *float64 { return f.CPU }, duration)},
-	{"ratio", numeric(func(f figures) *float64 { return f.Ratio }, ratio)},
-	{"±", numeric(func(f figures) *float64 { return f.Spread }, percent)},
-	{"wall/op", numeric(func(f figures) *float64 { return f.Wall }, duration)},
-	{"ops/s", numeric(func(f figures) *float64 { return f.Rate }, count)},
-	{"B/op", numeric(func(f figures) *float64 { return f.Bytes }, size)},
-	{"allocs/op", numeric(func(f figures) *float64 { return f.Allocs }, count)},
-	{"conns/op", numeric(func(f figures) *float64 { return f.Connections }, ratio)},
-	{"B/session", numeric(func(f figures) *float64 { return f.SessionBytes }, size)},
-	{"goroutines", numeric(func(f figures) *float64 { return f.Goroutines }, ratio)},
-	{"kept", numeric(func(f figures) *float64 { return f.Kept }, size)},
-	{"with list", numeric(func(f figures) *float64 { return f.Held }, size)},
-	{"copies", numeric(func(f figures) *float64 { return f.Alive }, ratio)},
+	{"cpu/op", numeric(func(f figures) *float64 { return f.CPU }, rig.Duration)},
+	{"ratio", numeric(func(f figures) *float64 { return f.Ratio }, rig.Ratio)},
+	{"±", numeric(func(f figures) *float64 { return f.Spread }, rig.Percent)},
+	{"wall/op", numeric(func(f figures) *float64 { return f.Wall }, rig.Duration)},
+	{"ops/s", numeric(func(f figures) *float64 { return f.Rate }, rig.Count)},
+	{"B/op", numeric(func(f figures) *float64 { return f.Bytes }, rig.Size)},
+	{"allocs/op", numeric(func(f figures) *float64 { return f.Allocs }, rig.Count)},
+	{"conns/op", numeric(func(f figures) *float64 { return f.Connections }, rig.Ratio)},
+	{"B/session", numeric(func(f figures) *float64 { return f.SessionBytes }, rig.Size)},
+	{"goroutines", numeric(func(f figures) *float64 { return f.Goroutines }, rig.Ratio)},
+	{"kept", numeric(func(f figures) *float64 { return f.Kept }, rig.Size)},
+	{"with list", numeric(func(f figures) *float64 { return f.Held }, rig.Size)},
+	{"copies", numeric(func(f figures) *float64 { return f.Alive }, rig.Ratio)},
 }
 
 // printCell prints the results of all clients in one cell.
@@ -95,41 +95,4 @@ func byCell(results []result) (cut [][]result) {
 		results = results[n:]
 	}
 	return cut
-}
-
-func duration(ns float64) string {
-	switch {
-	case ns < 1e3:
-		return fmt.Sprintf("%.0f ns", ns)
-	case ns < 1e6:
-		return fmt.Sprintf("%.2f µs", ns/1e3)
-	}
-	return fmt.Sprintf("%.2f ms", ns/1e6)
-}
-
-func ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
-
-func percent(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
-
-func size(bytes float64) string {
-	switch a := math.Abs(bytes); {
-	case a < 1<<10:
-		return fmt.Sprintf("%.0f B", bytes)
-	case a < 1<<20:
-		return fmt.Sprintf("%.1f KiB", bytes/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", bytes/(1<<20))
-}
-
-// count writes a number with a comma between thousands.
-func count(v float64) string {
-	digits := fmt.Sprintf("%.0f", v)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
 }

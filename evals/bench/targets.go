@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // target bounds a figure of ours in the cells with matching names.
@@ -46,22 +48,22 @@ func idle(f figures) *float64     { return f.SessionBytes }
 // the modern era 0.4 of encoded _meta. A connection of net/http, which is not counted, has
 // buffers of 8 KiB.
 var targets = []target{
-	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.3, ratio},
-	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 18, count},
-	{regexp.MustCompile(`^(json|sse)/small/`), cpuRatioName, cpuRatio, 1.2, ratio},
-	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), cpuRatioName, cpuRatio, 1.4, ratio},
-	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), cpuRatioName, cpuRatio, 1.3, ratio},
-	{regexp.MustCompile(`-default/`), "new connections a call", func(f figures) *float64 { return f.Connections }, 0.005, ratio},
-	{regexp.MustCompile(`/(1mib|10mib)/`), cpuRatioName, cpuRatio, 0.6, ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.3, rig.Ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 18, rig.Count},
+	{regexp.MustCompile(`^(json|sse)/small/`), cpuRatioName, cpuRatio, 1.2, rig.Ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), cpuRatioName, cpuRatio, 1.4, rig.Ratio},
+	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), cpuRatioName, cpuRatio, 1.3, rig.Ratio},
+	{regexp.MustCompile(`-default/`), "new connections a call", func(f figures) *float64 { return f.Connections }, 0.005, rig.Ratio},
+	{regexp.MustCompile(`/(1mib|10mib)/`), cpuRatioName, cpuRatio, 0.6, rig.Ratio},
 	// Two, and the room in a buffer that grows by a quarter: see doc.go.
-	{regexp.MustCompile(`/alive/`), "copies alive, 2 and 0.3 of room", func(f figures) *float64 { return f.Alive }, 2.3, ratio},
-	{regexp.MustCompile(`/tools/`), cpuRatioName, cpuRatio, 0.6, ratio},
-	{regexp.MustCompile(`/tools/`), "allocations", allocs, 12000, count},
-	{regexp.MustCompile(`/kept/`), "kept after listing, raw JSON", func(f figures) *float64 { return f.Kept }, rawList, size},
-	{regexp.MustCompile(`^(pipe|stdio)/connect/`), cpuRatioName, cpuRatio, 1.3, ratio},
-	{regexp.MustCompile(`^(json|sse)/connect/`), cpuRatioName, cpuRatio, 1.5, ratio},
-	{regexp.MustCompile(`^pipe/idle/`), "idle session", idle, 16 << 10, size},
-	{regexp.MustCompile(`^(json|sse)/idle/`), "idle session", idle, 5 << 10, size},
+	{regexp.MustCompile(`/alive/`), "copies alive, 2 and 0.3 of room", func(f figures) *float64 { return f.Alive }, 2.3, rig.Ratio},
+	{regexp.MustCompile(`/tools/`), cpuRatioName, cpuRatio, 0.6, rig.Ratio},
+	{regexp.MustCompile(`/tools/`), "allocations", allocs, 12000, rig.Count},
+	{regexp.MustCompile(`/kept/`), "kept after listing, raw JSON", func(f figures) *float64 { return f.Kept }, rawList, rig.Size},
+	{regexp.MustCompile(`^(pipe|stdio)/connect/`), cpuRatioName, cpuRatio, 1.3, rig.Ratio},
+	{regexp.MustCompile(`^(json|sse)/connect/`), cpuRatioName, cpuRatio, 1.5, rig.Ratio},
+	{regexp.MustCompile(`^pipe/idle/`), "idle session", idle, 16 << 10, rig.Size},
+	{regexp.MustCompile(`^(json|sse)/idle/`), "idle session", idle, 5 << 10, rig.Size},
 }
 
 // ratioLimit is the bound on the ratio of CPU time in a cell, if there is one.
@@ -77,46 +79,37 @@ func ratioLimit(cell string) (limit float64, ok bool) {
 // responder's.
 const rawList = 1_564_170
 
-// printTargets prints the result of each target in each cell, and returns the
-// number of targets and of missed targets.
-func printTargets(out io.Writer, results []result) (checked, missed int) {
+// printTargets prints the result of each target in each cell.
+func printTargets(out io.Writer, results []result) *rig.Verdicts {
 	fmt.Fprintln(out, "targets")
-	say := func(ok bool, cell, what, got, want string) {
-		checked++
-		verdict := "ok"
-		if !ok {
-			verdict = "MISSED"
-			missed++
-		}
-		fmt.Fprintf(out, "  %-24s %-30s %10s ≤ %-10s %s\n", cell, what, got, want, verdict)
-	}
+	v := &rig.Verdicts{Out: out, Format: "  %-24s %-30s %10s ≤ %-10s %s\n"}
 	for _, of := range byCell(results) {
 		for _, r := range of {
 			if r.Client != "ours" {
 				continue
 			}
 			for _, t := range targets {
-				if v := t.of(r.figures); v != nil && t.cells.MatchString(r.Cell) {
-					got := t.show(*v)
-					if v == r.Ratio && r.Spread != nil {
-						got += " ±" + percent(*r.Spread)
+				if n := t.of(r.figures); n != nil && t.cells.MatchString(r.Cell) {
+					got := t.show(*n)
+					if n == r.Ratio && r.Spread != nil {
+						got += " ±" + rig.Percent(*r.Spread)
 					}
-					say(*v <= t.limit, r.Cell, t.what, got, t.show(t.limit))
+					v.Say(r.Cell, t.what, got, t.show(t.limit), *n <= t.limit)
 				}
 			}
 			for _, peer := range of {
 				if peer.Client == "go-sdk" || peer.Client == "mcp-go" {
 					for _, l := range leads {
-						if v, theirs := l.of(r.figures), l.of(peer.figures); v != nil && theirs != nil {
+						if n, theirs := l.of(r.figures), l.of(peer.figures); n != nil && theirs != nil {
 							limit := *theirs + l.slack(r, peer)
-							say(*v <= limit, r.Cell, l.what+", "+peer.Client+"'s", l.show(*v), l.show(limit))
+							v.Say(r.Cell, l.what+", "+peer.Client+"'s", l.show(*n), l.show(limit), *n <= limit)
 						}
 					}
 				}
 			}
 		}
 	}
-	return checked, missed
+	return v
 }
 
 // leads are the figures that must be better than both peers', or equal, in
@@ -127,10 +120,10 @@ var leads = []struct {
 	slack func(ours, peer result) float64
 	show  func(float64) string
 }{
-	{"cpu", func(f figures) *float64 { return f.CPU }, cpuSpread, duration},
-	{"idle session", idle, sessionParts, size},
-	{"kept", func(f figures) *float64 { return f.Kept }, func(_, _ result) float64 { return 16 << 10 }, size},
-	{"copies", func(f figures) *float64 { return f.Alive }, func(_, _ result) float64 { return 0 }, ratio},
+	{"cpu", func(f figures) *float64 { return f.CPU }, cpuSpread, rig.Duration},
+	{"idle session", idle, sessionParts, rig.Size},
+	{"kept", func(f figures) *float64 { return f.Kept }, func(_, _ result) float64 { return 16 << 10 }, rig.Size},
+	{"copies", func(f figures) *float64 { return f.Alive }, func(_, _ result) float64 { return 0 }, rig.Ratio},
 }
 
 // cpuSpread is the ± of both ratios together, as CPU time: a smaller difference is

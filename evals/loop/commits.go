@@ -41,14 +41,14 @@ func (v *verdicts) commits(ctx context.Context, s settings) error {
 	for _, k := range []kind{native, static} {
 		for _, calls := range fanOuts {
 			name := fmt.Sprintf("commits/%s/%d", k, calls)
-			if !s.run.MatchString(name) {
+			if !s.Run.MatchString(name) {
 				continue
 			}
 			n, err := commitsOfTurn(ctx, k, calls)
 			if err != nil {
 				return err
 			}
-			v.say(name, "commits of a turn", fmt.Sprintf("%.1f", n), fmt.Sprint(mostCommits), n <= mostCommits)
+			v.Say(name, "commits of a turn", fmt.Sprintf("%.1f", n), fmt.Sprint(mostCommits), n <= mostCommits)
 		}
 	}
 	return nil

@@ -9,9 +9,6 @@ import (
 // cellTimeout ends a cell with a hanging framework.
 const cellTimeout = 5 * time.Minute
 
-// longest bounds the rounds of a cell, in times the requested ones.
-const longest = 4
-
 // measured is the samples of a cell.
 type measured struct {
 	cell    cell
@@ -53,28 +50,14 @@ func measure(ctx context.Context, s settings, at cell) (_ *measured, err error) 
 			return nil, err
 		}
 		subjects, m.names = append(subjects, one), append(m.names, f.name)
-		if err := one.calibrate(ctx, s.length); err != nil {
+		if err := one.calibrate(ctx, s.Length); err != nil {
 			return nil, err
 		}
 	}
-	for round := 0; round < s.samples || round < s.most && !decided(m); round++ {
-		if err := takeRound(ctx, subjects, round, m); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
-}
-
-// takeRound adds a sample of each subject. The order rotates from round to
-// round, so that no subject always follows the same one.
-func takeRound(ctx context.Context, subjects []*subject, round int, m *measured) error {
-	for i := range subjects {
-		one := subjects[(i+round)%len(subjects)]
+	return m, s.Rounds(ctx, len(subjects), func(ctx context.Context, i int) error {
+		one := subjects[i]
 		got, err := one.sample(ctx, one.count)
-		if err != nil {
-			return err
-		}
 		m.samples[one.name] = append(m.samples[one.name], got)
-	}
-	return nil
+		return err
+	}, func() bool { return decided(m) })
 }

@@ -8,7 +8,7 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/stats"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // subject is one framework in one cell. Its agent lives during the measurement
@@ -69,10 +69,9 @@ type sample struct {
 // calls have run.
 func (s *subject) sample(ctx context.Context, n int) (got sample, err error) {
 	runtime.GC()
-	var before, after runtime.MemStats
+	var m rig.Meter
 	ran := s.ran.Load()
-	runtime.ReadMemStats(&before)
-	cpu, began := stats.CPUTime(), time.Now()
+	m.Start()
 	err = s.labelled(ctx, func(ctx context.Context) error {
 		for range n {
 			if err := s.once(ctx); err != nil {
@@ -81,32 +80,21 @@ func (s *subject) sample(ctx context.Context, n int) (got sample, err error) {
 		}
 		return nil
 	})
-	wall := time.Since(began)
-	cpu = stats.CPUTime() - cpu
-	runtime.ReadMemStats(&after)
+	m.Stop()
 	if ran := int(s.ran.Load() - ran); err == nil && ran != n*s.turns*s.calls {
 		err = s.wrap(fmt.Errorf("the tool ran %d times in %d runs, want %d", ran, n, n*s.turns*s.calls))
 	}
 	per := float64(n * s.per())
 	return sample{
-		cpu: float64(cpu) / per, wall: float64(wall) / per,
-		bytes: float64(after.TotalAlloc-before.TotalAlloc) / per, allocs: float64(after.Mallocs-before.Mallocs) / per,
+		cpu: float64(m.CPU) / per, wall: float64(m.Wall) / per, bytes: float64(m.Bytes) / per, allocs: float64(m.Allocs) / per,
 	}, err
 }
 
 // calibrate finds the number of runs for a sample of about that length.
-func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
-	for {
-		got, err := s.sample(ctx, s.count)
-		if err != nil {
-			return err
-		}
-		run := max(got.wall*float64(s.per()), 1)
-		want := max(int(float64(length)/run), 1)
-		if want <= 2*s.count || run*float64(s.count) > float64(length)/4 {
-			s.count = want
-			return nil
-		}
-		s.count = min(want, 32*s.count)
-	}
+func (s *subject) calibrate(ctx context.Context, length time.Duration) (err error) {
+	s.count, err = rig.Calibrate(length, func(n int) (time.Duration, error) {
+		got, err := s.sample(ctx, n)
+		return time.Duration(got.wall * float64(n*s.per())), err
+	})
+	return err
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"regexp"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/stats"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // target bounds a figure in the cells with matching names.
@@ -29,19 +28,19 @@ type target struct {
 const mostOfMany = 0.8
 
 var targets = []target{
-	{regexp.MustCompile(`^native/1$`), "CPU ÷ the best peer's", beside, 0.5, ratio},
-	{regexp.MustCompile(`^native/(8|64)$`), "CPU ÷ the best peer's", beside, mostOfMany, ratio},
-	{regexp.MustCompile(`^static/`), "CPU ÷ the best peer's", beside, withMCP, ratio},
-	{regexp.MustCompile(`^go-sdk/`), "CPU ÷ (0.7 peer + 0.3 server)", besideServer, 1, ratio},
-	{regexp.MustCompile(`^(native|static|go-sdk)/`), "CPU with a store ÷ without", stored, 1.5, ratio},
-	{regexp.MustCompile(`^history/1000$`), "share of a model call", share, 30e3, duration},
-	{regexp.MustCompile(`^history/10000$`), "share of a model call", share, 200e3, duration},
+	{regexp.MustCompile(`^native/1$`), "CPU ÷ the best peer's", beside, 0.5, rig.Ratio},
+	{regexp.MustCompile(`^native/(8|64)$`), "CPU ÷ the best peer's", beside, mostOfMany, rig.Ratio},
+	{regexp.MustCompile(`^static/`), "CPU ÷ the best peer's", beside, withMCP, rig.Ratio},
+	{regexp.MustCompile(`^go-sdk/`), "CPU ÷ (0.7 peer + 0.3 server)", besideServer, 1, rig.Ratio},
+	{regexp.MustCompile(`^(native|static|go-sdk)/`), "CPU with a store ÷ without", stored, 1.5, rig.Ratio},
+	{regexp.MustCompile(`^history/1000$`), "share of a model call", share, 30e3, rig.Duration},
+	{regexp.MustCompile(`^history/10000$`), "share of a model call", share, 200e3, rig.Duration},
 }
 
 // bestPeer is the peer with the least CPU time, "" if there is none.
 func bestPeer(m *measured) (best string) {
 	for _, name := range m.names {
-		if slices.Contains(peers, name) && (best == "" || stats.Median(m.cpu(name)) < stats.Median(m.cpu(best))) {
+		if slices.Contains(peers, name) && (best == "" || rig.Median(m.cpu(name)) < rig.Median(m.cpu(best))) {
 			best = name
 		}
 	}
@@ -49,7 +48,7 @@ func bestPeer(m *measured) (best string) {
 }
 
 // beside is our CPU time as a share of the best peer's.
-func beside(m *measured) []float64 { return stats.ByRound(m.cpu(oursName), m.cpu(bestPeer(m)), over) }
+func beside(m *measured) []float64 { return rig.ByRound(m.cpu(oursName), m.cpu(bestPeer(m)), over) }
 
 // withMCP is the target for a tool of an MCP server.
 const withMCP = 0.7
@@ -58,17 +57,17 @@ const withMCP = 0.7
 // server's own work is in both figures. A ratio of what is left without that work
 // would be mostly noise.
 func besideServer(m *measured) []float64 {
-	bound := stats.ByRound(m.cpu(bestPeer(m)), m.cpu(serverName), func(peer, server float64) float64 {
+	bound := rig.ByRound(m.cpu(bestPeer(m)), m.cpu(serverName), func(peer, server float64) float64 {
 		return withMCP*peer + (1-withMCP)*server
 	})
-	return stats.ByRound(m.cpu(oursName), bound, over)
+	return rig.ByRound(m.cpu(oursName), bound, over)
 }
 
-func stored(m *measured) []float64 { return stats.ByRound(m.cpu(storedName), m.cpu(oursName), over) }
+func stored(m *measured) []float64 { return rig.ByRound(m.cpu(storedName), m.cpu(oursName), over) }
 
 // share is how much a model call costs more because of the history.
 func share(m *measured) []float64 {
-	more := stats.ByRound(m.cpu(oursName), m.cpu(freshName), less)
+	more := rig.ByRound(m.cpu(oursName), m.cpu(freshName), less)
 	for i := range more {
 		more[i] *= float64(m.cell.per()) / float64(m.cell.turns+1)
 	}
@@ -86,7 +85,7 @@ func decided(m *measured) bool {
 		if !t.cells.MatchString(m.cell.String()) {
 			continue
 		}
-		if v := t.of(m); len(v) > 0 && math.Abs(stats.Median(v)-t.limit) < apart*math.Abs(stats.Median(v))*stats.Uncertainty(v) {
+		if v := t.of(m); len(v) > 0 && math.Abs(rig.Median(v)-t.limit) < apart*math.Abs(rig.Median(v))*rig.Uncertainty(v) {
 			return false
 		}
 	}
@@ -94,27 +93,18 @@ func decided(m *measured) bool {
 }
 
 // verdicts prints targets with their results.
-type verdicts struct {
-	out             io.Writer
-	checked, missed int
-}
+type verdicts struct{ rig.Verdicts }
 
-func (v *verdicts) say(cell, what, got, want string, ok bool) {
-	v.checked++
-	verdict := "ok"
-	if !ok {
-		verdict = "MISSED"
-		v.missed++
-	}
-	fmt.Fprintf(v.out, "  %-17s %-29s %14s ≤ %-10s %s\n", cell, what, got, want, verdict)
+func newVerdicts(out io.Writer) *verdicts {
+	return &verdicts{rig.Verdicts{Out: out, Format: "  %-17s %-29s %14s ≤ %-10s %s\n"}}
 }
 
 // cell prints the targets of one cell.
 func (v *verdicts) cell(m *measured) {
 	for _, t := range targets {
 		if values := t.of(m); t.cells.MatchString(m.cell.String()) && len(values) > 0 {
-			got := t.show(stats.Median(values)) + " ±" + percent(stats.Spread(values))
-			v.say(m.cell.String(), t.what, got, t.show(t.limit), stats.Median(values) <= t.limit)
+			got := t.show(rig.Median(values)) + " ±" + rig.Percent(rig.Spread(values))
+			v.Say(m.cell.String(), t.what, got, t.show(t.limit), rig.Median(values) <= t.limit)
 		}
 	}
 }

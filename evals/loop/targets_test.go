@@ -42,17 +42,17 @@ func TestVerdicts(t *testing.T) {
 		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 180, "eino": 200, serverName: 100}, "1.06 ±0% ≤ 1.00       MISSED"},
 		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200, serverName: 100}, "1.00 ±0% ≤ 1.00       ok"},
 		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200}, ""},
-		{history, map[string]float64{oursName: 43e3, freshName: 10e3, "eino": 1}, "30.0 µs ±0% ≤ 30.0 µs    ok"},
-		{history, map[string]float64{oursName: 54e3, freshName: 10e3}, "40.0 µs ±0% ≤ 30.0 µs    MISSED"},
+		{history, map[string]float64{oursName: 43e3, freshName: 10e3, "eino": 1}, "30.00 µs ±0% ≤ 30.00 µs   ok"},
+		{history, map[string]float64{oursName: 54e3, freshName: 10e3}, "40.00 µs ±0% ≤ 30.00 µs   MISSED"},
 	} {
 		var out strings.Builder
-		v := &verdicts{out: &out}
+		v := newVerdicts(&out)
 		v.cell(figured(test.at, test.cpu))
-		if test.want == "" && v.checked > 0 || !strings.Contains(out.String(), test.want) {
+		if test.want == "" && v.Checked > 0 || !strings.Contains(out.String(), test.want) {
 			t.Errorf("%s %v: got %q, want %q", test.at, test.cpu, &out, test.want)
 		}
-		if missed := strings.Contains(test.want, "MISSED"); missed != (v.missed == 1) {
-			t.Errorf("%s %v: got %d missed targets, want %v", test.at, test.cpu, v.missed, missed)
+		if missed := strings.Contains(test.want, "MISSED"); missed != (v.Missed == 1) {
+			t.Errorf("%s %v: got %d missed targets, want %v", test.at, test.cpu, v.Missed, missed)
 		}
 	}
 }

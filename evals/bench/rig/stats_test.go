@@ -1,4 +1,4 @@
-package stats
+package rig
 
 import (
 	"slices"
@@ -47,5 +47,26 @@ func TestRatiosAreByRound(t *testing.T) {
 	}
 	if got := Ratios([]float64{1, 2}, nil); len(got) != 0 {
 		t.Errorf("got %v without a baseline, want none", got)
+	}
+}
+
+func TestNumbersAreReadable(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{Duration(999), "999 ns"},
+		{Duration(1500), "1.50 µs"},
+		{Duration(2.5e6), "2.50 ms"},
+		{Size(1000), "1000 B"},
+		{Size(1536), "1.5 KiB"},
+		{Size(-1536), "-1.5 KiB"},
+		{Size(3 << 20), "3.0 MiB"},
+		{Count(999), "999"},
+		{Count(1000), "1,000"},
+		{Count(1234567), "1,234,567"},
+		{Percent(0.125), "12%"},
+		{Ratio(1.006), "1.01"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %q, want %q", test.got, test.want)
+		}
 	}
 }

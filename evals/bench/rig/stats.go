@@ -1,5 +1,5 @@
-// Package stats takes the figures of benchmarks, and says how certain they are.
-package stats
+// Package rig measures programs beside each other, round by round, and says how certain the figures are.
+package rig
 
 import (
 	"math"
