@@ -23,9 +23,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/claudetest"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/internal/openaitest"
 )
 
 var update = flag.Bool("update", false, "write the requests of testdata")
@@ -68,13 +67,13 @@ func (h *host) watch(t *testing.T, api http.Handler) *http.Client {
 func openaiHost(t *testing.T, name, messages string, moves []move) *host {
 	t.Helper()
 	turn := 0
-	api := &openaitest.Host{Key: "k", Reply: func(*openaitest.Request) []openaitest.Block {
+	api := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block {
 		m := moves[turn]
 		turn++
 		if m.tool == "" {
-			return []openaitest.Block{{Type: "text", Text: m.text}}
+			return []fakehost.Block{{Type: "text", Text: m.text}}
 		}
-		return []openaitest.Block{{Type: "call", ID: fmt.Sprint("call_", turn), Name: m.tool, Arguments: m.arguments}}
+		return []fakehost.Block{{Type: "call", ID: fmt.Sprint("call_", turn), Name: m.tool, Arguments: m.arguments}}
 	}}
 	h := &host{invalid: api.Invalid, messages: messages}
 	if messages == "input" {
@@ -93,13 +92,13 @@ func openaiHost(t *testing.T, name, messages string, moves []move) *host {
 func claudeHost(t *testing.T, name string, moves []move) *host {
 	t.Helper()
 	turn := 0
-	api := &claudetest.Host{Key: "k", Reply: func(*claudetest.Request) []claudetest.Block {
+	api := &fakehost.Claude{Key: "k", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
 		m := moves[turn]
 		turn++
 		if m.tool == "" {
-			return []claudetest.Block{{Type: "text", Text: m.text}}
+			return []fakehost.Block{{Type: "text", Text: m.text}}
 		}
-		return []claudetest.Block{{Type: "tool_use", ID: fmt.Sprint("toolu_", turn), Name: m.tool, Input: m.arguments}}
+		return []fakehost.Block{{Type: "tool_use", ID: fmt.Sprint("toolu_", turn), Name: m.tool, Arguments: m.arguments}}
 	}}
 	h := &host{invalid: api.Invalid, messages: "messages", system: "system", price: func() (sum float64) {
 		for _, r := range api.Requests() {

@@ -18,17 +18,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/internal/openaitest"
 )
 
 // thinker is OpenAI's host: the model thinks, makes two calls at once, thinks and answers.
-func thinker(key string) *openaitest.Host {
-	return &openaitest.Host{Key: key, Reply: func(r *openaitest.Request) []openaitest.Block {
+func thinker(key string) *fakehost.OpenAI {
+	return &fakehost.OpenAI{Key: key, Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 		if bytes.Contains(r.Body, []byte(`"function_call_output"`)) {
-			return []openaitest.Block{{Type: "reasoning", Text: "Both are there."}, {Type: "text", Text: "done"}}
+			return []fakehost.Block{{Type: "reasoning", Text: "Both are there."}, {Type: "text", Text: "done"}}
 		}
-		return []openaitest.Block{
+		return []fakehost.Block{
 			{Type: "reasoning", Text: `Two "calls" <at once>, ü.`},
 			{Type: "call", ID: "call_1", Name: "look", Arguments: `{"n":1}`}, {Type: "call", ID: "call_2", Name: "look", Arguments: `{"n":2}`},
 		}
@@ -36,7 +36,7 @@ func thinker(key string) *openaitest.Host {
 }
 
 // thinking is a model at a host.
-func thinking(t *testing.T, h *openaitest.Host, name string) agent.Model {
+func thinking(t *testing.T, h *fakehost.OpenAI, name string) agent.Model {
 	t.Helper()
 	server := memhttp.New(h)
 	t.Cleanup(server.Close)
@@ -166,7 +166,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 // A host that refuses the thoughts of another key is asked again without them, once in a process; the person is told.
 func TestThoughtsOfAnotherKey(t *testing.T) {
 	store := record.NewMemory()
-	process := func(h *openaitest.Host) *agent.Agent {
+	process := func(h *fakehost.OpenAI) *agent.Agent {
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
 		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Store: store, Tools: []adapter.Source{look}})
 	}
@@ -188,8 +188,8 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 
 // A run continues at the API that it began at, and the person is told if its model cannot.
 func TestRunStaysAtItsEndpoint(t *testing.T) {
-	host := &openaitest.Host{Key: "k", Reply: func(*openaitest.Request) []openaitest.Block {
-		return []openaitest.Block{{Type: "text", Text: "done"}}
+	host := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block {
+		return []fakehost.Block{{Type: "text", Text: "done"}}
 	}}
 	forced := func(name, api string) agent.Model {
 		server := memhttp.New(host)
@@ -233,11 +233,11 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 // items byte for byte, with the new items after them.
 func TestPromptsBeginAlike(t *testing.T) {
 	turn := 0
-	host := &openaitest.Host{Key: "k", Reply: func(*openaitest.Request) []openaitest.Block {
+	host := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block {
 		if turn++; turn == 20 {
-			return []openaitest.Block{{Type: "text", Text: "done"}}
+			return []fakehost.Block{{Type: "text", Text: "done"}}
 		}
-		return []openaitest.Block{
+		return []fakehost.Block{
 			{Type: "reasoning", Text: fmt.Sprint("Thought ", turn)},
 			{Type: "call", ID: fmt.Sprint("call_", turn), Name: "look", Arguments: fmt.Sprintf(`{"n":%d}`, turn)},
 		}
@@ -255,7 +255,7 @@ func TestPromptsBeginAlike(t *testing.T) {
 	if len(requests) != 20 {
 		t.Fatalf("got %d requests, want 20", len(requests))
 	}
-	prompt := func(r *openaitest.Request) (head, input string) {
+	prompt := func(r *fakehost.OpenAIRequest) (head, input string) {
 		var all map[string]json.RawMessage
 		if err := json.Unmarshal(r.Body, &all); err != nil {
 			t.Fatal(err)

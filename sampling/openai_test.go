@@ -7,8 +7,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/internal/openaitest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -18,20 +18,20 @@ import (
 func TestModelsOfOpenAI(t *testing.T) {
 	weather := &mcp.Tool{Name: "weather", InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 	asked := 0
-	for _, name := range openaitest.Models() {
-		host := &openaitest.Host{Key: "key-1", Reply: func(r *openaitest.Request) []openaitest.Block {
+	for _, name := range fakehost.OpenAIModels() {
+		host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 			switch {
 			case !strings.Contains(string(r.Body), `"tools"`), strings.Contains(string(r.Body), "sun and rain"):
-				return []openaitest.Block{{Type: "reasoning", Text: "Hm."}, {Type: "text", Text: "Done."}}
+				return []fakehost.Block{{Type: "reasoning", Text: "Hm."}, {Type: "text", Text: "Done."}}
 			}
-			return []openaitest.Block{{Type: "reasoning", Text: "Two cities."},
+			return []fakehost.Block{{Type: "reasoning", Text: "Two cities."},
 				{Type: "call", ID: "call_1", Name: "weather", Arguments: `{"city":"Rome"}`}, {Type: "call", ID: "call_2", Name: "weather", Arguments: `{"city":"Oslo"}`}}
 		}}
 		server := memhttp.New(host)
 		defer server.Close()
 		cfg := openai.DefaultConfig("key-1")
 		cfg.HTTPClient = server.Client()
-		for _, effort := range append([]string{""}, openaitest.Efforts(name)...) {
+		for _, effort := range append([]string{""}, fakehost.OpenAIEfforts(name)...) {
 			sampler, err := sampling.New(cfg, name, &sampling.Options{ReasoningEffort: effort})
 			if err != nil {
 				t.Fatal(err)

@@ -8,12 +8,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/claudetest"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
 func ExampleNew() {
-	host := &claudetest.Host{Key: "key-1", Reply: func(*claudetest.Request) []claudetest.Block {
-		return []claudetest.Block{{Type: "thinking", Text: "A greeting."}, {Type: "text", Text: "Hello!"}}
+	host := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
+		return []fakehost.Block{{Type: "thinking", Text: "A greeting."}, {Type: "text", Text: "Hello!"}}
 	}}
 	server := httptest.NewServer(host)
 	defer server.Close()

@@ -12,16 +12,16 @@ import (
 	"github.com/tmc/langchaingo/prompts"
 
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
-	"github.com/mcpchain/mcpchain/internal/claudetest"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
 // TestLangchaingo uses the model in langchaingo's own ways: with tools, and in a chain.
 func TestLangchaingo(t *testing.T) {
-	h := &claudetest.Host{Key: "key-1", Reply: func(r *claudetest.Request) []claudetest.Block {
+	h := &fakehost.Claude{Key: "key-1", Reply: func(r *fakehost.ClaudeRequest) []fakehost.Block {
 		if len(r.Messages) == 1 && len(r.Tools) > 0 {
 			return thinkAndCall(r)
 		}
-		return []claudetest.Block{{Type: "text", Text: "It is sunny."}}
+		return []fakehost.Block{{Type: "text", Text: "It is sunny."}}
 	}}
 	var m llms.Model = serve(t, h, "claude-opus-5", anthropicmodel.Options{})
 	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, "Be brief."), llms.TextParts(llms.ChatMessageTypeHuman, "Weather?")}

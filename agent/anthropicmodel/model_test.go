@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/claudetest"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -53,13 +53,13 @@ func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Reply, tex
 
 var weather = model.Tool{Name: "weather", Description: "Tells the weather.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 
-func thinkAndCall(*claudetest.Request) []claudetest.Block {
-	return []claudetest.Block{
+func thinkAndCall(*fakehost.ClaudeRequest) []fakehost.Block {
+	return []fakehost.Block{
 		{Type: "thinking", Text: "Two cities, two calls."},
 		{Type: "redacted_thinking", Text: "hidden"},
 		{Type: "text", Text: "Let me see."},
-		{Type: "tool_use", ID: "toolu_1", Name: "weather", Input: `{"city": "Rome"}`},
-		{Type: "tool_use", ID: "toolu_2", Name: "weather", Input: `{"city":"Oslo"}`},
+		{Type: "tool_use", ID: "toolu_1", Name: "weather", Arguments: `{"city": "Rome"}`},
+		{Type: "tool_use", ID: "toolu_2", Name: "weather", Arguments: `{"city":"Oslo"}`},
 	}
 }
 
@@ -87,9 +87,9 @@ func TestRequests(t *testing.T) {
 	}
 	half := 0.5
 	n := 0
-	for _, name := range claudetest.Models() {
-		h := &claudetest.Host{Key: "key-1", Reply: func(*claudetest.Request) []claudetest.Block {
-			return []claudetest.Block{{Type: "text", Text: "Hello"}}
+	for _, name := range fakehost.ClaudeModels() {
+		h := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
+			return []fakehost.Block{{Type: "text", Text: "Hello"}}
 		}}
 		m := serve(t, h, name, anthropicmodel.Options{})
 		for title, history := range histories {
@@ -122,7 +122,7 @@ func TestRequests(t *testing.T) {
 
 // TestThoughtsGoBack holds that thoughts come with the reply, and go back byte for byte with results of all kinds.
 func TestThoughtsGoBack(t *testing.T) {
-	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
+	h := &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}
 	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Effort: "high"})
 	history := []run.Message{run.Text(run.RoleUser, "Weather in Rome and Oslo?")}
 	reply, text, reasoning, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Stream: true})
@@ -175,9 +175,9 @@ func TestThoughtsGoBack(t *testing.T) {
 func TestCacheOfPrompts(t *testing.T) {
 	cost := func(cache string) (price float64) {
 		turn := 0
-		h := &claudetest.Host{Key: "key-1", Reply: func(*claudetest.Request) []claudetest.Block {
+		h := &fakehost.Claude{Key: "key-1", Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
 			turn++
-			return []claudetest.Block{{Type: "tool_use", ID: fmt.Sprintf("toolu_%d", turn), Name: "weather", Input: `{"city":"Rome"}`}}
+			return []fakehost.Block{{Type: "tool_use", ID: fmt.Sprintf("toolu_%d", turn), Name: "weather", Arguments: `{"city":"Rome"}`}}
 		}}
 		m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Cache: cache})
 		tools := []model.Tool{weather}
@@ -208,7 +208,7 @@ func TestCacheOfPrompts(t *testing.T) {
 
 // TestThoughtsOfAnotherKey holds that a conversation continues without thoughts whose signature the host refuses.
 func TestThoughtsOfAnotherKey(t *testing.T) {
-	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
+	h := &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}
 	m := serve(t, h, "claude-opus-5", anthropicmodel.Options{})
 	message := run.Message{Role: run.RoleAssistant, Parts: []run.Part{
 		{Type: run.PartReasoning, Text: "old", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"forged"`)}},
@@ -292,12 +292,12 @@ func TestFailures(t *testing.T) {
 
 // TestEndsOfReplies has the reasons for which a reply ends.
 func TestEndsOfReplies(t *testing.T) {
-	cut := []claudetest.Block{{Type: "text", Text: "Well"}, {Type: "tool_use", ID: "toolu_1", Name: "weather", Input: `{"city":"Ro`}}
+	cut := []fakehost.Block{{Type: "text", Text: "Well"}, {Type: "tool_use", ID: "toolu_1", Name: "weather", Arguments: `{"city":"Ro`}}
 	for stop, want := range map[string]struct {
 		finish string
 		parts  int
 	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 2}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
-		h := &claudetest.Host{Key: "key-1", Stop: stop, Reply: func(*claudetest.Request) []claudetest.Block { return cut }}
+		h := &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block { return cut }}
 		reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 		if err != nil || reply.Finish != want.finish || len(reply.Message.Parts) != want.parts {
 			t.Errorf("%s: got %+v, %v", stop, reply, err)
@@ -390,7 +390,7 @@ func TestBadInput(t *testing.T) {
 
 // TestStop ends a request of a caller that stops, and of a context that ends.
 func TestStop(t *testing.T) {
-	h := &claudetest.Host{Key: "key-1", Reply: thinkAndCall}
+	h := &fakehost.Claude{Key: "key-1", Reply: thinkAndCall}
 	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{})
 	r := &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}
 	for d, err := range m.Generate(t.Context(), r) {

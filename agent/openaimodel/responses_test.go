@@ -12,12 +12,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/internal/openaitest"
 )
 
 // atOpenAI is a model of the strict host.
-func atOpenAI(t *testing.T, host *openaitest.Host, name string, o *openaimodel.Options) *openaimodel.Model {
+func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *openaimodel.Options) *openaimodel.Model {
 	t.Helper()
 	server := memhttp.New(host)
 	t.Cleanup(server.Close)
@@ -47,11 +47,11 @@ func generate(t *testing.T, m model.Model, r *model.Request) (*model.Reply, stri
 }
 
 // twoCalls thinks, calls twice, and answers when it has results.
-func twoCalls(r *openaitest.Request) []openaitest.Block {
+func twoCalls(r *fakehost.OpenAIRequest) []fakehost.Block {
 	if !strings.Contains(string(r.Body), `"weather"`) || strings.Contains(string(r.Body), "sunny") {
-		return []openaitest.Block{{Type: "reasoning", Text: "Done."}, {Type: "text", Text: "It is sunny."}}
+		return []fakehost.Block{{Type: "reasoning", Text: "Done."}, {Type: "text", Text: "It is sunny."}}
 	}
-	return []openaitest.Block{
+	return []fakehost.Block{
 		{Type: "reasoning", Text: "Two cities."}, {Type: "call", ID: "call_1", Name: "weather", Arguments: `{"city": "Rome"}`},
 		{Type: "reasoning", Text: "And Oslo."}, {Type: "call", ID: "call_2", Name: "weather", Arguments: `{"city":"Oslo"}`},
 	}
@@ -68,10 +68,10 @@ func results(reply *model.Reply) []run.Message {
 func TestModelsOfOpenAI(t *testing.T) {
 	object := json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	half, asked := 0.5, 0
-	for _, name := range openaitest.Models() {
-		host := &openaitest.Host{Key: "key-1", Reply: twoCalls}
+	for _, name := range fakehost.OpenAIModels() {
+		host := &fakehost.OpenAI{Key: "key-1", Reply: twoCalls}
 		m := atOpenAI(t, host, name, nil)
-		for _, effort := range append([]string{""}, openaitest.Efforts(name)...) {
+		for _, effort := range append([]string{""}, fakehost.OpenAIEfforts(name)...) {
 			for n := range 32 {
 				r := &model.Request{System: "Be brief.", Messages: []run.Message{run.Text(run.RoleUser, "Weather?")}, Effort: effort, Stream: n&1 > 0, CacheKey: strings.Repeat("conversation", 9)}
 				if n&2 > 0 {
@@ -105,7 +105,7 @@ func TestModelsOfOpenAI(t *testing.T) {
 
 // TestItemsGoBack holds that what the host wants back is in the message, byte for byte, also for another process.
 func TestItemsGoBack(t *testing.T) {
-	host := &openaitest.Host{Key: "key-1", Reply: twoCalls}
+	host := &fakehost.OpenAI{Key: "key-1", Reply: twoCalls}
 	r := &model.Request{Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartText, Text: "Weather?"}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
 		Tools: []model.Tool{{Name: "weather"}}, Stream: true}
 	reply, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)

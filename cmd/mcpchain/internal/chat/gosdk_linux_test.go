@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/openaitest"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
 // TestServerOfTheGoSDK calls the tools of the official Go SDK's example server that ask the model and the person, at the
@@ -28,21 +28,21 @@ func TestServerOfTheGoSDK(t *testing.T) {
 		t.Fatal(err)
 	}
 	form := regexp.MustCompile(`"name":"(elicit[^"]*form[^"]*)"`)
-	host := &openaitest.Host{Key: "key-1", Reply: func(r *openaitest.Request) []openaitest.Block {
+	host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 		body := string(r.Body)
 		switch {
 		case strings.Contains(body, `"call_3"`):
-			return []openaitest.Block{{Type: "text", Text: "It is back."}}
+			return []fakehost.Block{{Type: "text", Text: "It is back."}}
 		case strings.Contains(body, "Once more"):
-			return []openaitest.Block{{Type: "call", ID: "call_3", Name: "greet", Arguments: `{"name":"again"}`}}
+			return []fakehost.Block{{Type: "call", ID: "call_3", Name: "greet", Arguments: `{"name":"again"}`}}
 		case strings.Contains(body, `"call_2"`):
-			return []openaitest.Block{{Type: "text", Text: "Both have worked."}}
+			return []fakehost.Block{{Type: "text", Text: "Both have worked."}}
 		case strings.Contains(body, `"call_1"`):
-			return []openaitest.Block{{Type: "call", ID: "call_2", Name: form.FindStringSubmatch(body)[1], Arguments: `{}`}}
+			return []fakehost.Block{{Type: "call", ID: "call_2", Name: form.FindStringSubmatch(body)[1], Arguments: `{}`}}
 		case strings.Contains(body, `"sample"`):
-			return []openaitest.Block{{Type: "call", ID: "call_1", Name: "sample", Arguments: `{}`}}
+			return []fakehost.Block{{Type: "call", ID: "call_1", Name: "sample", Arguments: `{}`}}
 		}
-		return []openaitest.Block{{Type: "text", Text: "A text for the server."}}
+		return []fakehost.Block{{Type: "text", Text: "A text for the server."}}
 	}}
 	server := httptest.NewServer(host)
 	t.Cleanup(server.Close)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/openaitest"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
 // TestModelsOfToday answers with tools of a server by models of OpenAI that take tools at one endpoint only, with the
@@ -13,11 +13,11 @@ import (
 func TestModelsOfToday(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-model gpt-6-astra", "-model gpt-6-astra -effort high", "-model gpt-5.6-sol", "-model gpt-5.6-sol -effort high", "-model gpt-6-sol -model-api chat"} {
-		host := &openaitest.Host{Key: "key-1", Reply: func(r *openaitest.Request) []openaitest.Block {
+		host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 			if strings.Contains(string(r.Body), `"call_1"`) {
-				return []openaitest.Block{{Type: "reasoning", Text: "Now I know."}, {Type: "text", Text: "It is 42."}}
+				return []fakehost.Block{{Type: "reasoning", Text: "Now I know."}, {Type: "text", Text: "It is 42."}}
 			}
-			return []openaitest.Block{{Type: "reasoning", Text: "Add them."}, {Type: "call", ID: "call_1", Name: "add", Arguments: `{"a":17,"b":25}`}}
+			return []fakehost.Block{{Type: "reasoning", Text: "Add them."}, {Type: "call", ID: "call_1", Name: "add", Arguments: `{"a":17,"b":25}`}}
 		}}
 		server := httptest.NewServer(host)
 		t.Cleanup(server.Close)

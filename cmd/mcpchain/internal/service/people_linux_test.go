@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/npmtest"
-	"github.com/mcpchain/mcpchain/internal/openaitest"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -32,16 +32,16 @@ type peopleAtOneServer struct {
 func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 	t.Helper()
 	set := npmtest.Install(t, os.DirFS(filepath.Join("..", "..", "..", "..", "evals", "interop", "testdata", "npm")))
-	host := &openaitest.Host{Key: "key-1", Reply: func(r *openaitest.Request) []openaitest.Block {
+	host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 		body := string(r.Body)
 		if i := strings.Index(body, "- Name: "); i >= 0 {
 			name, _, _ := strings.Cut(body[i+len("- Name: "):], `\n`)
-			return []openaitest.Block{{Type: "text", Text: "Hello, " + name + "."}}
+			return []fakehost.Block{{Type: "text", Text: "Hello, " + name + "."}}
 		}
 		if strings.Contains(body, `"call_1"`) {
-			return []openaitest.Block{{Type: "text", Text: "No name came: " + body}}
+			return []fakehost.Block{{Type: "text", Text: "No name came: " + body}}
 		}
-		return []openaitest.Block{{Type: "call", ID: "call_1", Name: "trigger-elicitation-request", Arguments: `{}`}}
+		return []fakehost.Block{{Type: "call", ID: "call_1", Name: "trigger-elicitation-request", Arguments: `{}`}}
 	}}
 	model := httptest.NewServer(host)
 	t.Cleanup(model.Close)

@@ -1,8 +1,4 @@
-// Package claudetest is a Messages API for tests, as strict as Anthropic's.
-//
-// It refuses each request that the published API refuses, signs thoughts and checks the signatures, and counts
-// what a cache of prompts would read and write.
-package claudetest
+package fakehost
 
 import (
 	"crypto/hmac"
@@ -14,55 +10,48 @@ import (
 	"maps"
 	"net/http"
 	"sync"
-
-	"github.com/mcpchain/mcpchain/internal/published"
 )
 
-// Block is a block of a reply. Its type is "text", "thinking", "redacted_thinking" or "tool_use".
-type Block struct {
-	Type, Text string // Text: of a thought, too
-	ID, Name   string
-	Input      string // JSON
-}
-
-// Host is the API. Its Reply makes the reply to a valid request.
-type Host struct {
+// Claude is the Messages API of Anthropic, as strict as the host: it refuses each request that the published API refuses, signs
+// thoughts and checks the signatures, and counts what a cache of prompts would read and write. Its blocks are "text", "thinking",
+// "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
+type Claude struct {
 	Key   string // of the account; it signs thoughts
-	Reply func(*Request) []Block
+	Reply func(*ClaudeRequest) []Block
 	Stop  string // the stop_reason, instead of what the blocks say
 
-	published.Log[*Request]
+	Log[*ClaudeRequest]
 
 	mu     sync.Mutex
 	cached map[[32]byte]bool // prefixes
 }
 
 // ServeHTTP answers POST /v1/messages.
-func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Claude) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
 	switch {
 	case r.Method != http.MethodPost || r.URL.Path != "/v1/messages":
-		fail(w, http.StatusNotFound, "not_found_error", "Not found")
+		failClaude(w, http.StatusNotFound, "not_found_error", "Not found")
 	case r.Header.Get("X-Api-Key") != h.Key:
-		fail(w, http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
+		failClaude(w, http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
 	case r.Header.Get("Anthropic-Version") != "2023-06-01":
-		fail(w, http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required")
+		failClaude(w, http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required")
 	default:
 		h.answer(w, body)
 	}
 }
 
-func fail(w http.ResponseWriter, status int, kind, message string) {
+func failClaude(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": message}})
 }
 
-func (h *Host) answer(w http.ResponseWriter, body []byte) {
-	request, err := check(body, h.sign)
+func (h *Claude) answer(w http.ResponseWriter, body []byte) {
+	request, err := checkClaude(body, h.sign)
 	if err == nil {
 		h.mu.Lock()
 		request.Usage = h.account(request)
@@ -70,14 +59,14 @@ func (h *Host) answer(w http.ResponseWriter, body []byte) {
 	}
 	h.Record(request, err)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+		failClaude(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
 	h.stream(w, request, h.Reply(request))
 }
 
 // sign is the signature of a thought.
-func (h *Host) sign(text string) string {
+func (h *Claude) sign(text string) string {
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(text))
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -90,7 +79,7 @@ const leastCached = 1_024 // tokens of a prefix
 
 // account finds the longest prefix that is in the cache, looking back up to 20 blocks from each mark, and keeps those
 // that are marked.
-func (h *Host) account(r *Request) (u Usage) {
+func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 	var hashes [][32]byte
 	var sizes []int
 	chain, size := [32]byte{}, 0
@@ -131,37 +120,37 @@ func (u Usage) Price() float64 {
 }
 
 // stream writes the events of a reply.
-func (h *Host) stream(w http.ResponseWriter, r *Request, blocks []Block) {
+func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	u := r.Usage
 	stop := "end_turn"
-	event(w, map[string]any{"type": "message_start", "message": map[string]any{
+	claudeEvent(w, map[string]any{"type": "message_start", "message": map[string]any{
 		"id": "msg_1", "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil,
 		"usage": map[string]int{"input_tokens": u.Input, "cache_read_input_tokens": u.Read, "cache_creation_input_tokens": u.Written, "output_tokens": 1},
 	}})
-	event(w, map[string]any{"type": "ping"})
+	claudeEvent(w, map[string]any{"type": "ping"})
 	output := 1
 	for i, b := range blocks {
 		start, deltas := h.events(b)
 		if b.Type == "tool_use" {
 			stop = "tool_use"
 		}
-		event(w, map[string]any{"type": "content_block_start", "index": i, "content_block": start})
+		claudeEvent(w, map[string]any{"type": "content_block_start", "index": i, "content_block": start})
 		for _, d := range deltas {
-			event(w, map[string]any{"type": "content_block_delta", "index": i, "delta": d})
+			claudeEvent(w, map[string]any{"type": "content_block_delta", "index": i, "delta": d})
 		}
-		event(w, map[string]any{"type": "content_block_stop", "index": i})
-		output += (len(b.Text) + len(b.Input)) / 4
+		claudeEvent(w, map[string]any{"type": "content_block_stop", "index": i})
+		output += (len(b.Text) + len(b.Arguments)) / 4
 	}
 	if h.Stop != "" {
 		stop = h.Stop
 	}
-	event(w, map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
-	event(w, map[string]any{"type": "message_stop"})
+	claudeEvent(w, map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": stop}, "usage": map[string]int{"output_tokens": output}})
+	claudeEvent(w, map[string]any{"type": "message_stop"})
 }
 
 // events are the start of a block and its pieces.
-func (h *Host) events(b Block) (start map[string]any, deltas []map[string]any) {
+func (h *Claude) events(b Block) (start map[string]any, deltas []map[string]any) {
 	piece := func(kind, field, text string) {
 		for half := (len(text) + 1) / 2; len(text) > 0; text = text[min(half, len(text)):] {
 			deltas = append(deltas, map[string]any{"type": kind, field: text[:min(half, len(text))]})
@@ -180,12 +169,12 @@ func (h *Host) events(b Block) (start map[string]any, deltas []map[string]any) {
 		start["data"] = h.sign("redacted") + b.Text
 	case "tool_use":
 		maps.Copy(start, map[string]any{"id": b.ID, "name": b.Name, "input": map[string]any{}})
-		piece("input_json_delta", "partial_json", b.Input)
+		piece("input_json_delta", "partial_json", b.Arguments)
 	}
 	return start, deltas
 }
 
-func event(w io.Writer, e map[string]any) {
+func claudeEvent(w io.Writer, e map[string]any) {
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err)

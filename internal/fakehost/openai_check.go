@@ -1,4 +1,4 @@
-package openaitest
+package fakehost
 
 import (
 	"encoding/json"
@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/published"
 )
 
 type object = map[string]json.RawMessage
@@ -18,48 +16,48 @@ func text(raw json.RawMessage) (s string) {
 }
 
 var (
-	toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	callID   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	openaiName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	openaiCallID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
 // sampling checks the temperature.
-func (r rule) sampling(o object, effort string) error {
+func (r openaiRule) sampling(o object, effort string) error {
 	if o["temperature"] == nil && o["top_p"] == nil || r.temperature == "always" || r.temperature == "none" && (effort == "none" || effort == "" && r.unasked) {
 		return nil
 	}
-	return published.Refuse("Unsupported parameter: 'temperature' is not supported with this model.")
+	return Refuse("Unsupported parameter: 'temperature' is not supported with this model.")
 }
 
-func (r rule) effort(effort string) error {
+func (r openaiRule) effort(effort string) error {
 	if effort != "" && !slices.Contains(strings.Fields(r.efforts), effort) {
-		return published.Refuse("Unsupported value: 'reasoning.effort' does not support '%s' with this model.", effort)
+		return Refuse("Unsupported value: 'reasoning.effort' does not support '%s' with this model.", effort)
 	}
 	return nil
 }
 
 // checkResponses checks a request to Responses.
-func (h *Host) checkResponses(r *Request) (stream bool, err error) {
+func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 	var o object
 	if err := json.Unmarshal(r.Body, &o); err != nil {
 		return false, err
 	}
-	if err := published.Responses(r.Body); err != nil {
-		return false, published.Refuse("by the published schema: %v", err)
+	if err := Responses(r.Body); err != nil {
+		return false, Refuse("by the published schema: %v", err)
 	}
 	_ = json.Unmarshal(o["stream"], &stream)
 	r.Model = text(o["model"])
-	model, ok := rules[r.Model]
+	model, ok := openaiRules[r.Model]
 	var reasoning struct{ Effort string }
 	_ = json.Unmarshal(o["reasoning"], &reasoning)
 	switch {
 	case !ok:
-		return false, published.Refuse("The requested model '%s' does not exist.", r.Model)
+		return false, Refuse("The requested model '%s' does not exist.", r.Model)
 	case string(o["store"]) != "false":
-		return false, published.Refuse("these tests are of an organization without a store: 'store' must be false")
+		return false, Refuse("these tests are of an organization without a store: 'store' must be false")
 	case model.efforts == "" && (o["reasoning"] != nil || strings.Contains(string(o["include"]), "encrypted_content")):
-		return false, published.Refuse("Encrypted content is not supported with this model.")
+		return false, Refuse("Encrypted content is not supported with this model.")
 	case len(text(o["prompt_cache_key"])) > 64:
-		return false, published.Refuse("Invalid 'prompt_cache_key': string too long.")
+		return false, Refuse("Invalid 'prompt_cache_key': string too long.")
 	}
 	if err := model.effort(reasoning.Effort); err != nil {
 		return false, err
@@ -78,7 +76,7 @@ func (h *Host) checkResponses(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if err := json.Unmarshal(o["input"], &r.Input); err != nil || len(r.Input) == 0 {
-		return false, published.Refuse("Invalid 'input': %v", err)
+		return false, Refuse("Invalid 'input': %v", err)
 	}
 	return stream, h.checkInput(r.Input, names, model.adds)
 }
@@ -100,8 +98,8 @@ func checkFormat(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return err
 	}
-	if f := text.Format; f.Type != "json_object" && (f.Type != "json_schema" || !toolName.MatchString(f.Name) || f.Schema == nil) {
-		return published.Refuse("Invalid 'text.format': %s", raw)
+	if f := text.Format; f.Type != "json_object" && (f.Type != "json_schema" || !openaiName.MatchString(f.Name) || f.Schema == nil) {
+		return Refuse("Invalid 'text.format': %s", raw)
 	}
 	return nil
 }
@@ -112,7 +110,7 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 	}
 	var tools []object
 	if err := json.Unmarshal(raw, &tools); err != nil || len(tools) == 0 {
-		return nil, published.Refuse("Invalid 'tools': empty array. %v", err)
+		return nil, Refuse("Invalid 'tools': empty array. %v", err)
 	}
 	for _, t := range tools {
 		f, err := function(t)
@@ -122,12 +120,12 @@ func checkTools(raw json.RawMessage, function func(object) (object, error)) (nam
 		name := text(f["name"])
 		var schema map[string]any
 		switch {
-		case text(t["type"]) != "function" || !toolName.MatchString(name) || slices.Contains(names, name):
-			return nil, published.Refuse("Invalid 'tools': name %q of type %s", name, t["type"])
+		case text(t["type"]) != "function" || !openaiName.MatchString(name) || slices.Contains(names, name):
+			return nil, Refuse("Invalid 'tools': name %q of type %s", name, t["type"])
 		case f["parameters"] != nil && (json.Unmarshal(f["parameters"], &schema) != nil || schema["type"] != "object"):
-			return nil, published.Refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
+			return nil, Refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
 		case string(f["strict"]) == "true" && schema["additionalProperties"] != false:
-			return nil, published.Refuse("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
+			return nil, Refuse("Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", name)
 		}
 		names = append(names, name)
 	}
@@ -140,22 +138,22 @@ func checkChoice(raw json.RawMessage, names []string, at ...string) error {
 	case raw == nil:
 		return nil
 	case len(names) == 0:
-		return published.Refuse("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
+		return Refuse("Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 	case json.Unmarshal(raw, &choice) == nil:
 		for _, key := range at[:len(at)-1] {
 			_ = json.Unmarshal(choice[key], &choice)
 		}
 		if !slices.Contains(names, text(choice[at[len(at)-1]])) {
-			return published.Refuse("Tool choice %s not found in 'tools' parameter.", raw)
+			return Refuse("Tool choice %s not found in 'tools' parameter.", raw)
 		}
 	case !slices.Contains([]string{"auto", "none", "required"}, text(raw)):
-		return published.Refuse("Invalid value: 'tool_choice' %s", raw)
+		return Refuse("Invalid value: 'tool_choice' %s", raw)
 	}
 	return nil
 }
 
 // checkInput checks the items: what the model wrote, with the thoughts before, and the outputs of calls.
-func (h *Host) checkInput(input []json.RawMessage, tools []string, adds bool) error {
+func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) error {
 	calls, outputs := map[string]bool{}, map[string]bool{}
 	thought := "" // the latest one
 	for i, raw := range input {
@@ -172,16 +170,16 @@ func (h *Host) checkInput(input []json.RawMessage, tools []string, adds bool) er
 			thought = text(o["encrypted_content"])
 			switch {
 			case !h.isOurs(thought):
-				err = published.Refuse("The encrypted content for item %s could not be verified.", o["id"])
+				err = Refuse("The encrypted content for item %s could not be verified.", o["id"])
 			case i+1 == len(input) || strings.Contains(string(input[i+1]), `"function_call_output"`):
-				err = published.Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
+				err = Refuse("Item '%s' of type 'reasoning' was provided without its required following item.", text(o["id"]))
 			}
 		case "additional_tools":
 			var more []string
 			more, err = checkTools(o["tools"], responsesTool)
 			for _, name := range more {
 				if !adds || slices.Contains(tools, name) {
-					err = published.Refuse("Invalid '%s': the tool %s is there already, or the model takes none here", at, name)
+					err = Refuse("Invalid '%s': the tool %s is there already, or the model takes none here", at, name)
 				}
 			}
 			tools = append(tools, more...)
@@ -191,16 +189,16 @@ func (h *Host) checkInput(input []json.RawMessage, tools []string, adds bool) er
 			want, issued := h.thoughts[id]
 			h.mu.Unlock()
 			switch {
-			case !callID.MatchString(id) || calls[id] || !toolName.MatchString(text(o["name"])) || !json.Valid([]byte(text(o["arguments"]))):
-				err = published.Refuse("Invalid '%s': %s", at, raw)
+			case !openaiCallID.MatchString(id) || calls[id] || !openaiName.MatchString(text(o["name"])) || !json.Valid([]byte(text(o["arguments"]))):
+				err = Refuse("Invalid '%s': %s", at, raw)
 			case issued && want != "" && want != thought:
-				err = published.Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
+				err = Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
 			}
 			calls[id] = true
 		case "function_call_output":
 			id := text(o["call_id"])
 			if !calls[id] {
-				err = published.Refuse("No tool call found for function call output with call_id %s.", id)
+				err = Refuse("No tool call found for function call output with call_id %s.", id)
 			}
 			outputs[id] = true
 		}
@@ -210,7 +208,7 @@ func (h *Host) checkInput(input []json.RawMessage, tools []string, adds bool) er
 	}
 	for id := range calls {
 		if !outputs[id] {
-			return published.Refuse("No tool output found for function call %s.", id)
+			return Refuse("No tool output found for function call %s.", id)
 		}
 	}
 	return nil
@@ -227,35 +225,35 @@ func checkMessage(at string, o object) error {
 	var parts []object
 	if json.Unmarshal(o["content"], &parts) != nil {
 		if text(o["content"]) == "" {
-			return published.Refuse("Missing required parameter: '%s.content'", at)
+			return Refuse("Missing required parameter: '%s.content'", at)
 		}
 		return nil
 	}
 	if len(parts) == 0 {
-		return published.Refuse("Invalid '%s.content': empty array.", at)
+		return Refuse("Invalid '%s.content': empty array.", at)
 	}
 	for _, p := range parts {
 		if !slices.Contains(strings.Fields(types), text(p["type"])) {
-			return published.Refuse("Invalid value: %s. Supported values are: %s.", p["type"], types)
+			return Refuse("Invalid value: %s. Supported values are: %s.", p["type"], types)
 		}
 	}
 	return nil
 }
 
 // checkChat checks a request to Chat Completions.
-func checkChat(r *Request) (stream bool, err error) {
+func checkChat(r *OpenAIRequest) (stream bool, err error) {
 	var o object
 	if err := json.Unmarshal(r.Body, &o); err != nil {
 		return false, err
 	}
-	if err := published.Chat(r.Body); err != nil {
-		return false, published.Refuse("by the published schema: %v", err)
+	if err := Chat(r.Body); err != nil {
+		return false, Refuse("by the published schema: %v", err)
 	}
 	_ = json.Unmarshal(o["stream"], &stream)
 	r.Model = text(o["model"])
-	model, ok := rules[r.Model]
+	model, ok := openaiRules[r.Model]
 	if !ok {
-		return false, published.Refuse("The model '%s' does not exist.", r.Model)
+		return false, Refuse("The model '%s' does not exist.", r.Model)
 	}
 	effort := text(o["reasoning_effort"])
 	if err := model.effort(effort); err != nil {
@@ -265,7 +263,7 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if model.efforts != "" && o["stop"] != nil {
-		return false, published.Refuse("Unsupported parameter: 'stop' is not supported with this model.")
+		return false, Refuse("Unsupported parameter: 'stop' is not supported with this model.")
 	}
 	names, err := checkTools(o["tools"], func(t object) (f object, err error) {
 		return f, json.Unmarshal(t["function"], &f)
@@ -277,7 +275,7 @@ func checkChat(r *Request) (stream bool, err error) {
 		return false, err
 	}
 	if len(names) > 0 && (model.chatTools == "never" || model.chatTools == "none" && effort != "none") {
-		return false, published.Refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
+		return false, Refuse("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", r.Model)
 	}
 	return stream, checkTurns(o["messages"])
 }
@@ -293,30 +291,30 @@ func checkTurns(raw json.RawMessage) error {
 		} `json:"tool_calls"`
 	}
 	if err := json.Unmarshal(raw, &messages); err != nil || len(messages) == 0 {
-		return published.Refuse("Invalid 'messages': %v", err)
+		return Refuse("Invalid 'messages': %v", err)
 	}
 	var open []string
 	for i, m := range messages {
 		if m.Role == "tool" {
 			at := slices.Index(open, m.ToolCallID)
 			if at < 0 {
-				return published.Refuse("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
+				return Refuse("Invalid parameter: messages[%d] with role 'tool' must be a response to a preceding message with 'tool_calls'.", i)
 			}
 			open = slices.Delete(open, at, at+1)
 			continue
 		}
 		if len(open) > 0 {
-			return published.Refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
+			return Refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", open)
 		}
 		for _, call := range m.ToolCalls {
-			if !callID.MatchString(call.ID) || !toolName.MatchString(call.Function.Name) {
-				return published.Refuse("Invalid 'messages[%d].tool_calls'", i)
+			if !openaiCallID.MatchString(call.ID) || !openaiName.MatchString(call.Function.Name) {
+				return Refuse("Invalid 'messages[%d].tool_calls'", i)
 			}
 			open = append(open, call.ID)
 		}
 	}
 	if len(open) > 0 {
-		return published.Refuse("An assistant message with 'tool_calls' must be followed by tool messages: %v", open)
+		return Refuse("An assistant message with 'tool_calls' must be followed by tool messages: %v", open)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package published has the schemas of requests that hosts of models publish, for the fakes of these hosts in tests.
+// Package fakehost is OpenAI's and Anthropic's API for tests.
 //
-// The files here are written from OpenAI's OpenAPI description (CreateResponse and CreateChatCompletionRequest of
+// Requests are checked by the schemas that the hosts publish. The files here are written from OpenAI's OpenAPI description (CreateResponse and CreateChatCompletionRequest of
 // github.com/openai/openai-openapi) and Anthropic's reference (MessageCreateParams of github.com/anthropics/anthropic-sdk-typescript).
 // They have what our models may send. Whatever else a request has, they refuse, as the hosts refuse unknown fields.
 //
@@ -9,7 +9,7 @@
 //	openapi.json    of github.com/openai/openai-openapi
 //	anthropic.json  made of the types of Anthropic's SDK: npx ts-json-schema-generator --path src/resources/messages/messages.ts
 //	                --type MessageCreateParams --no-type-check
-package published
+package fakehost
 
 import (
 	_ "embed"

@@ -1,4 +1,4 @@
-package claudetest
+package fakehost
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 // TestRequests checks what the host takes, and one of everything that it refuses.
 func TestRequests(t *testing.T) {
-	h := &Host{Key: "k"}
+	h := &Claude{Key: "k"}
 	thought := `{"type":"thinking","thinking":"Hm.","signature":"` + h.sign("Hm.") + `"}`
 	const (
 		user     = `{"role":"user","content":[{"type":"text","text":"go"}]}`
@@ -56,7 +56,7 @@ func TestRequests(t *testing.T) {
 			if strings.Contains(tt.more, "max_tokens") {
 				bound = ""
 			}
-			_, err := check([]byte(`{"model":"`+tt.model+`","messages":[`+tt.messages+`]`+bound+tt.more+`}`), h.sign)
+			_, err := checkClaude([]byte(`{"model":"`+tt.model+`","messages":[`+tt.messages+`]`+bound+tt.more+`}`), h.sign)
 			switch {
 			case tt.want == "" && err != nil, tt.want != "" && err == nil:
 				t.Errorf("got %v, want %q", err, tt.want)
@@ -69,14 +69,14 @@ func TestRequests(t *testing.T) {
 
 // TestAccount counts what the cache of prompts reads and writes: a prefix of 1,024 tokens, up to a mark.
 func TestAccount(t *testing.T) {
-	h := &Host{}
+	h := &Claude{}
 	long := strings.Repeat("word ", 1000)
-	request := func(more string) *Request {
+	request := func(more string) *ClaudeRequest {
 		text, err := json.Marshal(long)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := check([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text","text":`+string(text)+`,"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"`+more+`"}]}]}`), h.sign)
+		r, err := checkClaude([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text","text":`+string(text)+`,"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"`+more+`"}]}]}`), h.sign)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package openaitest
+package fakehost
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 // host is a host that says "ok", and the thought and the call of an earlier reply.
 func host(t *testing.T) (url, thought, call string) {
-	h := &Host{Key: "k", Reply: func(r *Request) []Block {
+	h := &OpenAI{Key: "k", Reply: func(r *OpenAIRequest) []Block {
 		if strings.Contains(string(r.Body), "begin") {
 			return []Block{{Type: "reasoning", Text: "Hm."}, {Type: "call", ID: "c1", Name: "f", Arguments: "{}"}}
 		}

@@ -1,16 +1,14 @@
-package claudetest
+package fakehost
 
 import (
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/published"
 )
 
-// Request is a valid request.
-type Request struct {
+// ClaudeRequest is a valid request.
+type ClaudeRequest struct {
 	Model     string                     `json:"model"`
 	MaxTokens int                        `json:"max_tokens"`
 	System    []Content                  `json:"system"`
@@ -22,7 +20,7 @@ type Request struct {
 	Usage     Usage                      `json:"-"`
 
 	blocks []cacheBlock // in the order of the cache
-	models rule
+	models claudeRule
 }
 
 // Message is a message of a request.
@@ -77,8 +75,8 @@ type cacheBlock struct {
 	marked bool
 }
 
-// rule is what a model takes, as Anthropic's reference says.
-type rule struct {
+// claudeRule is what a model takes, as Anthropic's reference says.
+type claudeRule struct {
 	reply    int
 	thinking string // the types that the model takes
 	sampling bool
@@ -87,7 +85,7 @@ type rule struct {
 	refers   bool // takes results that refer to tools
 }
 
-var rules = map[string]rule{
+var claudeRules = map[string]claudeRule{
 	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true, true},
 	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
 	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
@@ -101,9 +99,9 @@ var rules = map[string]rule{
 	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false, false},
 }
 
-// Models are those that the host knows.
-func Models() (names []string) {
-	for name := range rules {
+// ClaudeModels are those that the host knows.
+func ClaudeModels() (names []string) {
+	for name := range claudeRules {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -115,29 +113,29 @@ var (
 	toolNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 )
 
-func check(body []byte, sign func(string) string) (*Request, error) {
+func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, err
 	}
-	r := &Request{}
+	r := &ClaudeRequest{}
 	if err := json.Unmarshal(body, r); err != nil {
 		return nil, err
 	}
-	if err := published.Messages(body); err != nil {
-		return nil, published.Refuse("by the published schema: %v", err)
+	if err := Messages(body); err != nil {
+		return nil, Refuse("by the published schema: %v", err)
 	}
-	model, ok := rules[r.Model]
+	model, ok := claudeRules[r.Model]
 	r.models = model
 	switch {
 	case !ok:
-		return nil, published.Refuse("model: %s", r.Model)
+		return nil, Refuse("model: %s", r.Model)
 	case r.MaxTokens < 1 || r.MaxTokens > model.reply:
-		return nil, published.Refuse("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.MaxTokens, model.reply, r.Model)
+		return nil, Refuse("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.MaxTokens, model.reply, r.Model)
 	case all["temperature"] != nil && !model.sampling:
-		return nil, published.Refuse("`temperature` is deprecated for this model.")
+		return nil, Refuse("`temperature` is deprecated for this model.")
 	case len(r.Messages) == 0:
-		return nil, published.Refuse("messages: at least one message is required")
+		return nil, Refuse("messages: at least one message is required")
 	}
 	for _, step := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, r.checkMarks} {
 		if err := step(); err != nil {
@@ -145,12 +143,12 @@ func check(body []byte, sign func(string) string) (*Request, error) {
 		}
 	}
 	if kind, _ := r.Thinking["type"].(string); all["temperature"] != nil && kind != "" && kind != "disabled" {
-		return nil, published.Refuse("`temperature` may only be set to 1 when thinking is enabled")
+		return nil, Refuse("`temperature` may only be set to 1 when thinking is enabled")
 	}
 	return r, nil
 }
 
-func (r *Request) checkThinking() error {
+func (r *ClaudeRequest) checkThinking() error {
 	if r.Thinking == nil {
 		return nil
 	}
@@ -158,69 +156,69 @@ func (r *Request) checkThinking() error {
 	budget, _ := r.Thinking["budget_tokens"].(float64)
 	switch {
 	case !slices.Contains(strings.Fields(r.models.thinking), kind):
-		return published.Refuse("%q is not supported for this model", "thinking.type."+kind)
+		return Refuse("%q is not supported for this model", "thinking.type."+kind)
 	case kind == "enabled" && budget < 1024:
-		return published.Refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+		return Refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 	case kind == "enabled" && int(budget) >= r.MaxTokens:
-		return published.Refuse("`max_tokens` must be greater than `thinking.budget_tokens`")
+		return Refuse("`max_tokens` must be greater than `thinking.budget_tokens`")
 	case kind != "disabled" && (r.Choice["type"] == "any" || r.Choice["type"] == "tool"):
-		return published.Refuse("Thinking may not be enabled when tool_choice forces tool use.")
+		return Refuse("Thinking may not be enabled when tool_choice forces tool use.")
 	}
 	return nil
 }
 
-func (r *Request) checkOutput() error {
+func (r *ClaudeRequest) checkOutput() error {
 	if raw := r.Output["effort"]; raw != nil {
 		var effort string
 		if json.Unmarshal(raw, &effort) != nil || !slices.Contains(strings.Fields(r.models.efforts), effort) {
-			return published.Refuse("output_config.effort: %s is not supported for this model", raw)
+			return Refuse("output_config.effort: %s is not supported for this model", raw)
 		}
 	}
 	if raw := r.Output["format"]; raw != nil && !r.models.format {
-		return published.Refuse("output_config.format: not supported: %s", raw)
+		return Refuse("output_config.format: not supported: %s", raw)
 	}
 	return nil
 }
 
-func (r *Request) checkTools() error {
+func (r *ClaudeRequest) checkTools() error {
 	names := map[string]bool{}
 	if len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return !t.Deferred }) {
-		return published.Refuse("At least one tool must have defer_loading=false.")
+		return Refuse("At least one tool must have defer_loading=false.")
 	}
 	for _, t := range r.Tools {
 		var schema map[string]any
 		switch {
 		case !toolNames.MatchString(t.Name):
-			return published.Refuse("tools.%s.name: String should match pattern", t.Name)
+			return Refuse("tools.%s.name: String should match pattern", t.Name)
 		case t.Deferred && t.Raw["cache_control"] != nil:
-			return published.Refuse("tools.%s: cache_control cannot be used with defer_loading", t.Name)
+			return Refuse("tools.%s: cache_control cannot be used with defer_loading", t.Name)
 		case t.Deferred && !r.models.refers:
-			return published.Refuse("tools.%s: defer_loading is not supported with %s", t.Name, r.Model)
+			return Refuse("tools.%s: defer_loading is not supported with %s", t.Name, r.Model)
 		case names[t.Name]:
-			return published.Refuse("tools: Tool names must be unique.")
+			return Refuse("tools: Tool names must be unique.")
 		case json.Unmarshal(t.Raw["input_schema"], &schema) != nil || schema["type"] != "object":
-			return published.Refuse("tools.%s.input_schema.type: Field required", t.Name)
+			return Refuse("tools.%s.input_schema.type: Field required", t.Name)
 		case schema["oneOf"] != nil || schema["anyOf"] != nil || schema["allOf"] != nil:
-			return published.Refuse("tools.%s: input_schema does not support oneOf, allOf, or anyOf at the top level", t.Name)
+			return Refuse("tools.%s: input_schema does not support oneOf, allOf, or anyOf at the top level", t.Name)
 		}
 		names[t.Name] = true
 	}
 	switch kind := r.Choice["type"]; {
 	case r.Choice == nil:
 	case len(r.Tools) == 0:
-		return published.Refuse("tool_choice may only be specified while providing tools.")
+		return Refuse("tool_choice may only be specified while providing tools.")
 	case kind == "tool" && !names[r.Choice["name"]]:
-		return published.Refuse("Tool %q not found in provided tools", r.Choice["name"])
+		return Refuse("Tool %q not found in provided tools", r.Choice["name"])
 	}
 	return nil
 }
 
-func (r *Request) checkMessages(sign func(string) string) error {
+func (r *ClaudeRequest) checkMessages(sign func(string) string) error {
 	var waiting []string // ids of calls without results
 	seen := map[string]bool{}
 	for i, m := range r.Messages {
 		if len(m.Content) == 0 || m.Role != "user" && m.Role != "assistant" || i == 0 && m.Role != "user" || i > 0 && r.Messages[i-1].Role == m.Role {
-			return published.Refuse("messages.%d: role %q with %d blocks", i, m.Role, len(m.Content))
+			return Refuse("messages.%d: role %q with %d blocks", i, m.Role, len(m.Content))
 		}
 		if m.Role == "user" {
 			results := 0
@@ -229,23 +227,23 @@ func (r *Request) checkMessages(sign func(string) string) error {
 					continue
 				}
 				if at := slices.Index(waiting, c.CallID); at < 0 || j != results {
-					return published.Refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, j, c.CallID)
+					return Refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, j, c.CallID)
 				} else {
 					waiting = slices.Delete(waiting, at, at+1)
 				}
 				results++
 			}
 			if len(waiting) > 0 {
-				return published.Refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %v", i, waiting)
+				return Refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %v", i, waiting)
 			}
 		}
 		for j, c := range m.Content {
 			if err := r.checkBlock(m.Role, c, sign); err != nil {
-				return published.Refuse("messages.%d.content.%d: %v", i, j, err)
+				return Refuse("messages.%d.content.%d: %v", i, j, err)
 			}
 			if c.Type == "tool_use" {
 				if seen[c.ID] {
-					return published.Refuse("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
+					return Refuse("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
 				}
 				seen[c.ID] = true
 				waiting = append(waiting, c.ID)
@@ -256,39 +254,39 @@ func (r *Request) checkMessages(sign func(string) string) error {
 }
 
 // checkEnd checks the last messages: results for thoughts, and no beginning of a reply.
-func (r *Request) checkEnd() error {
+func (r *ClaudeRequest) checkEnd() error {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "assistant" {
-		return published.Refuse("This model does not support assistant message prefill. The conversation must end with a user message.")
+		return Refuse("This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 	if r.Thinking["type"] == "enabled" && last.Content[0].Type == "tool_result" {
 		if first := r.Messages[len(r.Messages)-2].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
-			return published.Refuse("Expected `thinking` or `redacted_thinking`, but found `%s`", first)
+			return Refuse("Expected `thinking` or `redacted_thinking`, but found `%s`", first)
 		}
 	}
 	return nil
 }
 
-func (r *Request) checkBlock(role string, c Content, sign func(string) string) error {
+func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) string) error {
 	fromModel := c.Type == "thinking" || c.Type == "redacted_thinking" || c.Type == "tool_use"
 	switch {
 	case fromModel && role != "assistant", c.Type == "tool_result" && role != "user", (c.Type == "image" || c.Type == "document") && role != "user":
-		return published.Refuse("%s blocks are not allowed in %s messages", c.Type, role)
+		return Refuse("%s blocks are not allowed in %s messages", c.Type, role)
 	case c.Type == "text" && strings.TrimSpace(c.Text) == "":
-		return published.Refuse("text content blocks must contain non-whitespace text")
+		return Refuse("text content blocks must contain non-whitespace text")
 	case c.Type == "thinking" && c.Signature != sign(c.Thinking):
-		return published.Refuse("Invalid `signature` in `thinking` block")
+		return Refuse("Invalid `signature` in `thinking` block")
 	case c.Type == "redacted_thinking" && !strings.Contains(string(c.Raw["data"]), sign("redacted")):
-		return published.Refuse("Invalid `data` in `redacted_thinking` block, no signature of ours")
+		return Refuse("Invalid `data` in `redacted_thinking` block, no signature of ours")
 	case c.Type == "tool_use" && (!callIDs.MatchString(c.ID) || !strings.HasPrefix(string(c.Raw["input"]), "{")):
-		return published.Refuse("tool_use %q: id or input are not valid", c.ID)
+		return Refuse("tool_use %q: id or input are not valid", c.ID)
 	case (c.Type == "tool_use" || c.Type == "tool_result") && len(r.Tools) == 0:
-		return published.Refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
+		return Refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
 	}
 	for _, inner := range c.Content {
 		if inner.Type == "tool_reference" {
 			if !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Deferred && t.Name == inner.ToolName }) {
-				return published.Refuse("Tool reference '%s' not found in available tools", inner.ToolName)
+				return Refuse("Tool reference '%s' not found in available tools", inner.ToolName)
 			}
 		}
 		if err := r.checkBlock("user", inner, sign); err != nil {
@@ -299,7 +297,7 @@ func (r *Request) checkBlock(role string, c Content, sign func(string) string) e
 }
 
 // checkMarks lists the blocks in the order of the cache.
-func (r *Request) checkMarks() error {
+func (r *ClaudeRequest) checkMarks() error {
 	add := func(object any, raw map[string]json.RawMessage) {
 		mark := raw["cache_control"]
 		delete(raw, "cache_control")
@@ -329,13 +327,13 @@ func (r *Request) checkMarks() error {
 		}
 	}
 	if marks > 4 {
-		return published.Refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
+		return Refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
 	return nil
 }
 
 // referred are the definitions of tools that a result refers to: the model reads them there.
-func (r *Request) referred(c *Content) (tools []map[string]json.RawMessage) {
+func (r *ClaudeRequest) referred(c *Content) (tools []map[string]json.RawMessage) {
 	for _, inner := range c.Content {
 		for _, t := range r.Tools {
 			if inner.Type == "tool_reference" && t.Name == inner.ToolName {

@@ -1,8 +1,4 @@
-// Package openaitest is OpenAI's API for tests: Responses and Chat Completions, as strict as the host.
-//
-// It refuses each request that the published API refuses for its model, and encrypts thoughts in its own way: those of
-// another key, and calls that come back without the thought that led to them, are refused, too.
-package openaitest
+package fakehost
 
 import (
 	"crypto/hmac"
@@ -15,30 +11,30 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/mcpchain/mcpchain/internal/published"
 )
 
-// Block is a piece of a reply. Its type is "text", "reasoning" or "call".
+// Block is a piece of a reply.
 type Block struct {
 	Type, Text string // Text: of the summary of a thought, too
 	ID, Name   string
 	Arguments  string // JSON
 }
 
-// Host is the API. Its Reply makes the reply to a valid request.
-type Host struct {
+// OpenAI is the API of OpenAI: Responses and Chat Completions, as strict as the host. It refuses each request that the published
+// API refuses for its model, and encrypts thoughts in its own way: those of another key, and calls that come back without the
+// thought that led to them, are refused, too. Its blocks are "text", "reasoning" and "call". Its Reply makes the reply to a valid request.
+type OpenAI struct {
 	Key   string // of the account; it encrypts thoughts
-	Reply func(*Request) []Block
+	Reply func(*OpenAIRequest) []Block
 
-	published.Log[*Request]
+	Log[*OpenAIRequest]
 
 	mu       sync.Mutex
 	thoughts map[string]string // by the ids of the calls that they led to
 }
 
-// Request is a valid request.
-type Request struct {
+// OpenAIRequest is a valid request.
+type OpenAIRequest struct {
 	Path  string // "/v1/responses" or "/v1/chat/completions"
 	Model string
 	Body  []byte
@@ -46,28 +42,28 @@ type Request struct {
 }
 
 // ServeHTTP answers both endpoints.
-func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *OpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	request := &Request{Path: r.URL.Path, Body: body}
+	request := &OpenAIRequest{Path: r.URL.Path, Body: body}
 	var stream bool
 	switch {
 	case r.Header.Get("Authorization") != "Bearer "+h.Key:
-		fail(w, http.StatusUnauthorized, "Incorrect API key provided", "invalid_api_key")
+		failOpenAI(w, http.StatusUnauthorized, "Incorrect API key provided", "invalid_api_key")
 		return
 	case r.URL.Path == "/v1/responses":
 		stream, err = h.checkResponses(request)
 	case r.URL.Path == "/v1/chat/completions":
 		stream, err = checkChat(request)
 	default:
-		fail(w, http.StatusNotFound, "Invalid URL", "")
+		failOpenAI(w, http.StatusNotFound, "Invalid URL", "")
 		return
 	}
 	h.Record(request, err)
 	if err != nil {
-		fail(w, http.StatusBadRequest, err.Error(), "")
+		failOpenAI(w, http.StatusBadRequest, err.Error(), "")
 		return
 	}
 	if blocks := h.Reply(request); request.Path == "/v1/responses" {
@@ -77,25 +73,25 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func fail(w http.ResponseWriter, status int, message, code string) {
+func failOpenAI(w http.ResponseWriter, status int, message, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
 // encrypt is the encrypted content of a thought.
-func (h *Host) encrypt(text string) string {
+func (h *OpenAI) encrypt(text string) string {
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(text))
 	return base64.StdEncoding.EncodeToString(append(mac.Sum(nil), text...))
 }
 
-func (h *Host) isOurs(content string) bool {
+func (h *OpenAI) isOurs(content string) bool {
 	data, err := base64.StdEncoding.DecodeString(content)
 	return err == nil && len(data) >= sha256.Size && h.encrypt(string(data[sha256.Size:])) == content
 }
 
-func tokens(r *Request, blocks []Block) (input, output int) {
+func tokens(r *OpenAIRequest, blocks []Block) (input, output int) {
 	for _, b := range blocks {
 		output += (len(b.Text)+len(b.Arguments))/4 + 1
 	}
@@ -103,7 +99,7 @@ func tokens(r *Request, blocks []Block) (input, output int) {
 }
 
 // respond writes a response.
-func (h *Host) respond(w http.ResponseWriter, r *Request, blocks []Block, stream bool) {
+func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bool) {
 	var items []map[string]any
 	thought := ""
 	for i, b := range blocks {
@@ -136,21 +132,21 @@ func (h *Host) respond(w http.ResponseWriter, r *Request, blocks []Block, stream
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for i, item := range items {
-		event(w, "response.output_item.added", map[string]any{"output_index": i, "item": map[string]any{"type": item["type"]}})
+		openaiEvent(w, "response.output_item.added", map[string]any{"output_index": i, "item": map[string]any{"type": item["type"]}})
 		switch item["type"] {
 		case "message":
-			event(w, "response.output_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
+			openaiEvent(w, "response.output_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
 		case "reasoning":
-			event(w, "response.reasoning_summary_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
+			openaiEvent(w, "response.reasoning_summary_text.delta", map[string]any{"output_index": i, "delta": blocks[i].Text})
 		case "function_call":
-			event(w, "response.function_call_arguments.delta", map[string]any{"output_index": i, "delta": blocks[i].Arguments})
+			openaiEvent(w, "response.function_call_arguments.delta", map[string]any{"output_index": i, "delta": blocks[i].Arguments})
 		}
-		event(w, "response.output_item.done", map[string]any{"output_index": i, "item": item})
+		openaiEvent(w, "response.output_item.done", map[string]any{"output_index": i, "item": item})
 	}
-	event(w, "response.completed", map[string]any{"response": response})
+	openaiEvent(w, "response.completed", map[string]any{"response": response})
 }
 
-func event(w io.Writer, kind string, e map[string]any) {
+func openaiEvent(w io.Writer, kind string, e map[string]any) {
 	e["type"] = kind
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -160,7 +156,7 @@ func event(w io.Writer, kind string, e map[string]any) {
 }
 
 // complete writes a chat completion, which has no thoughts.
-func complete(w http.ResponseWriter, r *Request, blocks []Block, stream bool) {
+func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bool) {
 	message, finish := map[string]any{"role": "assistant"}, "stop"
 	var calls []any
 	for _, b := range blocks {
@@ -196,8 +192,8 @@ func complete(w http.ResponseWriter, r *Request, blocks []Block, stream bool) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// rule is what OpenAI says of a model.
-type rule struct {
+// openaiRule is what OpenAI says of a model.
+type openaiRule struct {
 	efforts     string // that it takes; "" for a model that does not reason
 	chatTools   string // with tools at Chat Completions: "any" effort, "none" alone, or "never"
 	temperature string // "always", or "none" with that effort alone, or "never"
@@ -205,7 +201,7 @@ type rule struct {
 	adds        bool   // takes tools in a conversation
 }
 
-var rules = map[string]rule{
+var openaiRules = map[string]openaiRule{
 	"gpt-4o":      {"", "any", "always", false, false},
 	"gpt-4.1":     {"", "any", "always", false, false},
 	"gpt-5-mini":  {"minimal low medium high", "any", "never", false, false},
@@ -220,14 +216,14 @@ var rules = map[string]rule{
 	"o4-mini":     {"low medium high", "any", "never", false, false},
 }
 
-// Models are those that the host knows.
-func Models() (names []string) {
-	for name := range rules {
+// OpenAIModels are those that the host knows.
+func OpenAIModels() (names []string) {
+	for name := range openaiRules {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// Efforts are those that a model takes.
-func Efforts(model string) []string { return strings.Fields(rules[model].efforts) }
+// OpenAIEfforts are those that a model takes.
+func OpenAIEfforts(model string) []string { return strings.Fields(openaiRules[model].efforts) }
