@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 )
 
 // chunk is an event with a delta, and a finish reason if not empty.
@@ -25,296 +27,29 @@ func callDelta(calls string) string { return chunk(`{"tool_calls":[`+calls+`]}`,
 const done = `data: [DONE]`
 
 func TestStream(t *testing.T) {
-	call := func(id, name, args string) ToolCall { return ToolCall{ID: id, Name: name, Arguments: args} }
-	tests := []struct {
+	archive, err := txtar.ParseFile("testdata/streams.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type test struct {
 		name   string
 		lines  []string
 		want   Reply
 		pieces []string
-	}{
-		{
-			"text",
-			[]string{`data: {"id":"1","model":"m-2026","choices":[{"delta":{"role":"assistant","content":""}}]}`, chunk(`{"content":"Hel"}`, ""), chunk(`{"content":"lo"}`, ""), chunk(`{}`, "stop"),
-				`data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`, done},
-			Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}},
-			[]string{"Hel", "lo"},
-		},
-		{
-			"comments, blank data, no choices",
-			[]string{`: OPENROUTER PROCESSING`, `data:`, `data: {"choices":[],"prompt_filter_results":[]}`, `event: ping`, chunk(`{"content":"x"}`, "stop"), done},
-			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
-		},
-		{
-			"no DONE",
-			[]string{chunk(`{"content":"x"}`, "stop")},
-			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
-		},
-		{
-			"DONE without a reason",
-			[]string{chunk(`{"content":"x"}`, ""), done},
-			Reply{Model: "m", Text: "x"}, []string{"x"},
-		},
-		{
-			"nothing after DONE counts",
-			[]string{chunk(`{"content":"x"}`, "stop"), done, chunk(`{"content":"y"}`, "stop")},
-			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
-		},
-		{
-			"other choices",
-			[]string{`data: {"choices":[{"index":1,"delta":{"content":"y"}},{"index":0,"delta":{"content":"x"}}]}`, chunk(`{}`, "stop")},
-			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
-		},
-		{
-			"reasoning and refusal",
-			[]string{chunk(`{"reasoning_content":"H"}`, ""), chunk(`{"reasoning":"m"}`, ""), chunk(`{"refusal":"I can"}`, ""), chunk(`{"refusal":"not"}`, "stop")},
-			Reply{Model: "m", Reasoning: "Hm", Refusal: "I cannot", Finish: FinishStop}, nil,
-		},
-		{
-			"content in parts",
-			[]string{chunk(`{"content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"x"}]}`, "stop")},
-			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
-		},
-		{
-			"interleaved calls, type on every delta",
-			[]string{
-				chunk(`{"content":"Let me."}`, ""),
-				callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`),
-				callDelta(`{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":""}}`),
-				callDelta(`{"index":0,"type":"function","function":{"arguments":"{\"x\""}}`),
-				callDelta(`{"index":1,"type":"function","function":{"arguments":"{\"y\""}},{"index":0,"type":"function","function":{"arguments":":1}"}}`),
-				callDelta(`{"index":1,"type":"function","function":{"arguments":":2}"}}`),
-				chunk(`{}`, "tool_calls"), done,
-			},
-			Reply{Model: "m", Text: "Let me.", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{"y":2}`)}},
-			[]string{"Let me."},
-		},
-		{
-			"id and name on every delta",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
-				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}`),
-				chunk(`{}`, "tool_calls"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`)}}, nil,
-		},
-		{
-			"indexes in the wrong order",
-			[]string{
-				callDelta(`{"index":7,"id":"b","function":{"name":"g","arguments":"{}"}}`),
-				callDelta(`{"index":2,"id":"a","function":{"name":"f","arguments":"{}"}}`),
-				chunk(`{}`, "tool_calls"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("b", "g", `{}`), call("a", "f", `{}`)}}, nil,
-		},
-		{
-			"Gemini: no index, calls in one piece",
-			[]string{
-				callDelta(`{"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
-				chunk(`{"tool_calls":[{"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}]}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "f", `{"x":2}`)}}, nil,
-		},
-		{
-			"Gemini: index 0 for all",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
-				callDelta(`{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}`),
-				chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "f", `{"x":2}`)}}, nil,
-		},
-		{
-			"no index and no id",
-			[]string{
-				callDelta(`{"function":{"name":"f","arguments":"{\"x\""}}`),
-				callDelta(`{"function":{"arguments":":1}"}}`),
-				callDelta(`{"function":{"name":"f","arguments":"{\"x\":2}"}}`),
-				chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`), call("ID", "f", `{"x":2}`)}}, nil,
-		},
-		{
-			"no index, id on every delta",
-			[]string{
-				callDelta(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
-				callDelta(`{"id":"b","function":{"name":"g","arguments":"{"}}`),
-				callDelta(`{"id":"a","function":{"arguments":":1}"}}`),
-				callDelta(`{"id":"b","function":{"arguments":"}"}}`),
-				chunk(`{}`, "tool_calls"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{}`)}}, nil,
-		},
-		{
-			"another id on every delta",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":""}},{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`),
-				callDelta(`{"index":0,"id":"r1","function":{"arguments":"{\"x\""}}`),
-				callDelta(`{"index":1,"id":"r2","function":{"arguments":"}"}},{"index":0,"id":"r3","function":{"arguments":":1}"}}`),
-				chunk(`{}`, "tool_calls"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{}`)}}, nil,
-		},
-		{
-			"another id and the name on every delta",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
-				callDelta(`{"index":0,"id":"r1","function":{"name":"f","arguments":":\"}"}}`),
-				callDelta(`{"index":0,"id":"r2","function":{"name":"f","arguments":"\\\"\"}"}}`),
-				callDelta(`{"index":0,"id":"r3","function":{"name":"f","arguments":"{\"x\":2}"}}`),
-				chunk(`{}`, "tool_calls"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":"}\""}`), call("r3", "f", `{"x":2}`)}}, nil,
-		},
-		{
-			"no index, another id on every delta",
-			[]string{
-				callDelta(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
-				callDelta(`{"id":"r1","function":{"arguments":":1}"}}`),
-				chunk(`{}`, "tool_calls"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`)}}, nil,
-		},
-		{
-			"index 0 for all and no ids",
-			[]string{
-				callDelta(`{"index":0,"function":{"name":"f","arguments":"{\"x\":1}"}},{"index":0,"function":{"name":"f","arguments":"{\"y\":2}"}}`),
-				callDelta(`{"index":0,"function":{"name":"g","arguments":"{\"z\":"}}`),
-				callDelta(`{"index":0,"function":{"name":"g","arguments":"3}"}}`),
-				chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`), call("ID", "f", `{"y":2}`), call("ID", "g", `{"z":3}`)}}, nil,
-		},
-		{
-			"index 0 for all and no ids, names first",
-			[]string{
-				callDelta(`{"index":0,"function":{"name":"f","arguments":""}}`), callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`),
-				callDelta(`{"index":0,"function":{"name":"f","arguments":""}}`), callDelta(`{"index":0,"function":{"arguments":"{\"y\":2}"}}`),
-				chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`), call("ID", "f", `{"y":2}`)}}, nil,
-		},
-		{
-			"the name once more at the end",
-			[]string{
-				callDelta(`{"index":0,"function":{"name":"f","arguments":"{\"x\":1}"}}`), callDelta(`{"index":0,"function":{"name":"f","arguments":""}}`),
-				chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`)}}, nil,
-		},
-		{
-			"index 0 for all, no ids and no arguments",
-			[]string{callDelta(`{"index":0,"function":{"name":"f"}}`), callDelta(`{"index":0,"function":{"name":"g"}}`), chunk(`{}`, "stop")},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{}`), call("ID", "g", `{}`)}}, nil,
-		},
-		{
-			"index 0 for all and no arguments",
-			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f"}},{"index":0,"id":"b","function":{"name":"f"}}`), chunk(`{}`, "stop")},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`), call("b", "f", `{}`)}}, nil,
-		},
-		{
-			"no index, no ids and no arguments",
-			[]string{callDelta(`{"function":{"name":"f"}},{"function":{"name":"f"}}`), chunk(`{}`, "stop")},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{}`), call("ID", "f", `{}`)}}, nil,
-		},
-		{
-			"a name in pieces",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"get","arguments":""}}`), callDelta(`{"index":0,"function":{"name":"_wea"}}`),
-				callDelta(`{"index":0,"function":{"name":"ther","arguments":"{"}}`), callDelta(`{"index":0,"function":{"arguments":"}"}}`), chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "get_weather", `{}`)}}, nil,
-		},
-		{
-			"a name in pieces of no tool",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"no_"}}`), callDelta(`{"index":0,"function":{"name":"such"}}`),
-				callDelta(`{"index":0,"function":{"name":"_tool","arguments":"{}"}}`), chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "no_such_tool", `{}`)}}, nil,
-		},
-		{
-			"a name that grows",
-			[]string{
-				callDelta(`{"index":0,"id":"a","function":{"name":"get_"}}`),
-				callDelta(`{"index":0,"function":{"name":"get_weather","arguments":"{}"}}`), chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "get_weather", `{}`)}}, nil,
-		},
-		{
-			"calls in a message at the end",
-			[]string{
-				chunk(`{"role":"assistant","content":"Let me."}`, ""),
-				`data: {"choices":[{"index":0,"message":{"content":"Let me.","reasoning":"Hm.","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
-			},
-			Reply{Model: "m", Text: "Let me.", Reasoning: "Hm.", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`), call("b", "f", `{}`)}},
-			[]string{"Let me."},
-		},
-		{
-			"the whole message once more",
-			[]string{
-				chunk(`{"content":"Let #"}`, ""), callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`),
-				`data: {"choices":[{"message":{"content":"Let #me","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},"delta":{},"finish_reason":"stop"}]}`,
-			},
-			Reply{Model: "m", Text: "Let #me", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`)}}, []string{"Let ", "#me"},
-		},
-		{
-			"another message at the end",
-			[]string{chunk(`{"content":"Let me."}`, ""), `data: {"choices":[{"message":{"content":"Other."},"finish_reason":"stop"}]}`},
-			Reply{Model: "m", Text: "Let me.", Finish: FinishStop}, []string{"Let me."},
-		},
-		{
-			"messages instead of deltas",
-			[]string{
-				`data: {"choices":[{"message":{"role":"assistant","content":"Hel"}}]}`, `data: {"choices":[{"message":{"content":"lo"},"finish_reason":"stop"}]}`,
-			},
-			Reply{Model: "m", Text: "Hello", Finish: FinishStop}, []string{"Hel", "lo"},
-		},
-		{
-			"halves of surrogate pairs",
-			[]string{
-				chunk(`{"reasoning":"\ud83d"}`, ""), chunk(`{"reasoning":"\ude00"}`, ""), chunk(`{"content":"a\ud83d"}`, ""), chunk(`{"content":""}`, ""),
-				chunk(`{"content":[{"type":"text","text":"\ude00\ud83d\ude01\ud83d"}]}`, ""), chunk(`{"content":"\ude02b"}`, ""),
-				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":\"\ud83d"}}`), callDelta(`{"index":0,"function":{"arguments":"\ude00\"}"}}`),
-				chunk(`{}`, "stop"),
-			},
-			Reply{Model: "m", Text: "a😀😁😂b", Reasoning: "😀", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":"😀"}`)}},
-			[]string{"a", "😀😁", "😂b"},
-		},
-		{
-			"halves without the other",
-			[]string{chunk(`{"content":"\ud83d"}`, ""), chunk(`{"content":"a\ude00\n\u0041"}`, ""), chunk(`{"content":"\\ud83d\ud83d"}`, "stop")},
-			Reply{Model: "m", Text: "\uFFFDa\uFFFD\nA\\ud83d\uFFFD", Finish: FinishStop}, []string{"\uFFFDa\uFFFD\nA", "\\ud83d", "\uFFFD"},
-		},
-		{
-			"bytes of a character",
-			[]string{chunk(`{"content":"a`+"\xf0\x9f"+`"}`, ""), chunk(`{"content":"`+"\x98\x80"+`b"}`, ""), chunk(`{"content":"`+"\xff"+`"}`, "stop")},
-			Reply{Model: "m", Text: "a😀b\uFFFD", Finish: FinishStop}, []string{"a", "😀b", "\uFFFD"},
-		},
-		{
-			"phantom calls",
-			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"type":"function","function":{}}`), chunk(`{}`, "tool_calls")},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`)}}, nil,
-		},
-		{
-			"arguments as an object",
-			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x": 1}}}`), chunk(`{}`, "tool_calls")},
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`)}}, nil,
-		},
-		{
-			"cut off within a call",
-			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}`), chunk(`{}`, "length")},
-			Reply{Model: "m", Finish: FinishLength}, nil,
-		},
-		{
-			"stop sequence over several pieces",
-			[]string{chunk(`{"content":"one #"}`, ""), chunk(`{"content":"two ##"}`, ""), chunk(`{"content":"# three"}`, ""), chunk(`{"content":"four"}`, "stop"), done},
-			Reply{Model: "m", Text: "one #two ", Finish: FinishStop, Stopped: true}, []string{"one ", "#two "},
-		},
-		{
-			"half a stop sequence at the end",
-			[]string{chunk(`{"content":"one ##"}`, "stop"), done},
-			Reply{Model: "m", Text: "one ##", Finish: FinishStop}, []string{"one ", "##"},
-		},
+	}
+	var tests []test
+	for _, f := range archive.Files {
+		switch n := len(tests) - 1; f.Name {
+		case "reply":
+			err = json.Unmarshal(f.Data, &tests[n].want)
+		case "pieces":
+			err = json.Unmarshal(f.Data, &tests[n].pieces)
+		default:
+			tests = append(tests, test{name: f.Name, lines: strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n")})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
