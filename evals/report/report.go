@@ -50,7 +50,6 @@ type section struct {
 	Model   string
 	Config  string
 	Suites  []suiteView
-	Ranges  ranges
 	Trouble []string
 }
 
@@ -85,8 +84,8 @@ func Write(out io.Writer, d *Data) error {
 		}
 	}
 	v.Interop = peers(d.Checks)
-	v.Speed = charts(d.Checks, "cpu_ratio", "CPU time of a call, divided by the floor's")
-	v.Memory = charts(d.Checks, "bytes_per_session", "KiB of an idle session")
+	v.Speed = charts(d.Checks, "cpu_ratio", "CPU time of a call, divided by the floor's", 1)
+	v.Memory = charts(d.Checks, "bytes_per_session", "KiB of an idle session", 1024)
 	trials, replaced := results.Current(d.Trials)
 	v.Agent, v.Replaced = sections(trials), replaced
 	v.Missing = v.missing()
@@ -156,9 +155,6 @@ func sections(lines []*results.Line) (all []section) {
 			one.Graders = append(one.Graders, grader{name, sum.Graders[name]})
 		}
 		s.Suites = append(s.Suites, one)
-		if sum.Counts() {
-			s.Ranges.add(sum)
-		}
 	}
 	return all
 }

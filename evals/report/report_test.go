@@ -52,7 +52,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	for what, want := range map[string]int{`<svg class="chart"`: 4, `<details class="trial"`: 3, `<section class="mode"`: 2} {
+	for what, want := range map[string]int{`<table class="chart"`: 2, `<details class="trial"`: 3, `<section class="mode"`: 2} {
 		if got := strings.Count(text, what); got != want {
 			t.Errorf("got %d times %s, want %d", got, what, want)
 		}
@@ -136,7 +136,7 @@ func TestBrowser(t *testing.T) {
 	if said != "" {
 		t.Errorf("the console has %s", said)
 	}
-	for what, want := range map[string]int{`<details class="trial"`: 3, `<div class="who`: 3, `<pre class="reason"`: 3, `<svg class="chart"`: 4, "<rect": 2, "<circle": 2} {
+	for what, want := range map[string]int{`<details class="trial"`: 3, `<div class="who`: 3, `<pre class="reason"`: 3, `<table class="chart"`: 2, `<div class="bar`: 2} {
 		if got := strings.Count(dom, what); got != want {
 			t.Errorf("got %d times %s, want %d", got, what, want)
 		}
