@@ -40,7 +40,7 @@ var layers = []struct {
 	{"mcpclient/internal/version", nil},
 	{"internal/guard", nil},
 	{"internal/price", nil},
-	{"internal/fakehost", []string{"internal/schema"}},
+	{"internal/fakehost", []string{"internal/memhttp", "internal/schema", "github.com/google/go-cmp"}},
 	{"internal/memhttp", nil},
 	{"internal/signin", []string{"hosttext", "mcpclient", "golang.org/x/term"}},
 	{"internal/private", []string{"golang.org/x/sys"}},

@@ -1,51 +1,27 @@
 package sampling
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const testKey = "sk-test-0123456789abcdef"
 
 // host is a model's host that records its requests.
-type host struct {
-	*memhttp.Server
-	mu       sync.Mutex
-	requests []string
-}
+type host struct{ *fakehost.Prepared }
 
-func newHost(t testing.TB, h http.HandlerFunc) *host {
-	t.Helper()
-	s := &host{}
-	s.Server = memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Errorf("read request: %v", err)
-		}
-		s.mu.Lock()
-		s.requests = append(s.requests, string(body))
-		s.mu.Unlock()
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		h(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
+func newHost(t testing.TB, h http.HandlerFunc) *host { return &host{fakehost.Prepare(t, h)} }
 
 func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	t.Helper()
@@ -58,30 +34,14 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	return sampler
 }
 
-func (s *host) asked() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.requests)
-}
+func (s *host) asked() int { return len(s.Requests()) }
 
-func (s *host) last() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests[len(s.requests)-1]
-}
+func (s *host) last() string { return s.Requests()[s.asked()-1] }
 
-func answering(bodies ...string) http.HandlerFunc {
-	var mu sync.Mutex
-	return func(w http.ResponseWriter, _ *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, bodies[0])
-		if len(bodies) > 1 {
-			bodies = bodies[1:]
-		}
-	}
-}
+var (
+	answering = fakehost.Answering
+	equalJSON = fakehost.EqualJSON
+)
 
 const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`
 
@@ -96,20 +56,6 @@ func question(t testing.TB, raw string) *mcp.CreateMessageParams {
 }
 
 const hi = `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100}`
-
-func equalJSON(t testing.TB, got, want string) {
-	t.Helper()
-	var g, w any
-	if err := json.Unmarshal([]byte(got), &g); err != nil {
-		t.Fatalf("got no JSON: %v: %s", err, got)
-	}
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("want no JSON: %v: %s", err, want)
-	}
-	if diff := cmp.Diff(w, g); diff != "" {
-		t.Errorf("JSON (-want +got):\n%s", diff)
-	}
-}
 
 var _ mcp.SamplingHandler = (*Sampler)(nil)
 

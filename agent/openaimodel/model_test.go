@@ -7,14 +7,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
 const testKey = "sk-test-0123456789abcdef"
@@ -22,19 +21,7 @@ const testKey = "sk-test-0123456789abcdef"
 // newModel makes a model with the host h; sent returns the latest request.
 func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent func() string) {
 	t.Helper()
-	var mu sync.Mutex
-	var body []byte
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Errorf("read request: %v", err)
-		}
-		mu.Lock()
-		body = b
-		mu.Unlock()
-		h(w, r)
-	}))
-	t.Cleanup(s.Close)
+	s := fakehost.Prepare(t, h)
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
 	m, err := New(cfg, "gpt-4.1", opts)
@@ -42,16 +29,8 @@ func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent f
 		t.Fatal(err)
 	}
 	return m, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return string(body)
-	}
-}
-
-func answering(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, body)
+		all := s.Requests()
+		return all[len(all)-1]
 	}
 }
 
@@ -71,19 +50,10 @@ func human(text string) []llms.MessageContent {
 	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)}
 }
 
-func equalJSON(t testing.TB, got, want string) {
-	t.Helper()
-	var g, w any
-	if err := json.Unmarshal([]byte(got), &g); err != nil {
-		t.Fatalf("got no JSON: %v: %s", err, got)
-	}
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("want no JSON: %v: %s", err, want)
-	}
-	if diff := cmp.Diff(w, g); diff != "" {
-		t.Errorf("JSON (-want +got):\n%s", diff)
-	}
-}
+var (
+	answering = fakehost.Answering
+	equalJSON = fakehost.EqualJSON
+)
 
 func TestGenerateContent(t *testing.T) {
 	m, sent := newModel(t, answering(plainAnswer), nil)

@@ -147,9 +147,9 @@ func TestRetryRepeatsTheWholeRequest(t *testing.T) {
 		r := hello()
 		r.Temperature = ptr(0.0)
 		h.client(t, openAI, nil).Complete(t.Context(), r)
-		for i, got := range h.requests {
-			if got != h.requests[0] || !strings.Contains(got, `"temperature":0`) {
-				t.Errorf("attempt %d sent %s, want %s", i, got, h.requests[0])
+		for i, got := range h.Requests() {
+			if got != h.Requests()[0] || !strings.Contains(got, `"temperature":0`) {
+				t.Errorf("attempt %d sent %s, want %s", i, got, h.Requests()[0])
 			}
 		}
 	})
