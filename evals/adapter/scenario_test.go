@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -60,13 +61,14 @@ func (l *log) server(t *testing.T, name string, temperatures map[string]int) ada
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(degrees)}}}, nil
 	})
-	transport, conn := mcpclient.Pipe()
-	session, err := s.Connect(context.Background(), pipe{conn}, nil)
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() })
-	return adapter.Server{Name: name, Transport: transport}
+	return adapter.Server{Name: name, Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
 }
 
 type unreachable struct{}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
@@ -60,12 +60,13 @@ func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, clos
 	if err != nil {
 		return nil, nil, err
 	}
-	t, conn := mcpclient.Pipe()
-	session, err := server.Connect(context.Background(), pipe{conn}, nil)
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient, MaxLineLength: -1}, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	return t, session.Close, nil
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}, session.Close, nil
 }
 
 // Serve has ServeHTTP answer for a server of the world, at the path of its label.
@@ -171,29 +172,3 @@ func object(names ...string) string {
 	data, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}) // strings alone
 	return string(data)
 }
-
-// pipe is one end of a connection inside this process as a transport of the SDK.
-type pipe struct{ conn mcpclient.Conn }
-
-func (p pipe) Connect(context.Context) (sdk.Connection, error) { return pipeConn(p), nil }
-
-type pipeConn struct{ conn mcpclient.Conn }
-
-func (p pipeConn) Read(context.Context) (jsonrpc.Message, error) {
-	data, err := p.conn.Recv()
-	if err != nil {
-		return nil, err
-	}
-	return jsonrpc.DecodeMessage(data)
-}
-
-func (p pipeConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	return p.conn.Send(ctx, data)
-}
-
-func (p pipeConn) Close() error      { return p.conn.Close() }
-func (p pipeConn) SessionID() string { return "" }
