@@ -9,11 +9,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// near reports whether an estimate is within 15 % of a count.
+// near reports whether the estimate of a short text is within 15 % of a count.
 func near(got float64, want int) bool { return math.Abs(got-float64(want)) <= 0.15*float64(want) }
 
-// Texts have the tokens that o200k_base, the vocabulary of OpenAI's models, makes of them.
+// Texts have the tokens that o200k_base, the vocabulary of OpenAI's models, makes of them: together within 10 %.
 func TestTextTokens(t *testing.T) {
+	sum, counted := 0.0, 0
 	for name, tt := range map[string]struct {
 		text string
 		want int
@@ -47,9 +48,14 @@ func TestTextTokens(t *testing.T) {
 		"chinese":  {"服务器的工具连同其模式一起提供给模型。当模型调用工具时，代理会检查参数，可能会征求某人的同意，然后发送调用。发生故障后，另一个进程会继续执行，而不会重复它。", 51},
 		"japanese": {"サーバーのツールは、そのスキーマとともにモデルに提供されます。モデルがツールを呼び出すと、エージェントは引数を確認し、必要に応じて人に許可を求めてから呼び出しを送信します。", 65},
 	} {
-		if got := textTokens(tt.text); !near(got, tt.want) {
+		got := textTokens(tt.text)
+		if !near(got, tt.want) {
 			t.Errorf("%s: got %.1f tokens, want %d: %+.0f %%", name, got, tt.want, 100*(got/float64(tt.want)-1))
 		}
+		sum, counted = sum+got, counted+tt.want
+	}
+	if math.Abs(sum-float64(counted)) > 0.1*float64(counted) {
+		t.Errorf("got %.0f tokens of all, want %d", sum, counted)
 	}
 	if got := textTokens(strings.Repeat("\x00\xff\u00a0", 1000)); got < 1000 || got > 5000 {
 		t.Errorf("got %.0f tokens of 3000 odd characters", got)
@@ -81,6 +87,22 @@ func TestRequestTokens(t *testing.T) {
 		}, 403},
 	} {
 		if got := Tokens(&tt.request, &Info{Provider: tt.provider}); !near(float64(got), tt.want) {
+			t.Errorf("%s: got %d tokens, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// Definitions have the tokens that o200k_base makes of them as types, in which OpenAI's models read them.
+func TestDefinitionTokens(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tool Tool
+		want int
+	}{
+		"names alone": {Tool{Name: "move_file", Schema: json.RawMessage(`{"type":"object","properties":{"source":{"type":"string"},"destination":{"type":"string"}},"required":["source","destination"],"additionalProperties":false}`)}, 19},
+		"described":   {Tool{Name: "read_text_file", Description: "Read the complete contents of a file from the file system as text.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Where the file is, from the root of the project."},"tail":{"description":"If provided, returns only the last N lines of the file","type":"number"},"head":{"description":"If provided, returns only the first N lines of the file","type":"number"}},"required":["path"]}`)}, 77},
+		"nested":      {Tool{Name: "edit_file", Description: "Make line-based edits to a text file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"oldText":{"type":"string","description":"Text to search for"},"newText":{"type":"string","description":"Text to replace with"}}}},"dryRun":{"type":"boolean","default":false,"description":"Preview changes"},"mode":{"enum":["fast","careful"]},"at":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`)}, 81},
+	} {
+		if got := Tokens(&Request{Tools: []Tool{tt.tool}}, &Info{}); !near(float64(got), tt.want) {
 			t.Errorf("%s: got %d tokens, want %d", name, got, tt.want)
 		}
 	}

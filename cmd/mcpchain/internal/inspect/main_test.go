@@ -233,11 +233,11 @@ func TestWrongServer(t *testing.T) {
 // TestMaxTokens fails if the tools cost more than there may be, and says how much they cost.
 func TestMaxTokens(t *testing.T) {
 	t.Parallel()
-	if status, out, stderr := inspectFile(t, servers(demo), "-max-tokens", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 367 tokens") {
+	if status, out, stderr := inspectFile(t, servers(demo), "-max-tokens", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 273 tokens") {
 		t.Errorf("got %d, %s and %s", status, out, stderr)
 	}
 	status, _, stderr := inspectFile(t, servers(demo), "-max-tokens", "100")
-	if want := "mcpchain: the tools cost about 367 tokens in each request, more than 100 (-max-tokens)\n"; status != statusCostly || stderr != want {
+	if want := "mcpchain: the tools cost about 273 tokens in each request, more than 100 (-max-tokens)\n"; status != statusCostly || stderr != want {
 		t.Errorf("got %d and %q, want %q", status, stderr, want)
 	}
 	if status, _, _ := inspectFile(t, servers(demo, gone), "-max-tokens", "100"); status != statusMissing {

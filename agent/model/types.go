@@ -1,0 +1,78 @@
+package model
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// shape is what hosts of OpenAI's API show a model of a schema: they write it as a type, with its descriptions.
+type shape struct {
+	Description string
+	Type        json.RawMessage
+	Enum        []json.RawMessage
+	Properties  map[string]*shape
+	Default     json.RawMessage
+	Items       *shape
+	AnyOf       []*shape
+	OneOf       []*shape
+}
+
+// typesOf is the schema of a tool's arguments as types. Its order is not that of the schema. ok is false if it cannot be read.
+func typesOf(schema json.RawMessage) (text string, ok bool) {
+	var s shape
+	if json.Unmarshal(schema, &s) != nil {
+		return "", false
+	}
+	var b strings.Builder
+	s.write(&b)
+	return b.String(), true
+}
+
+func (s *shape) write(b *strings.Builder) {
+	if s == nil {
+		b.WriteString("any")
+		return
+	}
+	kind, several := "", []string{}
+	if json.Unmarshal(s.Type, &kind) != nil && json.Unmarshal(s.Type, &several) == nil {
+		kind = strings.Join(several, " | ")
+	}
+	switch {
+	case len(s.Enum) > 0:
+		for i, value := range s.Enum {
+			if i > 0 {
+				b.WriteString(" | ")
+			}
+			b.Write(value)
+		}
+	case len(s.AnyOf)+len(s.OneOf) > 0:
+		for i, one := range append(s.AnyOf, s.OneOf...) {
+			if i > 0 {
+				b.WriteString(" | ")
+			}
+			one.write(b)
+		}
+	case len(s.Properties) > 0:
+		b.WriteString("{\n")
+		for name, p := range s.Properties {
+			if p != nil && p.Description != "" {
+				b.WriteString("// " + p.Description + "\n")
+			}
+			b.WriteString(name + "?: ")
+			p.write(b)
+			b.WriteString(",")
+			if p != nil && p.Default != nil {
+				b.WriteString(" // default: " + string(p.Default))
+			}
+			b.WriteByte('\n')
+		}
+		b.WriteByte('}')
+	case kind == "array":
+		s.Items.write(b)
+		b.WriteString("[]")
+	case kind == "":
+		b.WriteString("any")
+	default:
+		b.WriteString(kind)
+	}
+}
