@@ -203,6 +203,9 @@ func (t *topic) finish(e agent.Event) {
 	defer t.mu.Unlock()
 	if end, ok := e.(*agent.ModelEnd); ok {
 		t.spent.Add(end.Usage)
+		if end.Window != nil && len(end.Path) == 0 {
+			t.window = filledBy(end.Window)
+		}
 	}
 	switch e := e.(type) {
 	case *agent.ModelStart, *agent.ModelEnd:

@@ -39,6 +39,7 @@ type topic struct {
 	recent  []placed
 	bytes   int // of the data in recent
 
+	window     *filled   // in the last call of the model by this process, nil before it
 	spent      run.Spent // by the conversation, its sub-agents and samplings
 	generation int       // of the draft
 	draft      prose.Draft

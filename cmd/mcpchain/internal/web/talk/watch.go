@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 const (
@@ -31,6 +32,30 @@ type now struct {
 	Spent    spent                      `json:"spent"`
 }
 
+// filled says what filled the window of the model: what it was, and its tokens.
+type filled struct {
+	Size      int64  `json:"size,omitempty"`
+	Input     int64  `json:"input"`
+	Cached    int64  `json:"cached,omitempty"`
+	Estimated bool   `json:"estimated,omitempty"`
+	Parts     []part `json:"parts"`
+}
+
+type part struct {
+	What   string `json:"what"`
+	Tokens int64  `json:"tokens"`
+}
+
+// filledBy says it for people.
+func filledBy(u *agent.WindowUse) *filled {
+	f := &filled{Size: u.Size, Input: u.Input, Cached: u.Cached, Estimated: u.Estimated, Parts: []part{{"instructions", u.Instructions}}}
+	for _, s := range u.Servers {
+		f.Parts = append(f.Parts, part{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
+	}
+	f.Parts = append(f.Parts, part{"messages", u.History}, part{"results of tools", u.Results})
+	return f
+}
+
 // spent is what a conversation has used.
 type spent struct {
 	Input  int64            `json:"input"` // tokens
@@ -44,6 +69,7 @@ type window struct {
 	generation int
 	blocks     int
 	last       string // of now
+	filled     *filled
 }
 
 // Watch sends the events of a conversation after a position, and the list of the user's
@@ -154,12 +180,22 @@ func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, e
 			break
 		}
 	}
+	if f := t.filled(); f != w.filled {
+		w.filled = f
+		out = append(out, momentary("window", f))
+	}
 	e := t.now(w)
 	if string(e.Data) != w.last {
 		w.last = string(e.Data)
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+func (t *topic) filled() *filled {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.window
 }
 
 // now is what is of the moment, as far as a window lacks it.

@@ -9,6 +9,7 @@ import { card } from "./asks.js";
 import { Older, showList } from "./list.js";
 import { showRules, showServers, showTroubles } from "./servers.js";
 import { Views, viewEvents } from "./views.js";
+import { showWindow } from "./window.js";
 
 const log = byId("log"), question = byId("question");
 
@@ -82,6 +83,7 @@ function show(id) {
     asks.focus(`server ${s.name}`);
   };
   totals({});
+  showWindow(byId("window"));
   notice("");
   let caught = false; // up with what was said before
   const tell = (text) => { if (caught) announce(text); };
@@ -128,6 +130,7 @@ function show(id) {
       totals(e.spent);
       busy();
     }),
+    window: (e) => showWindow(byId("window"), e),
     list: (e) => { older.latest(summaries, e); summaries = e; refresh(); },
     shared: (e) => {
       byId("servers").textContent = `Model: ${e.model}. Servers: ${e.servers.join(", ") || "none"}.`;
