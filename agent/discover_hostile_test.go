@@ -143,7 +143,7 @@ func TestHostileDescriptions(t *testing.T) {
 	toolset := openAll(t, nil, servers...)
 	queries := []string{`{"query":"wipe the disk","limit":10}`, `{"query":"wipe_disk","limit":10}`, `{"query":"select:wipe_disk,files__wipe_disk,WIPE_DISK"}`,
 		`{"query":"wipe","server":"files"}`, `{"server":"files"}`, `{"server":"liar0"}`, `{"query":"select:wipe_disk","server":"files"}`}
-	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall} {
+	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall, record.DiscoveryHost} {
 		var searches, guesses []run.Part
 		for i, q := range queries {
 			searches = append(searches, toolCall(fmt.Sprint("s", i), "search_tools", q))
@@ -163,7 +163,7 @@ func TestHostileDescriptions(t *testing.T) {
 			}
 		}
 		mu.Unlock()
-		line := regexp.MustCompile(`^(- [\w-]+( \((liar|honest)\d+\): .*)?|\{"description":.*"server":"(liar|honest)\d+"\}|- list_files|You have these (tools now:|already: .*)|Call these by call_tool:|Its tools are these; .*|No tool fits\..*|There is no such server\.|[\w-]+ is too long to be shown here: .*)$`)
+		line := regexp.MustCompile(`^(- [\w-]+( \((liar|honest)\d+\): .*)?|\{"name":"[\w-]+","server":"(liar|honest)\d+","description":".*\}|- list_files|You have these (tools now:|already: .*)|Call these by call_tool:|Its tools are these; .*|No tool fits\..*|There is no such server\.|[\w-]+ is too long to be shown here: .*)$`)
 		for _, msg := range history(result) {
 			for _, p := range msg.Parts {
 				if p.Type != run.PartResult || !strings.HasPrefix(p.ID, "s") {
