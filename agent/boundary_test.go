@@ -48,7 +48,7 @@ func TestEveryBoundary(t *testing.T) {
 	}
 	diff(t, "questions of the undisturbed run", len(want.questions), 10)
 	diff(t, "effects of the undisturbed run", slices.Sorted(maps.Values(want.effects)), slices.Repeat([]int{1}, 17))
-	step := soak.Pick(7, 1)
+	step := soak.Pick(11, 1)
 	boundaries := make([]bool, 2*maxWrites)
 	var doubts, doubted atomic.Int64
 	sixAtATime((len(boundaries)+6)/step, func(i int) {

@@ -94,10 +94,13 @@ func accepts(_ context.Context, q *run.Ask) (run.Answer, error) {
 
 func panics(context.Context) error { panic("hostile") }
 
+// fewTurns is for runs whose turns are large.
+var fewTurns = agent.Options{Limits: run.Limits{Turns: 8}}
+
 var hostiles = map[string]hostile{
-	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), stop: agent.StopMaxTurns, told: "bytes were cut", bytes: 3 << 20},
-	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), stop: agent.StopMaxTurns, bytes: 3 << 20},
-	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), stop: agent.StopMaxTurns, bytes: 3 << 20},
+	"a tool that floods":            {slow: true, tool: gives(text(strings.Repeat("flood ", 1<<17))), opts: fewTurns, stop: agent.StopMaxTurns, told: "bytes were cut"},
+	"a tool of thousands of parts":  {slow: true, tool: gives(parts(10_000, &sdk.TextContent{Text: "part"})), opts: fewTurns, stop: agent.StopMaxTurns},
+	"a tool of thousands of images": {slow: true, tool: gives(parts(1_000, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 100)})), opts: fewTurns, stop: agent.StopMaxTurns},
 	"a tool that hangs": {
 		tool: func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			<-ctx.Done()
@@ -116,10 +119,10 @@ var hostiles = map[string]hostile{
 		return nil, ctx.Err()
 	}, stop: agent.StopMaxFailures, told: "no answer within 24h"},
 	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: agent.StopMaxFailures},
-	"thousands of questions":     {slow: true, tool: asking(10_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
+	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
 	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Asks: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
 	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more and more input"},
-	"a request state of 10 MiB":  {slow: true, tool: asking(1, strings.Repeat("s", 10<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
+	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 
 	"a model that loops":         {stop: agent.StopMaxTurns},
 	"unknown tools":              {model: loops("multi_tool_use.parallel", "{}"), stop: agent.StopMaxFailures, told: "there is no tool"},
@@ -127,7 +130,7 @@ var hostiles = map[string]hostile{
 	"a tool with a huge name":    {model: loops(strings.Repeat("é", 100_000), "{}"), stop: agent.StopMaxFailures},
 	"broken JSON":                {model: loops("x", `{"a": [1, 2`+strings.Repeat(`{"b":`, 1000)), stop: agent.StopMaxFailures},
 	"arguments that are text":    {model: loops("x", `"\ud800\x`), stop: agent.StopMaxFailures},
-	"thousands of calls at once": {slow: true, model: many(10_000), stop: agent.StopMaxToolCalls, bytes: 8 << 20},
+	"thousands of calls at once": {slow: true, model: many(3_000), stop: agent.StopMaxToolCalls, bytes: 3 << 20},
 	"calls at the limit": {
 		model: uses(toolCall("", "x", "{}")), err: `at the limit max_turns (Limits.Turns) it asked for tools ("x")`,
 	},
@@ -184,7 +187,10 @@ func (f *faulty) Append(ctx context.Context, l record.Lease, h record.Head, r []
 // input.
 func TestHostile(t *testing.T) {
 	for name, tt := range hostiles {
-		synctestRun(t, name, tt.test)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, tt.test)
+		})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // reader is an agent with a sub-agent. Both read files, and a person is asked about each one.
@@ -65,7 +66,8 @@ func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (
 // of its steps is of another process.
 func TestLimitsInOtherProcesses(t *testing.T) {
 	ends := map[string]bool{}
-	for limit := int64(1000); limit <= 120_000; limit += 1000 {
+	step := soak.Pick[int64](3000, 1000)
+	for limit := step; limit <= 120_000; limit += step {
 		limits := run.Limits{Tokens: limit}
 		one, others := &reader{limits: limits}, &reader{limits: limits}
 		got, err := one.agent(t, agent.Options{Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {

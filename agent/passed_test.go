@@ -13,11 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
-// passing are two servers: one has a file of 5 MB, the other takes one.
+// passing are two servers: one has a file of 1 or 5 MB, the other takes one.
 func passing(t *testing.T, taken *[]string) adapter.Source {
-	file := strings.Repeat("0123456789abcdef", 5<<16)
+	file := strings.Repeat("0123456789abcdef", soak.Pick(1, 5)<<16)
 	source := &agenttest.Server{Tools: []agenttest.Tool{{Name: "read_file", ReadOnly: true,
 		Run: func(context.Context, *agenttest.Call) (string, error) {
 			return "first line\n" + file + "\nlast line", nil
@@ -58,11 +59,12 @@ func passer(reference string) *agenttest.Model {
 	})
 }
 
-// TestPassedResult has 5 MB go from one server to another by its handle: the person reads what it stands for, allows it, and
+// TestPassedResult has a file go from one server to another by its handle: the person reads what it stands for, allows it, and
 // another process sends it. Nothing of it goes to the model or into a record but its head and tail.
 func TestPassedResult(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var taken []string
 			opts := &agent.Options{Store: open(t), Tools: []adapter.Source{passing(t, &taken)}, Approve: agent.AskPerson}
 			first := passer(`{"$result":%q}`)
