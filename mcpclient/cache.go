@@ -131,19 +131,16 @@ func (k *cache) get(r *request, owner string) (result json.RawMessage, generatio
 // put keeps a result, unless something changed since generation. limit bounds
 // the cache in bytes; what was used the longest ago has to go.
 func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
-	var ttl, scope json.RawMessage
+	var ttl json.RawMessage
 	err := jsonrpc.Members(result, func(key, value []byte) {
-		switch string(key) {
-		case "ttlMs":
+		if string(key) == "ttlMs" {
 			ttl = value
-		case "cacheScope":
-			scope = value
 		}
 	})
 	if err != nil {
 		return
 	}
-	hint := mcp.ReadCacheHint(ttl, scope)
+	lifetime := mcp.ReadTTL(ttl)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if generation != k.changes {
@@ -151,9 +148,9 @@ func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 	}
 	const overhead = 256
 	key := cacheKey{r.method, string(r.params)}
-	e := &cached{target: r.target, expires: time.Now().Add(hint.TTL), size: len(result) + len(r.params) + len(r.target) + overhead}
+	e := &cached{target: r.target, expires: time.Now().Add(lifetime), size: len(result) + len(r.params) + len(r.target) + overhead}
 	k.dropLocked(key)
-	if hint.TTL == 0 || e.size > limit {
+	if lifetime == 0 || e.size > limit {
 		return
 	}
 	for k.bytes+e.size > limit || len(k.entries) >= maxCacheEntries {

@@ -88,8 +88,8 @@ func TestCache(t *testing.T) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
 			wantRead(t, ctx, c, "5 6 7 8 9 9", slices.Repeat([]string{"file:///r"}, 6)...)
 			r, err := c.ReadResource(ctx, "file:///r")
-			if err != nil || r.Cache != (mcp.CacheHint{TTL: 24 * time.Hour, Scope: mcp.CachePrivate}) {
-				t.Errorf("hint: got %+v, %v", r.Cache, err)
+			if err != nil || r.TTL != 24*time.Hour {
+				t.Errorf("got the lifetime %v, %v", r.TTL, err)
 			}
 			if _, err := c.ReadResource(ctx, "file:///e"); err == nil {
 				t.Error("got no error")
@@ -156,7 +156,7 @@ func TestPages(t *testing.T) {
 		want := &mcp.Page[mcp.Tool]{
 			Items:      []*mcp.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
 			NextCursor: &next,
-			Cache:      mcp.CacheHint{TTL: time.Minute, Scope: mcp.CachePublic},
+			TTL:        time.Minute,
 		}
 		if diff := cmp.Diff(want, first); diff != "" {
 			t.Errorf("page: got +, want -:\n%s", diff)

@@ -208,8 +208,8 @@ func ExampleListPage() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(page.Items[0].Name, *page.NextCursor, page.Cache.TTL, page.Cache.Scope)
-	// Output: add page 2 1m0s public
+	fmt.Println(page.Items[0].Name, *page.NextCursor, page.TTL)
+	// Output: add page 2 1m0s
 }
 
 func ExampleContinue() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -22,8 +23,11 @@ type Page[T any] struct {
 	// with one over 64 KiB is an error.
 	NextCursor *string
 
-	Cache CacheHint
-	Meta  json.RawMessage
+	// TTL is how long a modern server says that the page holds, since it was received and at most 24 h. 0: it
+	// may be stale at once.
+	TTL time.Duration
+
+	Meta json.RawMessage
 }
 
 // maxCursor bounds a cursor of the server, in bytes.
@@ -45,7 +49,6 @@ func (p *PageResult[T]) UnmarshalJSON(data []byte) error {
 }
 
 func (p *PageResult[T]) decode(d *jsonrpc.Decoder) {
-	var ttl, scope []byte
 	for key := range d.Members {
 		switch string(key) {
 		case p.Key:
@@ -57,14 +60,11 @@ func (p *PageResult[T]) decode(d *jsonrpc.Decoder) {
 				d.Fail(fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor))
 			}
 		case "ttlMs":
-			ttl = d.Raw()
-		case "cacheScope":
-			scope = d.Raw()
+			p.TTL = ReadTTL(d.Raw())
 		case "_meta":
 			p.Meta = bytes.Clone(d.Raw())
 		}
 	}
-	p.Cache = ReadCacheHint(ttl, scope)
 }
 
 func (p *PageResult[T]) items(d *jsonrpc.Decoder) {

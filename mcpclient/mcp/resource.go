@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -70,7 +71,7 @@ func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
 type ReadResourceResult struct {
 	Contents []ResourceContents `json:"contents"`
 	Meta     json.RawMessage    `json:"_meta,omitempty"`
-	Cache    CacheHint          `json:"-"`
+	TTL      time.Duration      `json:"-"` // as [Page].TTL
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -81,7 +82,6 @@ func (r *ReadResourceResult) UnmarshalJSON(data []byte) error {
 }
 
 func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
-	var ttl, scope []byte
 	for key := range d.Members {
 		switch string(key) {
 		case "contents":
@@ -95,12 +95,9 @@ func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
 				r.Contents = append(r.Contents, part)
 			}
 		case "ttlMs":
-			ttl = d.Raw()
-		case "cacheScope":
-			scope = d.Raw()
+			r.TTL = ReadTTL(d.Raw())
 		case "_meta":
 			r.Meta = bytes.Clone(d.Raw())
 		}
 	}
-	r.Cache = ReadCacheHint(ttl, scope)
 }
