@@ -76,18 +76,18 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 }
 
 func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts []CallOption) (*Subscription, error) {
-	if filter.Empty() {
+	if asksNothing(&filter) {
 		return nil, errors.New("the filter asks for nothing")
 	}
 	o, err := c.callOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	asked := c.server.Load().Capabilities.Announced(filter)
+	asked := announced(&c.server.Load().Capabilities, filter)
 	if c.opts.Protocol.AllowUndeclared {
-		asked = filter.Distinct()
+		asked = distinct(filter)
 	}
-	if asked.Empty() {
+	if asksNothing(&asked) {
 		return nil, errNoNotices
 	}
 	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)

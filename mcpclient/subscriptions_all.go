@@ -73,9 +73,9 @@ func (l *subscriptions) endOthers(streams bool, err error) {
 // sub-resource of the one that the client subscribed to".
 func (l *subscriptions) spread(change mcp.Change) {
 	all := l.list()
-	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return s.asked.Names(change) })
+	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return names(&s.asked, change) })
 	for _, s := range all {
-		if change.Kind == mcp.Stale || s.asked.Takes(change.Kind) && (!exact || s.asked.Names(change)) {
+		if change.Kind == mcp.Stale || asksFor(&s.asked, change.Kind) && (!exact || names(&s.asked, change)) {
 			s.push(change)
 		}
 	}

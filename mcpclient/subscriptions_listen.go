@@ -42,7 +42,7 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	switch {
 	case s.granted == nil:
 		return s.err
-	case s.granted.Empty():
+	case asksNothing(s.granted):
 		return errNoNotices
 	}
 	return nil // even if it ended right after that

@@ -34,12 +34,12 @@ type HTTP struct {
 	Client *http.Client
 
 	// Header is added to every request. What the protocol sets (Content-Type, Mcp-*) and the
-	// Authorization of transport.Token replace it. A User-Agent in it replaces "mcpchain"
+	// Authorization of Token replace it. A User-Agent in it replaces "mcpchain"
 	// with the version of this module. An Accept in it is tried first for messages; if
 	// the server answers 406, "application/json, text/event-stream" follows, and then less.
 	Header http.Header
 
-	// transport.Token, when set, is asked for the token of each request: a [transport.Bearer], or
+	// Token, when set, is asked for the token of each request: a [transport.Bearer], or
 	// a source of the host's. No error shows its tokens. The request that ends a session
 	// has the last token of that session.
 	Token transport.TokenSource
@@ -104,7 +104,7 @@ type SSE struct {
 	// Header is added to every request.
 	Header http.Header
 
-	// transport.Token and RoundTripper work as in [HTTP]. A message with the token of
+	// Token and RoundTripper work as in [HTTP]. A message with the token of
 	// another owner goes to the same stream.
 	Token        transport.TokenSource
 	RoundTripper func(next http.RoundTripper) http.RoundTripper

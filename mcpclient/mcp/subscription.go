@@ -1,9 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // SubscriptionFilter says what a mcpclient.Subscription is about.
 type SubscriptionFilter struct {
@@ -12,63 +9,6 @@ type SubscriptionFilter struct {
 	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // of resources and templates
 	Resources            []string `json:"resourceSubscriptions,omitempty"`
 	Tasks                []string `json:"taskIds,omitempty"` // of servers with tasks, in either design
-}
-
-// Empty reports whether f asks for nothing.
-func (f *SubscriptionFilter) Empty() bool {
-	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0 && len(f.Tasks) == 0
-}
-
-// Takes reports whether f asks for changes of this kind.
-func (f *SubscriptionFilter) Takes(kind ChangeKind) bool {
-	switch kind {
-	case ToolsChanged:
-		return f.ToolsListChanged
-	case PromptsChanged:
-		return f.PromptsListChanged
-	case ResourcesChanged:
-		return f.ResourcesListChanged
-	case TaskUpdated:
-		return len(f.Tasks) > 0
-	}
-	return len(f.Resources) > 0
-}
-
-// Names reports whether f names the resource or task of a change.
-func (f *SubscriptionFilter) Names(change Change) bool {
-	if change.Kind == TaskUpdated {
-		return slices.Contains(f.Tasks, change.Task)
-	}
-	return slices.Contains(f.Resources, change.URI)
-}
-
-// Distinct returns f with each resource and each task once, sorted.
-func (f SubscriptionFilter) Distinct() SubscriptionFilter {
-	f.Resources, f.Tasks = distinct(f.Resources), distinct(f.Tasks)
-	return f
-}
-
-func distinct(all []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(all)))
-}
-
-// Announced returns the part of f that the server declares to announce, in the form of
-// [SubscriptionFilter.Distinct].
-func (s *ServerCapabilities) Announced(f SubscriptionFilter) SubscriptionFilter {
-	out := SubscriptionFilter{
-		ToolsListChanged:   f.ToolsListChanged && s.Tools != nil && s.Tools.ListChanged,
-		PromptsListChanged: f.PromptsListChanged && s.Prompts != nil && s.Prompts.ListChanged,
-	}
-	if s.Resources != nil {
-		out.ResourcesListChanged = f.ResourcesListChanged && s.Resources.ListChanged
-		if s.Resources.Subscribe {
-			out.Resources = distinct(f.Resources)
-		}
-	}
-	if _, ok := s.Extensions[TasksExtension]; ok || s.Tasks != nil {
-		out.Tasks = distinct(f.Tasks)
-	}
-	return out
 }
 
 // ChangeKind says what a [Change] is about.
