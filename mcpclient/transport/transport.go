@@ -1,6 +1,6 @@
-// Package transport moves the messages of the Model Context Protocol between a
-// client and a server. Programs use the transports of package
-// mcpclient; this package is for hosts that bring one of their own, and has the errors and tokens of all.
+// Package transport is what a client needs to exchange messages with a server. Programs use the
+// transports of package mcpclient; this package has their errors and tokens, and the interfaces of a transport
+// that a host brings.
 //
 // A [Transport] is a recipe, and its Dial makes a [Conn]: whole messages as bytes,
 // any number of senders, one reader, and a Close that unblocks both. [Pipe] connects two ends in the
