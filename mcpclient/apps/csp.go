@@ -19,7 +19,7 @@ const (
 )
 
 // CSP are the origins that a view may reach, as sources of a Content Security Policy. The
-// zero value reaches none. What [OfResource] returns has passed [CheckSource].
+// zero value reaches none. What [Load] returns has passed [CheckSource].
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitempty"`  // requests and web sockets
 	ResourceDomains []string `json:"resourceDomains,omitempty"` // images, scripts, styles, fonts, media

@@ -89,10 +89,10 @@ func (p Permissions) And(q Permissions) Permissions {
 	return Permissions{p.Camera && q.Camera, p.Microphone && q.Microphone, p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite}
 }
 
-// OfResource reads what the _meta of a resource says of a view. said is false if it has no
+// ofResource reads what the _meta of a resource says of a view. said is false if it has no
 // member ui. What cannot be read is as if it were not there, so that a view gets less,
 // never more.
-func OfResource(meta json.RawMessage) (about Resource, said bool) {
+func ofResource(meta json.RawMessage) (about Resource, said bool) {
 	raw := jsonrpc.Lookup(meta, "ui")
 	if !jsonrpc.IsObject(raw) {
 		return Resource{}, false
@@ -133,7 +133,7 @@ func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclien
 	if err != nil {
 		return nil, fmt.Errorf("load view %q: %w: %w", excerpt.Cut(uri), mcp.ErrInvalidResult, err)
 	}
-	about, said := OfResource(res.Contents[i].Meta)
+	about, said := ofResource(res.Contents[i].Meta)
 	if !said {
 		about = listed(ctx, c, uri, opts)
 	}
@@ -168,7 +168,7 @@ func listed(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclie
 			break
 		}
 		if r.URI == uri {
-			about, _ := OfResource(r.Meta)
+			about, _ := ofResource(r.Meta)
 			return about
 		}
 	}

@@ -67,7 +67,7 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 	}
 	app := App{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version), DisplayModes: p.AppCapabilities.AvailableDisplayModes}
 	return map[string]any{
-		"protocolVersion": Protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app),
+		"protocolVersion": protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app),
 	}, nil
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Protocol is the revision of the extension that sessions speak.
-const Protocol = "2026-01-26"
+// protocol is the revision of the extension that sessions speak.
+const protocol = "2026-01-26"
 
 // Session is the session with one view. Its methods may be called concurrently.
 type Session struct {

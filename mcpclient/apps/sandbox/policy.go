@@ -7,13 +7,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Policy returns the Content Security Policy for a view that declares these sources, and
+// policy returns the Content Security Policy for a view that declares these sources, and
 // whose page only ancestor, an origin, may frame. Sources that [apps.CheckSource] refuses are left out.
 //
 // It is the policy of the specification, and tighter in these: nothing is reached at the sandbox's own
 // origin by requests (connect-src 'self'), no form is sent (form-action), and fonts fall
 // under default-src unless sources are declared.
-func Policy(csp apps.CSP, ancestor string) string {
+func policy(csp apps.CSP, ancestor string) string {
 	resources := sources(csp.ResourceDomains)
 	var b strings.Builder
 	directive := func(name string, values ...string) {

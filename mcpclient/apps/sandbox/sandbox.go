@@ -277,7 +277,7 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", Policy(settings.CSP, s.ancestors[settings.Host]))
+	h.Set("Content-Security-Policy", policy(settings.CSP, s.ancestors[settings.Host]))
 	h.Set("Permissions-Policy", permissionsPolicy(settings.Permissions))
 	_, own := strings.CutPrefix(s.host, "*.")
 	fmt.Fprint(w, strings.NewReplacer("HOST_ORIGIN", quoted(s.ancestors[settings.Host]), "OWN_ORIGIN", strconv.FormatBool(own),

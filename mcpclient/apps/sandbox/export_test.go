@@ -1,0 +1,4 @@
+package sandbox
+
+// Policy is for tests.
+var Policy = policy
