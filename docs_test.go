@@ -94,7 +94,7 @@ func documents(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(guides, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cmd/mcpchain/internal/web/README.md")
+	return append(guides, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 
 // blocks gives the code of a language in a document.

@@ -165,7 +165,7 @@ func TestRevision(t *testing.T) {
 	path := configure(t, map[string]string{"new": "good", "old": "good"})
 	converse(t, "", "-config", path, "-revision", "old=2025-11-25", "-yes", "-prompt", "call old__add {\"a\":1,\"b\":2}").check(t,
 		"The result: 1 + 2 = 3.\n", 0, "server new: 7 tools, protocol revision 2026-07-28\n", "server old: 7 tools, protocol revision 2025-11-25\n")
-	converse(t, "", "-revision", "none=2025-11-25").check(t, "", 2, "mcpchain: -revision: there is no server \"none\" to connect to; -help lists the flags\n")
+	converse(t, "", "-revision", "none=2025-11-25").check(t, "", 2, "mcpchain: -revision: there is no server \"none\" to connect to; mcpchain chat -help lists the flags\n")
 	converse(t, "", "-revision", "2025").check(t, "", 2, "want one of 2026-07-28, 2025-11-25")
 }
 
@@ -176,7 +176,7 @@ func TestPrompt(t *testing.T) {
 
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
-	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: flag provided but not defined: -nonsense; -help lists the flags\n")
+	converse(t, "", "-nonsense").check(t, "", 2, "mcpchain: flag provided but not defined: -nonsense; mcpchain chat -help lists the flags\n")
 	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
 		t.Errorf("help: got %+v", o)
 	}

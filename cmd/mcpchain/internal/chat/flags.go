@@ -11,11 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-const usage = `Chat talks to a model that uses the tools of MCP servers.
+const help = `Chat talks to a model that uses the tools of MCP servers.
 
 	mcpchain chat [flags]
 
@@ -109,10 +110,8 @@ type options struct {
 // noConfig is the -config for no servers.
 const noConfig = "none"
 
-// usageError is a mistake on the command line.
-type usageError struct{ reason string }
-
-func (e *usageError) Error() string { return e.reason + "; -help lists the flags" }
+// wrong is a mistake on the command line.
+func wrong(reason string) error { return &usage.Error{Command: "chat", Reason: reason} }
 
 // declare returns the flags; they write to o.
 func (o *options) declare(getenv func(string) string) *flag.FlagSet {
@@ -138,8 +137,8 @@ func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 }
 
 // parseFlags reads the command line. Its error is flag.ErrHelp, with the help
-// written to help, or a *usageError.
-func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
+// written to out, or a *[usage.Error].
+func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	o := &options{answers: answers.Answers{}, revisions: revisions.Flag{}}
 	flags := o.declare(getenv)
 	err := flags.Parse(args)
@@ -147,34 +146,34 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(help, usage, flagList(flags), hosttext.Indent(talk.Commands()))
+		fmt.Fprintf(out, help, usage.Flags(flags), hosttext.Indent(talk.Commands()))
 		return nil, err
 	case err != nil:
-		return nil, &usageError{err.Error()}
+		return nil, wrong(err.Error())
 	case flags.NArg() > 0:
-		return nil, &usageError{fmt.Sprintf("unexpected argument %q; a question goes into -prompt", flags.Arg(0))}
+		return nil, wrong(fmt.Sprintf("unexpected argument %q; a question goes into -prompt", flags.Arg(0)))
 	case o.demo && o.config != "":
-		return nil, &usageError{"-demo and -config name two sets of servers"}
+		return nil, wrong("-demo and -config name two sets of servers")
 	case given["prompt"] && strings.TrimSpace(o.prompt) == "":
-		return nil, &usageError{"-prompt is empty"}
+		return nil, wrong("-prompt is empty")
 	case o.json && o.resume:
-		return nil, &usageError{"-json is for scripts, and -continue for a conversation on a terminal"}
+		return nil, wrong("-json is for scripts, and -continue for a conversation on a terminal")
 	case given["prompt"] && o.resume:
-		return nil, &usageError{"-continue and -prompt are for two kinds of use: a conversation, and a single question"}
+		return nil, wrong("-continue and -prompt are for two kinds of use: a conversation, and a single question")
 	case o.connectTimeout <= 0:
-		return nil, &usageError{"-connect-timeout is not above zero"}
+		return nil, wrong("-connect-timeout is not above zero")
 	case o.idleTimeout <= 0:
-		return nil, &usageError{"-idle-timeout is not above zero"}
+		return nil, wrong("-idle-timeout is not above zero")
 	case o.callTimeout <= 0:
-		return nil, &usageError{"-call-timeout is not above zero"}
+		return nil, wrong("-call-timeout is not above zero")
 	case o.demoModel && o.demoServer:
-		return nil, &usageError{"-demo-model and -demo-server are two programs"}
+		return nil, wrong("-demo-model and -demo-server are two programs")
 	case o.demoModel || o.demoServer:
 		return o, nil
 	}
 	o.oneShot = given["prompt"]
 	if err := o.model.Complete(); err != nil {
-		return nil, &usageError{err.Error()}
+		return nil, wrong(err.Error())
 	}
 	return o, nil
 }
@@ -199,13 +198,4 @@ func (c catalog) Find(name string) (m models.Model, found bool, err error) {
 		return m, false, nil
 	}
 	return c.file.Find(name, c.getenv)
-}
-
-func flagList(flags *flag.FlagSet) string {
-	var b strings.Builder
-	flags.VisitAll(func(f *flag.Flag) {
-		name, text := flag.UnquoteUsage(f)
-		fmt.Fprintf(&b, "  %-26s %s\n", strings.TrimSpace("-"+f.Name+" "+name), text)
-	})
-	return b.String()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -115,7 +116,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
 	} {
 		_, err := parseFlags(strings.Fields(tt.args), env(), io.Discard)
-		if _, ok := errors.AsType[*usageError](err); !ok || err.Error() != tt.want+"; -help lists the flags" {
+		if _, ok := errors.AsType[*usage.Error](err); !ok || err.Error() != tt.want+"; mcpchain chat -help lists the flags" {
 			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
 		}
 	}

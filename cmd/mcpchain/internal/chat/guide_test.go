@@ -30,7 +30,7 @@ func TestGuide(t *testing.T) {
 	_, models, _ := strings.Cut(string(text), "```jsonc\n")
 	models, _, _ = strings.Cut(models, "```")
 	for name, content := range map[string]string{
-		servers + "/mcp.json": `{"mcpServers": {"demo": {"command": "mcpchain", "args": ["chat", "-demo-server"]}}}`,
+		servers + "/mcp.json": `{"mcpServers": {"demo": {"command": "mcpchain", "args": ["demo"]}}}`,
 		dir + "/models.json":  strings.ReplaceAll(models, endpoint, model.BaseURL),
 		dir + "/notes.txt":    "A long story.\n",
 	} {

@@ -35,6 +35,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -63,9 +64,9 @@ func status(err error) int {
 		return 128 + int(quit.Signal)
 	}
 	fmt.Fprintln(os.Stderr, "mcpchain:", hosttext.Line(err.Error(), 4000))
-	_, usage := errors.AsType[*usageError](err)
+	_, line := errors.AsType[*usage.Error](err)
 	_, file := errors.AsType[*setup.FileError](err)
-	if usage || file {
+	if line || file {
 		return 2
 	}
 	return 1

@@ -31,7 +31,7 @@ func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Ser
 		return openStore(ctx, place("conversations.db"))
 	}
 	if o.resume {
-		return nil, nil, &usageError{"-continue needs a terminal"}
+		return nil, nil, wrong("-continue needs a terminal")
 	}
 	return nil, func() error { return nil }, nil
 }

@@ -35,11 +35,11 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 	}
 	servers.ConnectTimeout = o.connectTimeout
 	if err := o.revisions.Apply(servers.Good); err != nil {
-		return nil, nil, &usageError{err.Error()}
+		return nil, nil, wrong(err.Error())
 	}
 	servers.Adjust = o.revisions.Apply
 	if given, err = o.answers.Of(servers.Names()); err != nil {
-		return nil, nil, &usageError{err.Error()}
+		return nil, nil, wrong(err.Error())
 	}
 	return servers, given, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 )
 
 // options are the settings of the command line.
@@ -42,16 +43,12 @@ func (o *options) action() bool { return o.call != "" || o.read != "" || o.promp
 // detailed reports whether all about the servers is shown.
 func (o *options) detailed() bool { return o.server != "" || len(o.profiles) > 0 }
 
-func parse(args []string, stderr io.Writer) (*options, error) {
+func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
 	var profile, baseURL, model string
 	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		_, _ = fmt.Fprintln(stderr, "usage: mcpchain inspect mcp.json [flags] [arguments of -call or -prompt]")
-		flags.PrintDefaults()
-		_, _ = fmt.Fprint(stderr, statuses)
-	}
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
 	flags.StringVar(&o.server, "server", "", "show all about the server with this `name`, and use no other")
 	flags.StringVar(&o.call, "call", "", "call this `tool` by the server's name for it; its arguments follow as a JSON object")
 	flags.StringVar(&o.read, "read", "", "read the resource with this `URI`")
@@ -68,11 +65,15 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a server has to get ready, and to list what it offers")
 	flags.Int64Var(&o.maxTokens, "max-tokens", 0, "fail if the tools of all servers cost more `tokens` than this in each request of a model (default: any number)")
 	words, err := parseAll(flags, args)
-	if err != nil {
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprint(out, about, usage.Flags(flags), "\n", statuses)
 		return nil, err
 	}
+	if err != nil {
+		return nil, &usage.Error{Command: "inspect", Reason: err.Error()}
+	}
 	if len(words) == 0 {
-		return nil, errors.New("want a file, such as mcp.json; -help lists the flags")
+		return nil, &usage.Error{Command: "inspect", Reason: "want a file, such as mcp.json"}
 	}
 	o.file = words[0]
 	if err := o.readArguments(words[1:]); err != nil {

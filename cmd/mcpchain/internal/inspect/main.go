@@ -37,6 +37,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
+// about begins the help.
+const about = `Inspect tells which servers of an mcp.json can be used, why the others cannot, and what they offer.
+
+	mcpchain inspect mcp.json [flags] [arguments of -call or -prompt]
+
+Flags:
+`
+
 // statuses explains the exit statuses in -help.
 const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used, or has no such tool;
 2 if the command line or the whole file is wrong; 3 if all servers can be used, but
@@ -73,7 +81,7 @@ type program struct {
 
 // run is the program. It returns the exit status.
 func (p *program) run(ctx context.Context, args []string) int {
-	o, err := parse(args, p.err)
+	o, err := parse(args, p.out)
 	if errors.Is(err, flag.ErrHelp) {
 		return statusFine
 	}

@@ -404,7 +404,7 @@ func TestStatus(t *testing.T) {
 		"wrong server":           {servers(demo, typo), nil, statusMissing, ""},
 		"wrong, disabled":        {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
 		"bad file":               {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
-		"unknown flag":           {servers(), []string{"-x"}, statusUsage, "usage: mcpchain inspect"},
+		"unknown flag":           {servers(), []string{"-x"}, statusUsage, "mcpchain: flag provided but not defined: -x; mcpchain inspect -help lists the flags"},
 		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
 		"endpoint, profile":      {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
 		"model alone":            {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
@@ -417,7 +417,7 @@ func TestStatus(t *testing.T) {
 		"two requests":           {servers(demo), []string{"-call", "add", "-read", "x"}, statusUsage, "one of -call, -read and -prompt"},
 		"bad arguments":          {servers(demo), []string{"FILE", "-call", "add", "[1]"}, statusUsage, "one JSON object"},
 		"bad blanks":             {servers(demo), []string{"FILE", "-prompt", "evening", "Rome"}, statusUsage, "name=value"},
-		"help":                   {servers(), []string{"-help"}, statusFine, "usage: mcpchain inspect"},
+		"help":                   {servers(), []string{"-help"}, statusFine, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, stderr := inspectFile(t, tt.file, tt.flags...)

@@ -40,6 +40,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -57,7 +58,7 @@ func Main(args []string) int {
 		return 0
 	}
 	if err != nil {
-		log.Printf("mcpchain: %v\nmcpchain serve -api -help lists the flags", err)
+		log.Print("mcpchain: ", &usage.Error{Command: "serve -api", Reason: err.Error()})
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -154,13 +155,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	f.IntVar(&o.memory, "memory", 64<<20, "`bytes` of events in memory")
 	f.IntVar(&o.max, "connections", 5000, "connections at the same time")
 	f.Float64Var(&o.rate, "rate", 10, "requests of a user in a second, on average")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			f.SetOutput(out)
-			fmt.Fprint(out, about)
-			f.PrintDefaults()
-			fmt.Fprint(out, further)
-		}
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(out, about, usage.Flags(f), further)
+		return nil, err
+	} else if err != nil {
 		return nil, err
 	}
 	if f.NArg() > 0 {

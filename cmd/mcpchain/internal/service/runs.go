@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -59,9 +60,7 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 	f.DurationVar(&o.older, "older", 0, "runs whose last change was so long ago")
 	f.IntVar(&o.query.Limit, "limit", 0, "so many runs at most (default all)")
 	help := func() {
-		fmt.Fprint(out, aboutRuns)
-		f.SetOutput(out)
-		f.PrintDefaults()
+		fmt.Fprint(out, aboutRuns, usage.Flags(f))
 	}
 	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" {
 		help()
@@ -107,7 +106,7 @@ func operate(args []string, in io.Reader, out io.Writer) (status int) {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		log.Printf("mcpchain: %v\nmcpchain runs -help lists the commands", err)
+		log.Print("mcpchain: ", &usage.Error{Command: "runs", Reason: err.Error()})
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -14,7 +14,21 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/internal/models"
+)
+
+// about and further are what -help says before and after the flags.
+const (
+	about = `Serve is an agent behind a page, for several people at once. mcpchain serve -api is an HTTP service for many users.
+
+	mcpchain serve [flags]
+
+Flags:
+`
+	further = `
+The guide: https://github.com/mcpchain/mcpchain/blob/main/docs/page.md
+`
 )
 
 // options are what the command line says.
@@ -45,10 +59,11 @@ type options struct {
 }
 
 // parseFlags reads the command line.
-func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
+func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("web", flag.ContinueOnError)
-	flags.SetOutput(help)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
 	origin := flags.String("origin", "", "`URL` by which browsers reach the page through a proxy, such as https://agent.example.com")
 	flags.StringVar(&o.addressHeader, "address-header", "", "`header` in which the proxy names the browser's address, as the last one; default: no proxy")
@@ -70,8 +85,11 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.Int64Var(&o.bytes, "bytes", 256<<20, "`bytes` that a user's conversations have")
 	flags.IntVar(&o.tokens, "tokens", 500_000, "`tokens` that the answer to a question may use, its tools and sub-agents included")
 	flags.DurationVar(&o.kept, "keep", 0, "`time` that a conversation is kept after its last turn, such as 2160h; default: until its user deletes it")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(out, about, usage.Flags(flags), further)
 		return nil, err
+	} else if err != nil {
+		return nil, &usage.Error{Command: "serve", Reason: err.Error()}
 	}
 	o.users = list(*users)
 	if *origin != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/demomodel"
 )
 
-// TestGuide starts the program by each command of the guide and the READMEs, with the demo model in the
+// TestGuide starts the program by each command of the guide and the README, with the demo model in the
 // place of the endpoint, gets the page, and ends it by an interrupt.
 func TestGuide(t *testing.T) {
 	model, err := demomodel.Start()
@@ -38,7 +38,7 @@ func TestGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := 0
-	for _, document := range []string{"../../../../README.md", "../../../../docs/page.md", "README.md"} {
+	for _, document := range []string{"../../../../README.md", "../../../../docs/page.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestGuide(t *testing.T) {
 			serve(t, program, dir, append(append([]string{"serve"}, strings.Fields(args)...), "-listen", "127.0.0.1:0"))
 		}
 	}
-	if count < 6 {
+	if count < 5 {
 		t.Errorf("got %d commands, want the ones of the guide", count)
 	}
 }

@@ -38,7 +38,7 @@ import (
 
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
-	o, err := parseFlags(args, os.Getenv, os.Stderr)
+	o, err := parseFlags(args, os.Getenv, os.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0

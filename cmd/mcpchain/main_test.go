@@ -1,0 +1,118 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const asProgram = "MCPCHAIN_TEST_PROGRAM"
+
+// TestMain turns the test binary into the program, by the environment.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], "-demo-server") { // a server does not get the environment
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// mcpchain runs the program, with its standard input.
+func mcpchain(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = []string{asProgram + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	var out, errs strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	_ = cmd.Run() // the status says how it ended
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// TestCommands runs each command: its help is on standard output, and a wrong flag is told in one form.
+func TestCommands(t *testing.T) {
+	for args, begin := range map[string]string{
+		"chat": "Chat ", "inspect": "Inspect ", "serve": "Serve ", "serve -api": "Serve -api ", "serve -temporal localhost:1": "Serve -api ", "runs list": "Runs ", "demo": "Chat ",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(args)
+			if status, out, errs := mcpchain(t, "", append(words, "-help")...); status != 0 || !strings.HasPrefix(out, begin) || errs != "" {
+				t.Errorf("-help: got %d, %q, %q, want 0 and the help of %q", status, out, errs, begin)
+			}
+			status, out, errs := mcpchain(t, "", append(words, "-nonsense")...)
+			wrong := regexp.MustCompile(`^mcpchain: flag provided but not defined: -nonsense; mcpchain [a-z -]+-help lists the flags\n$`)
+			if status != 2 || out != "" || !wrong.MatchString(errs) {
+				t.Errorf("-nonsense: got %d, %q, %q, want 2 and what is wrong", status, out, errs)
+			}
+		})
+	}
+}
+
+// TestProgram looks at the program without a command, and at what it says of itself.
+func TestProgram(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args, stdin string
+		status      int
+		out, errs   string // begins so
+	}{
+		"chat is the default":  {"-yes", "What is 17 plus 25?\n", 0, "The result: 17 + 25 = 42.", ""},
+		"help":                 {"help", "", 0, "Mcpchain lets a model", ""},
+		"flag for help":        {"--help", "", 0, "Mcpchain lets a model", ""},
+		"help of a command":    {"help inspect", "", 0, "Inspect ", ""},
+		"version":              {"-version", "", 0, "mcpchain ", ""},
+		"mistyped":             {"inspekt", "", 2, "", `mcpchain: there is no command "inspekt"; mcpchain help lists them. Is it "inspect"?`},
+		"unknown":              {"help quux12345", "", 2, "", `mcpchain: there is no command "quux12345"; mcpchain help lists them` + "\n"},
+		"completion":           {"completion bash", "", 0, "_mcpchain() {", ""},
+		"unknown shell":        {"completion ksh", "", 2, "", "mcpchain: completion is for bash"},
+		"commands":             {"complete i", "", 0, "inspect\n", ""},
+		"flags of the default": {"complete -base", "", 0, "-base-url\n", ""},
+		"flags of a command":   {"complete inspect mcp.json -pro", "", 0, "-profile\n-prompt\n", ""},
+		"flags of the service": {"complete serve -api -postg", "", 0, "-postgres\n", ""},
+		"files":                {"complete inspect m", "", 0, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			status, out, errs := mcpchain(t, tt.stdin, strings.Fields(tt.args)...)
+			if status != tt.status || !strings.HasPrefix(out, tt.out) || tt.out == "" && out != "" || !strings.HasPrefix(errs, tt.errs) {
+				t.Errorf("got %d, %q, %q, want %d, %q, %q", status, out, errs, tt.status, tt.out, tt.errs)
+			}
+		})
+	}
+}
+
+// TestHelp looks for each command in the help.
+func TestHelp(t *testing.T) {
+	var out strings.Builder
+	if status := run([]string{"help"}, &out, &out); status != 0 {
+		t.Errorf("got %d, want 0", status)
+	}
+	for _, name := range names() {
+		if !strings.Contains(out.String(), "\n  "+name+" ") {
+			t.Errorf("the help lacks %s", name)
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 140 {
+			t.Errorf("%q is longer than a line", line)
+		}
+	}
+}
+
+// TestCompletionOfBash has bash read the script, and complete a command.
+func TestCompletionOfBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", scripts["bash"]+`
+mcpchain() { `+os.Args[0]+` "$@"; }
+COMP_WORDS=(mcpchain inspect mcp.json -prof) COMP_CWORD=3
+_mcpchain
+echo "${COMPREPLY[@]}"`)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "-profile\n" {
+		t.Errorf("got %q, %v, want -profile", out, err)
+	}
+}
