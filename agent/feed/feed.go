@@ -13,7 +13,7 @@
 //
 // which also comes if the process has left the run: it is over, has failed or waits.
 //
-// docs/service.md shows the streams of a service, which come from here.
+// The lesson examples/page is a page over it, and docs/service.md shows the streams of a service.
 package feed
 
 import (

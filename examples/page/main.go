@@ -1,0 +1,146 @@
+// Page is an agent behind a page of this machine: each window follows the events of a run by package agent/feed, and one that comes
+// back goes on where it stopped.
+//
+//	OPENAI_MODEL=gpt-5 go run ./examples/page mcp.json
+//
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Runs end with the program; a store of agent/filestore
+// or agent/sqlstore keeps them. "mcpchain serve" is a page with users, forms and views.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+
+	"github.com/mcpchain/mcpchain"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+//go:embed index.html
+var index []byte
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: page MCP.JSON")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	listener, err := net.Listen("tcp", "127.0.0.1:8090")
+	if err == nil {
+		log.Printf("The page is at http://%s/ until Ctrl-C.", listener.Addr())
+		err = serve(ctx, listener, os.Args[1])
+	}
+	if err != nil {
+		log.Fatal(hosttext.Line(err.Error(), 4000))
+	}
+}
+
+// serve serves the page until the context ends.
+func serve(ctx context.Context, listener net.Listener, file string) error {
+	host, err := mcpchain.Open(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	a, err := host.Agent(nil, &agent.Options{Store: record.NewMemory(), Approve: agent.AskPerson})
+	if err != nil {
+		return err
+	}
+	p := &page{agent: a, feed: feed.New(&feed.Options{Replay: a.Replay}), work: ctx}
+	defer p.driving.Wait()
+	server := &http.Server{Handler: p.handler(listener.Addr().String()), BaseContext: func(net.Listener) context.Context { return ctx }}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// page has an agent, and the streams of its runs.
+type page struct {
+	agent   *agent.Agent
+	feed    *feed.Feed
+	work    context.Context // of the runs: they go on without a window
+	driving sync.WaitGroup
+}
+
+// handler serves what the page asks for. Other pages of the browser, and other names for this address, are refused.
+func (p *page) handler(address string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(index) })
+	mux.HandleFunc("POST /runs", p.begin)
+	mux.HandleFunc("GET /runs/{id}/events", func(w http.ResponseWriter, r *http.Request) { p.feed.Serve(w, r, keyOf(r)) })
+	mux.HandleFunc("POST /runs/{id}/answers", p.answer)
+	own := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != address {
+			http.Error(w, "unknown host", http.StatusForbidden)
+			return
+		}
+		own.ServeHTTP(w, r)
+	})
+}
+
+func keyOf(r *http.Request) run.Key { return run.Key{ID: r.PathValue("id")} }
+
+const maxBody = 64 << 10 // bytes
+
+// begin begins a run with a question, and gives its id.
+func (p *page) begin(w http.ResponseWriter, r *http.Request) {
+	question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "the question is too long", http.StatusBadRequest)
+		return
+	}
+	key, err := p.agent.Begin(r.Context(), agent.Text(string(question)))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p.drive(key)
+	_, _ = io.WriteString(w, key.ID)
+}
+
+// answer answers a question of a run, which then goes on.
+func (p *page) answer(w http.ResponseWriter, r *http.Request) {
+	var a run.Answer
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&a)
+	if err == nil {
+		err = p.agent.Answer(r.Context(), keyOf(r), a)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p.drive(keyOf(r))
+}
+
+// drive goes on with a run, and publishes its events. A run under way takes its new answers by itself.
+func (p *page) drive(key run.Key) {
+	p.driving.Go(func() {
+		for event, err := range p.agent.Resume(p.work, key) {
+			if errors.Is(err, record.ErrHeld) {
+				return
+			}
+			if err != nil {
+				log.Print(hosttext.Line(err.Error(), 1000))
+				break
+			}
+			p.feed.Publish(key, event)
+		}
+		p.feed.Leave(key)
+	})
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/demoserver"
+)
+
+const serverArg = "serve-as-demo"
+
+// TestMain makes this program the server of the file, too.
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, serverArg) {
+		_ = demoserver.Run(context.Background()) // ends with the input
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestPage asks a question as the page does, allows the call, and comes back after the answer: a window that was away gets what it missed.
+func TestPage(t *testing.T) {
+	url := start(t)
+	id := post(t, url+"/runs", "What is 17 plus 25?")
+	last := ""
+	for e := range events(t, url, id, "") {
+		last = e.id
+		if e.Type == "asked" {
+			post(t, url+"/runs/"+id+"/answers", `{"ask":"`+e.Ask.ID+`","action":"allow"}`)
+			break
+		}
+	}
+	for e := range events(t, url, id, last) {
+		if e.Type == "asked" {
+			t.Error("an event came twice")
+		}
+		if e.Type == "answer" {
+			if e.Text != "The result: 17 + 25 = 42." {
+				t.Errorf("got %q, want the sum", e.Text)
+			}
+			return
+		}
+	}
+	t.Error("the stream ended without an answer")
+}
+
+// TestForeignPage refuses what another page sends, and another name for the address.
+func TestForeignPage(t *testing.T) {
+	url := start(t)
+	for name, change := range map[string]func(*http.Request){
+		"origin": func(r *http.Request) { r.Header.Set("Origin", "https://evil.test") },
+		"host":   func(r *http.Request) { r.Host = "evil.test" },
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader("hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(req)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: got %s, want it refused", name, resp.Status)
+		}
+	}
+}
+
+// start serves the page with the demo server and the demo model, and returns its URL.
+func start(t *testing.T) string {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"demo": map[string]any{"command": program, "args": []string{serverArg}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model, err := demomodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	t.Setenv("OPENAI_API_KEY", "none")
+	t.Setenv("OPENAI_MODEL", demomodel.Name)
+	t.Setenv("OPENAI_BASE_URL", model.BaseURL)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx, listener, file) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+func post(t *testing.T, url, body string) string {
+	t.Helper()
+	resp, err := http.Post(url, "text/plain", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("got %s %s, %v", resp.Status, data, err)
+	}
+	return string(data)
+}
+
+type event struct {
+	id   string
+	Type string
+	Text string
+	Ask  struct{ ID string }
+}
+
+// events reads the stream of a run after an event.
+func events(t *testing.T, url, id, last string) func(func(event) bool) {
+	return func(yield func(event) bool) {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/runs/"+id+"/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Last-Event-ID", last)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var e event
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+				e.id = id
+			}
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if !ok {
+				continue
+			}
+			if err := json.Unmarshal([]byte(data), &e); err != nil {
+				t.Fatal(err)
+			}
+			if !yield(e) {
+				return
+			}
+			e = event{}
+		}
+	}
+}
