@@ -14,7 +14,7 @@ import (
 type Next struct {
 	Status run.Status
 	Asks   []*run.Ask // open questions, also of sub-agents, if the run waits
-	Wake   time.Time  // when a waiting run goes on without an answer; zero: never
+	Wake   time.Time  // when a waiting run continues without an answer; zero: never
 }
 
 // Step moves a run on by one turn at most, and returns what it waits for. Engines drive
@@ -121,7 +121,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 // Cancel ends a run of [Options.Store] as cancelled, and returns its status: a run that has
 // ended before stays as it is. If a process works on the run, the error matches [record.ErrHeld]: that process is told,
 // and ends the run within about a second, this process at once. [record.CancelRun] waits for it. A task that a server works
-// on for the run goes on there.
+// on for the run continues there.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	if a.opts.Store == nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, errNoStore)

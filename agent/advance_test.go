@@ -139,7 +139,7 @@ func TestAdvanceIsCutShort(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer stop()
 		if next, err := first.Advance(ctx, key, nil); !errors.Is(err, context.DeadlineExceeded) || next.Status != run.StatusRunning {
-			t.Fatalf("got %+v, %v, want a run that goes on", next, err)
+			t.Fatalf("got %+v, %v, want a run that continues", next, err)
 		}
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		got, err := second.ResumeRun(t.Context(), key)

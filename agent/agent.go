@@ -9,12 +9,11 @@
 //
 // # Runs
 //
-// A run is data, and an agent is a recipe: the [record.State] of a run is the fold of its
-// records, and the agent moves it on, turn by turn. [Agent.Events] is the loop: call the
-// model, run the tools that it asks for, give it the results, again. Everything that
-// happens comes out of it as an [Event]; [Agent.Run] is for callers who want the outcome
-// only. With [Options.Store] each step is durable before the next, so that a run that
-// ends with its process goes on in another one by [Agent.Resume].
+// A run is data, and an agent is a recipe: the [record.State] of a run is the fold of its records, and the agent
+// advances it, turn by turn. [Agent.Events] is the loop: call the model, run the tools that it asks for, give it the
+// results, and repeat. Everything that happens comes out of it as an [Event]; [Agent.Run] is for callers who want the
+// outcome only. With [Options.Store] each step is durable before the next, so that a run that ends with its process
+// is continued in another one by [Agent.Resume].
 //
 // The model reads what goes wrong with a tool, and may try something else: an
 // unknown name, arguments that do not fit, a tool that failed or took
@@ -22,27 +21,25 @@
 // What goes wrong with the model, a callback or the context ends the run with an
 // error.
 //
-// Each call of the model is offered a catalog of its own, and its reply means
-// the tools of that one. Names in an earlier reply are history: nothing is called
-// by them.
+// Each call of the model gets a catalog of its own, and its reply refers to the tools of that catalog. Names in an earlier
+// reply are history: they call nothing.
 //
 // # Calls that may have run
 //
-// The intent of a call is durable before the call is sent, and its outcome when it has
-// one. A call without an outcome was under way when its process ended: it is in doubt. It is
-// sent again only if that does no harm: the server honours the key of the call, or
-// the tool changes nothing, see [adapter.Server]. Otherwise [Options.Doubt] says what becomes of it.
+// The intent of a call is durable before the call is sent, and its outcome when it has one. A call without an outcome
+// was under way when its process ended: it is in doubt. It is sent again only if that does no harm: the server
+// honours the key of the call, or the tool changes nothing, see [adapter.Server]. Otherwise [Options.Doubt] says what
+// happens to it.
 //
 // # Questions
 //
-// Approvals, and what servers ask a person during a call, are questions of the run
-// ([run.Ask]). The person at hand answers them, [Options.Answer]; without one the run waits:
-// its events end with [Suspended], and [Agent.Resume] goes on with the answers, in any
-// process. What servers ask comes here, too, unless the host has given their clients an Elicitation
-// handler.
+// Approvals, and what servers ask a person during a call, are questions of the run ([run.Ask]). The person at hand
+// answers them, [Options.Answer]; without one the run waits: its events end with [Suspended], and [Agent.Resume]
+// continues with the answers, in any process. What servers ask comes here, too, unless the host has given their
+// clients an Elicitation handler.
 //
-// A question outside of a run, or of a server that several runs use at the same time if it cannot be known
-// which run is asked, gets an error: nothing is said in the name of a person who was not asked.
+// A question outside of a run gets an error. So does a question of a server that several runs use at the same time, if it
+// does not tell which run it is for. Nothing is said in the name of a person who was not asked.
 package agent
 
 import (
@@ -65,8 +62,8 @@ import (
 // [anthropicmodel.Model]: https://pkg.go.dev/github.com/mcpchain/mcpchain/agent/anthropicmodel
 type Model = model.Model
 
-// Agent is a model with tools. It holds no state of its runs: any number of
-// them may go on at the same time.
+// Agent is a model with tools. It holds no state of its runs: any number of them may be under way at the same
+// time.
 type Agent struct{ *recipe }
 
 // New returns an agent that uses the model, which must not be nil. It does no I/O. The error names the option
@@ -76,7 +73,7 @@ func New(m Model, opts *Options) (*Agent, error) {
 		return nil, errors.New("new agent: model is nil")
 	}
 	if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("new agent: model is a nil %T: check the error of what was to make it", m)
+		return nil, fmt.Errorf("new agent: model is a nil %T: check the error of its constructor", m)
 	}
 	name := ""
 	if opts != nil {
@@ -130,7 +127,7 @@ func profileOf(info *model.Info) (adapter.Profile, error) {
 func sources(all []adapter.Source) (adapter.Source, error) {
 	for i, s := range all {
 		if v := reflect.ValueOf(s); s == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-			return nil, fmt.Errorf("options: Tools[%d] is a nil %T: check the error of what was to make it", i, s)
+			return nil, fmt.Errorf("options: Tools[%d] is a nil %T: check the error of its constructor", i, s)
 		}
 	}
 	return adapter.Merge(all...), nil

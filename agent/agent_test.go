@@ -332,7 +332,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 	if _, err := agent.New(nil, nil); err == nil {
 		t.Error("no error for a nil model")
 	}
-	const want = "new agent: model is a nil *openaimodel.Model: check the error of what was to make it"
+	const want = "new agent: model is a nil *openaimodel.Model: check the error of its constructor"
 	if _, err := agent.New((*openaimodel.Model)(nil), nil); err == nil || err.Error() != want {
 		t.Errorf("nil pointer: error %v, want %q", err, want)
 	}

@@ -140,8 +140,7 @@ func undecided(err error) bool {
 // isLost reports whether the connection to a server has ended.
 func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
-// pause records that a server asks for input before it goes on with a call, and opens
-// its questions.
+// pause records that a server asks for input before it continues a call, and opens its questions.
 func (s *sender) pause(c *record.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)

@@ -25,7 +25,7 @@ func kindOf(params *mcp.ElicitParams) run.AskKind {
 	return run.AskForm
 }
 
-// goOn goes on with a call if all its questions are answered.
+// goOn continues a call if all its questions are answered.
 func goOn(t *turn, c *record.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {

@@ -47,7 +47,7 @@ func (l *ledgerOfKeys) in(t *testing.T, dir string, stop int, cancel func()) *ag
 	return boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Store: store, Tools: []adapter.Source{write}})
 }
 
-// A backup is taken while the model is asked for the second time. The run goes on to its end; then the backup is restored
+// A backup is taken while the model is asked for the second time. The run continues to its end; then the backup is restored
 // and continued.
 func TestRestoredBackup(t *testing.T) {
 	l := &ledgerOfKeys{effects: map[string]int{}}

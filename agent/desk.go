@@ -126,7 +126,7 @@ func (d *desk) warnOfUnused(answers []run.Answer) {
 // unused is the warning that an answer reached no server.
 const unused = "the answer to the question %s about %s was not used: the call that asked ended with its process"
 
-// answeredBelow records an answer to a question of a sub-agent, which goes on then.
+// answeredBelow records an answer to a question of a sub-agent, which then continues.
 func (d *desk) answeredBelow(a run.Answer) error {
 	call, sub := d.asksBelow(a.Ask)
 	if sub == nil {
@@ -182,8 +182,8 @@ func (d *desk) suspend() error {
 const notKept = "the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; " +
 	"set one of them, or go on with Result.State by Agent.ResumeState"
 
-// wake takes answers and the end of questions into a waiting run, which goes on if
-// there are any.
+// wake takes answers and the end of questions into a waiting run, which continues if there are
+// any.
 func (d *desk) wake(answers []run.Answer) error {
 	now, goes := time.Now(), len(answers) > 0
 	d.warnOfUnused(answers)

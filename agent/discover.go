@@ -23,8 +23,8 @@ import (
 // compaction. Sub-agents find tools of their own.
 type Discover struct {
 	// Above is how much of the model's window all definitions together may take: beyond that the model
-	// searches. It is looked at before the first model call of an input; a run that has begun to search goes
-	// on so. A model whose window is unknown counts as one of 128,000 tokens. Default 0: 0.05, which is 5 %, but
+	// searches. It is looked at before the first model call of an input; a run that has begun to search continues
+	// to. A model whose window is unknown counts as one of 128,000 tokens. Default 0: 0.05, which is 5 %, but
 	// at least 1,000 tokens; negative: the model never searches.
 	Above float64
 

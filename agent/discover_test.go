@@ -314,7 +314,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestDiscoveryStays holds that a run goes on as it has begun: after a compaction, with another window, and with a new input.
+// TestDiscoveryStays holds that a run continues as it began: after a compaction, with another window, and with a new input.
 func TestDiscoveryStays(t *testing.T) {
 	var calls []string
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
@@ -383,8 +383,9 @@ func searching(seen *[]prompt) agent.Model {
 	}}
 }
 
-// A run with two searches and a kept result that ends with its process goes on in another one with the same request to the byte, and the
-// same bytes of the result, whatever the store, and whether the first process dies before or after a write.
+// A run with two searches and a kept result that ends with its process continues in another one with the same request to
+// the byte, and the same bytes of the result, whatever the store, and whether the first process dies before or after a
+// write.
 func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	tools := adapter.Merge(append(manyTools(new([]string)), exporting(1000))...)
 	for name, open := range everyStore {

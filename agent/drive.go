@@ -26,7 +26,7 @@ type session struct {
 	load func(context.Context) (*loaded, error)
 }
 
-// loaded is a run to go on with.
+// loaded is a run to continue.
 type loaded struct {
 	state   *record.State
 	hold    *hold   // nil: it is not held in a store
@@ -38,12 +38,11 @@ type loaded struct {
 
 // Events gives the input to the model and returns what happens until it has answered,
 // or the run waits. The last pair holds an [*Answer] or a [*Suspended], or an error and no
-// event. Without [In], each range is a run of its own, which calls its tools anew.
+// event. Without [In], each range is a run of its own, which calls its tools again.
 //
-// The run goes on while the body of the range works on an event, up to its next
-// event. Leaving the range cancels the work of this process on the run; Events then waits
-// for tool calls, callbacks and the model to return. With [Options.Store] the run can be
-// resumed.
+// The run continues while the body of the range works on an event, up to its next event. Leaving the range cancels
+// the work of this process on the run; Events then waits for tool calls, callbacks and the model to return. With
+// [Options.Store] the run can be resumed.
 //
 // The messages must not be changed before the range is over.
 func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
@@ -111,8 +110,8 @@ func (a *Agent) holder() record.Holder {
 	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.LeaseTTL}
 }
 
-// hold takes a run of the store to go on with it, with answers that are kept with the first
-// records of this process. Answers are checked before the run is taken.
+// hold takes a run of the store to continue it. The answers are kept with the first records of this
+// process. Answers are checked before the run is taken.
 func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*loaded, error) {
 	l := new(loaded)
 	if err := l.load(ctx, a, key); err != nil {
@@ -152,8 +151,8 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	return nil
 }
 
-// admit checks answers by their questions, takes them up, and returns the ones that the store
-// still has to make durable: also the ones that it has, as who gave them may have ended before that.
+// admit checks answers by their questions, takes them up, and returns those that the store has to make durable. These
+// include answers that the store has already: the process that gave them may have ended before they were durable.
 // The store itself knows the answers to questions that are closed.
 func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Answer) (unkept []run.Answer, err error) {
 	open, err := record.CheckOpen(l.state, answers)
@@ -219,17 +218,16 @@ func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, erro
 	return log, err
 }
 
-// Resume answers questions of a run in [Options.Store], and goes on with the run: after
-// a suspension, or after its process has ended. Its events are those of [Agent.Events].
-// Answers that do not fit their questions are refused, each with its reason, and the run stays
-// as it is. If the error matches [record.ErrHeld], the answers are kept, and the holder takes them.
-// A run that has its answer gives it again, as its one event [Answer], without a call of the model.
-// The error for a run that is over without an answer matches [ErrFailed] or [ErrCancelled].
+// Resume answers questions of a run in [Options.Store], and continues the run: after a suspension, or after its
+// process has ended. Its events are those of [Agent.Events]. Answers that do not fit their questions are refused,
+// each with its reason, and the run stays as it is. If the error matches [record.ErrHeld], the answers are kept, and
+// the holder takes them. A run that has its answer gives it again, as its one event [Answer], without a call of the
+// model. The error for a run that is over without an answer matches [ErrFailed] or [ErrCancelled].
 func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) iter.Seq2[Event, error] {
 	return a.resume(key, answers).events(ctx)
 }
 
-// ResumeRun is Resume for callers who want the outcome alone. Like that of [Agent.Run], the result is never nil.
+// ResumeRun is Resume for callers who want the outcome only. Like that of [Agent.Run], the result is never nil.
 func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answer) (*Result, error) {
 	return a.resume(key, answers).outcome(ctx)
 }
@@ -237,7 +235,7 @@ func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answe
 // maxTakeovers bounds the processes that end with a run without progress: it may be the run that ends them.
 const maxTakeovers = 10
 
-// takeover is what a process records that takes a run up while it ran: beyond the bound, its end.
+// takeover is the record of a process that takes over a running run: beyond the bound it ends the run.
 func takeover(s *record.State) []record.Change {
 	changes := []record.Change{&record.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
@@ -269,10 +267,10 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 	}}
 }
 
-// Answer keeps answers to questions of a run, from any process: whoever holds the run
-// takes them, or who resumes it. Answers are checked against their questions. The first
-// answer to a question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
-// [run.ErrExpired], [record.ErrAnswered] or [run.ErrNotAsked]; with an error no answer is kept.
+// Answer keeps answers to questions of a run, from any process: the process that holds or resumes the run takes them.
+// Answers are checked against their questions. The first answer to a question counts. A run of another agent is
+// refused. The error matches [run.ErrUnfit], [run.ErrExpired], [record.ErrAnswered] or [run.ErrNotAsked]; with an
+// error no answer is kept.
 func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
 	if a.opts.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
@@ -322,7 +320,7 @@ func (e *runningError) Error() string {
 
 func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
-// ResumeState goes on with a run of an agent without a store: state is [Result.State] of
+// ResumeState continues a run of an agent without a store: state is [Result.State] of
 // a run that waits. The run and the state are the same, so resume a state once.
 func (a *Agent) ResumeState(ctx context.Context, state *record.State, answers ...run.Answer) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
@@ -357,7 +355,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	}
 }
 
-// wake takes what a waiting run waits for. A run that goes on makes it durable with what it
+// wake takes what a waiting run waits for. A run that continues makes it durable with what it
 // does next: until then the journal keeps the answers.
 func (l *loaded) wake(e *driver) error {
 	answers := l.answers
@@ -374,7 +372,7 @@ func (l *loaded) wake(e *driver) error {
 	return e.rec.commit()
 }
 
-// drive moves the run on until it is over or waits.
+// drive advances the run until it is over or waits.
 func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
 	e, end := d.start(ctx, l, out)
 	defer end()
@@ -409,7 +407,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	return overWithout(e.rec.state)
 }
 
-// proceed moves a run that goes on until it does not any more.
+// proceed moves a run until it waits or has ended.
 func (l *loaded) proceed(e *driver) error {
 	for e.goes() {
 		if err := e.step(); err != nil {

@@ -328,8 +328,8 @@ func (e *SamplingEnd) MarshalJSON() ([]byte, error) {
 	}{(*members)(e), textOf(e.Err)})
 }
 
-// ServerLost says that the connection to a server has ended. It comes once for
-// each server, when a call finds out; the run goes on with the other servers.
+// ServerLost says that the connection to a server has ended. It comes once for each server, when a call finds out;
+// the run continues with the other servers.
 type ServerLost struct {
 	Meta
 	Server string `json:"server"`
@@ -357,7 +357,7 @@ type TurnEnd struct {
 type Suspended struct {
 	Meta
 	Asks []*run.Ask `json:"asks"`
-	Wake time.Time  `json:"wake,omitzero"` // when it goes on without an answer; zero: never
+	Wake time.Time  `json:"wake,omitzero"` // when it continues without an answer; zero: never
 }
 
 // Compacted says that the oldest messages of the history were replaced.

@@ -84,7 +84,7 @@ func ExampleAgent_ResumeRun() {
 	// done Bill 17 is paid.
 }
 
-// A run for a structured answer may wait for a person, too. Another process goes on with it.
+// A run for a structured answer may wait for a person, too. Another process continues it.
 func ExampleResumeAs() {
 	dir := must(os.MkdirTemp("", "runs"))
 	defer os.RemoveAll(dir)
@@ -132,7 +132,7 @@ func ExampleAgent_Replay() {
 	// id: 5, event: suspended
 }
 
-// A web server keeps the answer, and a worker goes on with the run.
+// A web server keeps the answer, and a worker continues the run.
 func ExampleRecover() {
 	dir := must(os.MkdirTemp("", "runs"))
 	defer os.RemoveAll(dir)
@@ -146,7 +146,7 @@ func ExampleRecover() {
 
 	worker, store := clerk(dir, play(says("I did not pay it.")))
 	err := agent.Recover(ctx, store, []*agent.Agent{worker}, &agent.RecoverOptions{
-		Once:  true, // without it Recover goes on until the context ends
+		Once:  true, // without it Recover continues until the context ends
 		Every: time.Millisecond,
 		OnEvent: func(key run.Key, e agent.Event) {
 			if answer, ok := e.(*agent.Answer); ok {

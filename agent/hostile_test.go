@@ -28,7 +28,7 @@ type hostile struct {
 	tool  sdk.ToolHandler // "x"
 	model step            // default: calls "x" until it may not
 	opts  agent.Options
-	store func(record.Store) record.Store // in the place of a good one
+	store func(record.Store) record.Store // instead of a good one
 
 	stop  agent.StopReason // of a run with an answer
 	err   string           // in the error of another one
@@ -339,8 +339,8 @@ func encoded(t *testing.T, dialect lc.Dialect, r model.Request) []llms.MessageCo
 	return k.messages
 }
 
-// valid checks for calls without their results, results without calls, empty messages, names and arguments that
-// are none.
+// valid checks for calls without their results, results without calls, empty messages, and bad names and
+// arguments.
 func valid(t *testing.T, dialect lc.Dialect, messages []llms.MessageContent) {
 	t.Helper()
 	open := map[string]bool{}

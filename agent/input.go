@@ -31,7 +31,7 @@ type runOptions struct {
 }
 
 // In names the run. A run of that name that has ended in [Options.Store] takes the input
-// and goes on: so a conversation is one run with many inputs. Without In each run has
+// and continues: so a conversation is one run with many inputs. Without In each run has
 // a new name. In without a store, or with an empty name, is an error of the run.
 func In(session string) RunOption {
 	return func(o *runOptions) { o.key.ID, o.named = session, true }
@@ -44,8 +44,8 @@ func Once() RunOption { return func(o *runOptions) { o.once = true } }
 // ForTenant keeps the run apart from the runs of other tenants in [Options.Store].
 func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
 
-// WithLimits puts other limits in the place of [Options.Limits], all of them: a field that is 0 has its own
-// default, and not the value of the options.
+// WithLimits replaces all of [Options.Limits]: a field that is 0 has its own default, and not the value of the
+// options.
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
 // WithVar gives the run a variable of the host, which is kept with it: hooks read it in

@@ -190,8 +190,9 @@ func bytesOf(text string, tokens int) int {
 	return int(float64(tokens) * float64(len(sample)) / float64(max(n, 1)))
 }
 
-// keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not kept. If the
-// store does not take it, the result is cut for good, and the run goes on. more is recorded before the outcome.
+// keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not
+// kept. If the store does not take it, the result is cut for good, and the run continues. more is recorded before the
+// outcome.
 func (k *results) keep(l *long, part *run.Part) (more []record.Change) {
 	if part.Text != l.text {
 		return nil
@@ -260,7 +261,7 @@ func (k *results) handles() (all []string) {
 	return all
 }
 
-// fill puts kept results in the place of references in the arguments of a call.
+// fill replaces references in the arguments of a call with kept results.
 func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
 	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.keptData(k.scope.ctx, handle) })
 }

@@ -47,7 +47,7 @@ func handleIn(result string) string {
 }
 
 // finder exports all items, looks for the one with its id, reads its third field, and answers with that. It goes by the
-// history alone, and so goes on in another process.
+// history alone, and so continues in another process.
 type finder struct {
 	*agenttest.Model
 }
@@ -149,7 +149,7 @@ func TestNotKept(t *testing.T) {
 // plainStore keeps no blobs.
 type plainStore struct{ record.Store }
 
-// TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run goes on.
+// TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run continues.
 func TestKeptResultRefused(t *testing.T) {
 	store := &fullStore{dying{Store: record.NewMemory()}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
@@ -197,7 +197,7 @@ func TestReadResultMistakes(t *testing.T) {
 	}
 }
 
-// TestSummaryNamesKeptResults has a summary in the place of all that was said: the model still knows the handle.
+// TestSummaryNamesKeptResults replaces all that was said with a summary: the model still knows the handle.
 func TestSummaryNamesKeptResults(t *testing.T) {
 	summarized := false
 	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*record.Compacted, error) {

@@ -170,7 +170,7 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 	})
 }
 
-// A server that asks for ever in one call ends the run at Limits.Asks, whoever answers.
+// A server that never stops asking in one call ends the run at Limits.Asks, whoever answers.
 func TestLegacyQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
@@ -236,7 +236,7 @@ func TestParkedCallAtHand(t *testing.T) {
 	diff(t, "result", lines(history(got))[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
 }
 
-// A parked call goes on right if its process is killed at any write.
+// A parked call continues correctly if its process is killed at any write.
 func TestParkedCallSurvivesKills(t *testing.T) {
 	park := agent.Options{Doubt: agent.DoubtFail, Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}
 	for kill := 1; ; kill++ {

@@ -41,14 +41,14 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// life is a process that begins a run or goes on with it, until it kills itself at a write
+// life is a process that begins a run or continues it, until it kills itself at a write
 // or the run is over.
 type life struct {
 	Dir   string // of the store
 	URL   string // of the world
 	At    int    // number of the write; 0: it does not kill itself
 	Keep  bool   // the write is kept
-	By    string // how it goes on: "" (ResumeAs), recover or advance
+	By    string // how it continues: "" (ResumeAs), recover or advance
 	Limit int64  // of the run's tokens, for a run that spends them; 0: one through every feature
 
 	agent *agent.Agent
@@ -96,7 +96,7 @@ func (l *life) live(ctx context.Context) error {
 	}
 }
 
-// begin begins the run, and goes on with it until it is over or waits.
+// begin begins the run, and continues it until it is over or waits.
 func (l *life) begin(ctx context.Context) (err error) {
 	if l.Limit > 0 {
 		_, err = l.agent.Run(ctx, human("go"), agent.In(theRun.ID))
@@ -106,7 +106,7 @@ func (l *life) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// resume goes on with the run until it is over or waits.
+// resume continues the run until it is over or waits.
 func (l *life) resume(ctx context.Context, answers []run.Answer) error {
 	if l.Limit > 0 {
 		_, err := l.agent.ResumeRun(ctx, theRun, answers...)
@@ -343,7 +343,7 @@ func (m *mortal) Answer(ctx context.Context, key run.Key, answers []run.Answer) 
 	return m.write(func() error { return m.Store.Answer(ctx, key, answers) })
 }
 
-// lead is the model: it goes on after the last call of its history, through each feature
+// lead is the model: it continues after the last call of its history, through each feature
 // once.
 func lead(ctx context.Context, p prompt) (*model.Reply, error) {
 	next := after(p.Request.Messages)
@@ -436,8 +436,8 @@ func after(messages []run.Message) (next int) {
 	return next
 }
 
-// shorten puts a summary in the place of all but two turns. It has all that was said, so
-// that the last history has all that was done.
+// shorten replaces all but two turns with a summary. It has all that was said, so that the last history has all that
+// was done.
 func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*record.Compacted, error) {
 	if len(h) < 9 {
 		return nil, nil

@@ -205,7 +205,7 @@ func TestManySuspendedRuns(t *testing.T) {
 			}
 			resume(t, store, a, fmt.Sprint(7+suspended))
 			if n := worked.Load(); n != 2 {
-				t.Errorf("the tool has run %d times, want it to run in the runs that went on", n)
+				t.Errorf("the tool has run %d times, want it to run in the runs that continued", n)
 			}
 		})
 	}

@@ -88,7 +88,7 @@ func (d *dialog) turn() error {
 	}
 	switch {
 	case len(reply.calls) > 0 || reply.repair:
-		return nil // the run goes on: with the calls, or by asking again
+		return nil // the run continues: with the calls, or by asking again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
 		return d.failedAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
 	case d.agent.output != nil && reply.output == nil:

@@ -24,7 +24,7 @@ type Observer interface {
 	Infer(context.Context, *Inference) (context.Context, func(error))
 
 	// Execute observes a tool call that is sent, or that a sub-agent works on. One that
-	// waits for a person goes on as another piece of work.
+	// waits for a person continues as another piece of work.
 	Execute(context.Context, *Execution) (context.Context, func(error))
 }
 

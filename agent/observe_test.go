@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// observer keeps what it sees, and answers in the place of work that fails.
+// observer keeps what it sees, and answers instead of work that fails.
 type observer struct {
 	invocations []*agent.Invocation
 	inferences  []*agent.Inference

@@ -16,8 +16,7 @@ import (
 // A run waits for its callbacks: they must return when their context ends. A panic in
 // one is an error, which ends the run.
 type Options struct {
-	// Name is what runs are kept under: [Recover] finds the agent of a run by it.
-	// Default "agent".
+	// Name is kept with each run: [Recover] finds the agent of a run by it. Default "agent".
 	Name string
 
 	// Version is kept with runs as [record.AgentName].Rev, and given to Observe. Default: none.
@@ -27,82 +26,78 @@ type Options struct {
 	// call and is not part of the history. Default: none.
 	System string
 
-	// ServerInstructions reports whether the model gets what a server says of its use
-	// (instructions): in the system prompt, under the host's label of the server, quoted line
-	// by line, up to 4 KiB of each server and 16 KiB of all. It is the text of a server:
-	// name only servers that you trust with it. Servers without a tool for the model are left
-	// out. Default nil: none.
+	// ServerInstructions reports whether the model gets a server's instructions for its use: in the system prompt,
+	// under the host's label of the server, quoted line by line, up to 4 KiB from each server and 16 KiB from all.
+	// The server writes the text: name only servers that you trust with the prompt. Servers without a tool for the
+	// model are left out. Default nil: none.
 	ServerInstructions func(label string) bool
 
 	// Tools are what the model may use: toolsets, native functions ([adapter.Func]),
 	// langchaingo's tools, other agents. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
-	// Discover says when the model searches for its tools. Default: if their definitions take more than 5 % of its window.
+	// Discover says when the model searches for its tools. Default: it searches if their definitions take more than 5 % of
+	// its window.
 	Discover Discover
 
 	// Limits bound a run, from an input to its answer. At a limit the model is asked for
 	// an answer without tools. Default for each: see [run.Limits]; [WithLimits] is for one run.
 	Limits run.Limits
 
-	// ParallelWrites lets all calls of a turn run side by side. Default: calls of one server
-	// that may change something are sent one after the other, in their order: the next one
-	// when the one before has its result or waits for a person. Functions are of the server
-	// in [adapter.FuncOptions]. Calls of other servers, of tools that change nothing
-	// ([adapter.Tool.ReadOnly]) and of sub-agents run beside them, up to Limits.Parallel.
+	// ParallelWrites lets all calls of a turn run side by side. Default: calls of one server that may change
+	// something are sent one after the other, in their order: the next one when the one before has its result or
+	// waits for a person. Functions belong to the server named in [adapter.FuncOptions]. Calls of other servers, of
+	// tools that change nothing ([adapter.Tool.ReadOnly]) and of sub-agents run beside them, up to Limits.Parallel.
 	ParallelWrites bool
 
-	// Model says how the model is asked. Default: as the model does by itself.
+	// Model says how the model is asked. Default: the model's own settings.
 	Model ModelSettings
 
-	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the
-	// name of the model: a model without a price is refused then. Their Date is required. Default: unknown.
+	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the name of the model: New then
+	// refuses a model without a price. Their Date is required. Default: unknown.
 	Prices *Prices
 
 	// MaxDuration bounds the time of a run in this process. A run that takes longer fails
 	// with [context.DeadlineExceeded]. Default 0: the context's own deadline only.
 	MaxDuration time.Duration
 
-	// IdleTimeout bounds the silence of a tool call, which progress ends, and
-	// CallTimeout the whole. They replace the toolset's limits; negative: none. Default
-	// 0: the toolset's limits, which by default are 5 min and 24 h. The model reads
-	// that a call took too long. For a function of this program CallTimeout ends its context, and
-	// silence has no bound; it has no limits by default.
+	// IdleTimeout bounds the time of a tool call without progress, and CallTimeout the whole call. They replace the
+	// toolset's limits; negative: none. Default 0: the toolset's limits, which by default are 5 min and 24 h. The
+	// model reads that a call took too long. For a function of this program CallTimeout ends its context and
+	// IdleTimeout does nothing; it has no limits by default.
 	IdleTimeout, CallTimeout time.Duration
 
-	// Approve decides on calls, instead of the Approve functions of the toolset. It is not
-	// asked about a call that [adapter.Server].Trust lets run, or for which a decision is
-	// remembered. It is asked about one call of a user at a time, in the order of the calls.
-	// Calls that are allowed run meanwhile. If it returns the error [ErrAsk], a person is
+	// Approve decides on calls, instead of the Approve functions of the toolset. It does not see calls that
+	// [adapter.Server].Trust allows or for which a decision is remembered. It decides on one call of a user at a time, in
+	// the order of the calls. Allowed calls run meanwhile. If it returns the error [ErrAsk], a person is
 	// asked: [AskPerson] does so for each call. Another error ends the run. Default: the
 	// functions of the toolset; without any, every call is allowed, because the caller chose
 	// the tools.
 	Approve adapter.ApproveFunc
 
-	// Answer is the person at hand: it answers the questions of a run, see [run.Ask],
-	// some of them at the same time. What servers ask comes here,
-	// unless the host has given their clients an Elicitation handler. If it returns the zero [run.Answer] and no error, or is nil, the run waits until
-	// the answer comes by [Agent.Resume]. An error, or an answer that does not fit its question,
-	// ends the run. The context ends once the question is settled in another way.
+	// Answer is the person at hand: it answers the questions of a run, see [run.Ask]. Calls of it may overlap. What
+	// servers ask comes here, unless the host has given their clients an Elicitation handler. If it returns the zero
+	// [run.Answer] and no error, or is nil, the run waits until [Agent.Resume] brings the answer. An error, or an
+	// answer that does not fit its question, ends the run. The context ends when the question is settled elsewhere.
 	//
 	// A server of the legacy era waits for its answer in an open call, see Legacy. If Answer
 	// fails, the server is told that the person cancelled.
 	Answer func(ctx context.Context, q *run.Ask) (run.Answer, error)
 
-	// Legacy says what becomes of a question that a server asks in an open call, which cannot
-	// outlive the process. Default: if Answer gives no answer, the call of a run in a Store waits
+	// Legacy says what happens to a question that a server asks in an open call. Such a call cannot outlive the
+	// process. Default: if Answer gives no answer, the call of a run in a Store waits
 	// for 5 min for one from elsewhere; in other runs the server is told that the person declined.
 	Legacy LegacyQuestions
 
-	// AskTTL is how long a question stays open. One that is not answered in time is
-	// denied, or cancelled. Default 0: for ever.
+	// AskTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default 0:
+	// without end.
 	AskTTL time.Duration
 
-	// Doubt says what becomes of a call that was under way when its process ended. Default: [DoubtTellModel].
+	// Doubt says what happens to a call that was under way when its process ended. Default: [DoubtTellModel].
 	Doubt DoubtPolicy
 
 	// Store keeps runs. With one, each step of a run is durable before the next, and any
-	// process with the store goes on with the run by [Agent.Resume] or [Recover]. Default
+	// process with the store can continue the run by [Agent.Resume] or [Recover]. Default
 	// nil: runs are not kept.
 	Store record.Store
 
@@ -119,13 +114,12 @@ type Options struct {
 	// stop a run. They are called in this order. Default: none.
 	Hooks []Hook
 
-	// Observe sees the work on runs: package otelagent traces and measures it. Sub-agents
-	// without one have that of the agent that they work for. Default: none.
+	// Observe sees the work on runs: package otelagent traces and measures it. Sub-agents without one use their
+	// caller's. Default: none.
 	Observe Observer
 
-	// Compact makes a history shorter that is too long for the model, before a model
-	// call, see package compact. What it uses counts afterwards, and nothing is reserved for
-	// it. Default: [compact.Trim] at 0.7 of 128,000 tokens.
+	// Compact shortens a history that is too long for the model, before a model call, see package compact. What it
+	// uses counts afterwards, and nothing is reserved for it. Default: [compact.Trim] at 0.7 of 128,000 tokens.
 	Compact compact.Compactor
 }
 
@@ -139,10 +133,9 @@ type ModelSettings struct {
 	// Default: the text comes as [TextDelta] if the model streams.
 	Whole bool
 
-	// Retries is how often a model call that failed is made again: for a limit of the rate, a timeout
-	// or an unavailable host, and only if nothing of its reply was shown. Waits grow from 1 s to 30 s.
-	// What a model repeats itself, as packages openaimodel and anthropicmodel do, is not repeated once
-	// more. Default 2; negative: none.
+	// Retries is how often a failed model call is repeated: after a rate limit, a timeout or an unavailable host, and
+	// only if nothing of its reply was shown. Waits grow from 1 s to 30 s. Failures that a model has retried itself,
+	// as packages openaimodel and anthropicmodel do, are not retried again. Default 2; negative: none.
 	Retries int
 }
 

@@ -40,7 +40,7 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 // does not fit is asked for again, twice at most. At a limit the model has one more try.
 // Then the error matches [ErrNoOutput].
 //
-// If the run waits for a person, the error matches [ErrWaiting], and [ResumeAs] goes on with it. The
+// If the run waits for a person, the error matches [ErrWaiting], and [ResumeAs] continues it. The
 // schema is kept with the run, so that [Recover] and [Agent.Resume] bring it to the same
 // end: the answer is [record.State].Output then, checked by the schema alone.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
@@ -73,7 +73,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.
 	return as[T](result, err)
 }
 
-// checkSchema returns an error if a run that goes on asks for an answer of another form.
+// checkSchema returns an error if a continued run asks for an answer of another form.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
 	if a.opts.Store == nil {
 		return errNoStore

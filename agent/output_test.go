@@ -214,7 +214,7 @@ func TestRecoverAs(t *testing.T) {
 	})
 }
 
-// The schema is of one input: the next one may ask for words, which are no structured answer.
+// The schema is of one input: the next one may ask for words, which are not a structured answer.
 func TestAsInASession(t *testing.T) {
 	store := record.NewMemory()
 	good := uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))

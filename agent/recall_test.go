@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-// A host gets back what it has sent with its calls, also from the process that goes on with the
+// A host gets back what it has sent with its calls, also from the process that continues the
 // run: Gemini refuses a call without its thought signature, DeepSeek and Moonshot want their reasoning.
 // Another host gets none of it.
 func TestCallsGoBackToTheirHost(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Recover goes on with a run whose process has ended once its lease is over, and with one
+// Recover continues a run whose process has ended once its lease is over, and with one
 // that waits once its answer is there.
 func TestRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -495,7 +495,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 	var log bytes.Buffer
 	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{Once: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if n := worked.Load(); n != 9 || damaged != 1 || err != nil {
-		t.Errorf("%d runs went on beside %d damaged ones, %v, want 9 beside 1", n, damaged, err)
+		t.Errorf("%d runs continued beside %d damaged ones, %v, want 9 beside 1", n, damaged, err)
 	}
 	if n := strings.Count(log.String(), "a run cannot be read"); n != 1 {
 		t.Errorf("the damage was logged %d times:\n%s", n, log.String())

@@ -22,7 +22,7 @@ type reply struct {
 	finish  string  // the provider's word for why it ended
 	usage   run.Spent
 	asked   string          // the API of the host
-	output  json.RawMessage // the structured answer that the text is, nil if it is none
+	output  json.RawMessage // the text as a structured answer, nil if it is not one
 	repair  bool            // it is asked for again in another form
 
 	estimated bool     // the usage is an estimate
@@ -130,7 +130,7 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), not)
 }
 
-// noAnswer says what the model did in the place of an answer.
+// noAnswer says what the model did instead of answering.
 func (r *reply) noAnswer(stop StopReason) error {
 	if len(r.dropped) == 0 {
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)", ErrNoAnswer, r.finish, stop)

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Result is the outcome of a run, so far if it waits.
+// Result is the outcome of a run, or its state so far if it waits.
 type Result struct {
 	// Status is run.StatusFinished with an answer, and run.StatusWaiting with open questions. It is that of the store,
 	// if there is one: a run whose end could not be kept is run.StatusRunning.
@@ -24,8 +24,8 @@ type Result struct {
 	Asks []*run.Ask
 
 	// Messages is the history of complete turns: what the run was given and what it added,
-	// without [Options.System]. Give it back with a new human message to go on: an append makes
-	// a new array.
+	// without [Options.System]. Give it back with a new human message to continue: an append makes a new
+	// array.
 	Messages []run.Message
 
 	Spent        run.Spent  // since the run began, its sub-agents included
@@ -39,7 +39,7 @@ type Result struct {
 	// Window says what filled the window of the model in its last call in this process; nil if there was none.
 	Window *WindowUse
 
-	// State is the run. Without [Options.Store], [Agent.ResumeState] goes on with it.
+	// State is the run. Without [Options.Store], [Agent.ResumeState] continues it.
 	State *record.State
 }
 

@@ -279,7 +279,7 @@ func TestResumeBesideOthers(t *testing.T) {
 			}
 		}
 		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Answer != "done" || worked.Load() != 1 {
-			t.Errorf("got %q, %v after %d calls, want the answer of the run that went on, and one call", got.Answer, err, worked.Load())
+			t.Errorf("got %q, %v after %d calls, want the answer of the run that continued, and one call", got.Answer, err, worked.Load())
 		}
 	})
 }

@@ -165,7 +165,7 @@ func TestMessagesAreOfTheCaller(t *testing.T) {
 	}
 }
 
-// Without a store a run that waits is JSON, and goes on in another process: with the arguments that were approved, once.
+// Without a store a run that waits is JSON, and continues in another process: with the arguments that were approved, once.
 func TestResumeState(t *testing.T) {
 	ran := ""
 	process := func(model *script) *agent.Agent {

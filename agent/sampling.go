@@ -96,8 +96,8 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ask 
 	return nil
 }
 
-// sample makes the completions that a person has allowed. Each is recorded before the
-// round goes on, so that the model is not asked again for it.
+// sample makes the completions that a person has allowed. Each is recorded before the round
+// continues, so that the model is not asked again for it.
 func (t *turn) sample(c *record.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err != nil {

@@ -27,7 +27,7 @@ type scheduler struct {
 	start  func() ([]errand, error) // those of run
 	commit func() error
 	fail   func(error)
-	rest   chan error // from whoever goes on with run, see inline
+	rest   chan error // from whoever continues run, see inline
 }
 
 // report is what a goroutine of the scheduler tells at its end.
@@ -128,7 +128,7 @@ func (s *scheduler) ended(r report, err error) (called bool, _ error) {
 }
 
 // launch begins errands. One alone needs no goroutine, unless calls that have ended wait for their commit. It reports
-// whether another goroutine goes on with run.
+// whether another goroutine continues run.
 func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
 	s.active += len(all)
@@ -150,7 +150,7 @@ const patience = 2 * time.Millisecond
 const maxReliefs = 3
 
 // inline runs errands on this goroutine: moving them to other processors takes longer than most of them. If they are
-// not over after patience, others run on goroutines of their own, and one of those goes on with run.
+// not over after patience, others run on goroutines of their own, and one of those continues run.
 func (s *scheduler) inline(all []errand) (handed bool) {
 	var next atomic.Int64 // errand
 	over := int64(len(all))
@@ -164,7 +164,7 @@ func (s *scheduler) inline(all []errand) (handed bool) {
 	defer relief.Stop()
 	ended := false
 	defer func() {
-		if taken := next.Swap(over + 1); !ended && taken > over { // the goroutine ends while another goes on
+		if taken := next.Swap(over + 1); !ended && taken > over { // the goroutine ends while another continues
 			<-s.rest
 		}
 	}()

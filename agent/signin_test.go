@@ -180,7 +180,7 @@ func TestSignInIsRefused(t *testing.T) {
 	diff(t, "result", lines(history(mustRun(t, a, human("go"))))[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
 }
 
-// A person who says to have signed in, and has not, is not asked for ever.
+// A person who says to have signed in, and has not, is not asked without end.
 func TestSignInThatDoesNotHelp(t *testing.T) {
 	g, asked := newGate(t), 0
 	yes := func(_ context.Context, q *run.Ask) (run.Answer, error) {

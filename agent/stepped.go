@@ -37,7 +37,7 @@ func (s *stepped) take(lease record.Lease) (*record.State, tally) {
 	r := s.runs[i]
 	s.runs = slices.Delete(s.runs, i, i+1)
 	if r.Seq != lease.Seq || !r.Created.Equal(lease.Created) {
-		return nil, tally{} // another process has gone on with it, or begun another one of its name
+		return nil, tally{} // another process has continued it, or begun another one of its name
 	}
 	return r.State, r.counted
 }

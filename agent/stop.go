@@ -13,8 +13,8 @@ type stopError struct{ answer string }
 
 func (e *stopError) Error() string { return "the run is stopped with an answer" }
 
-// Stop is the error of a hook that ends its run with an answer, in the place of the
-// model's: the run is done, and its stop reason is [StopHook].
+// Stop is the error of a hook that ends its run with an answer instead of the model's: the run is done, and its stop
+// reason is [StopHook].
 //
 //   - BeforeModel: the model is not called.
 //   - AfterModel: the calls of the reply are not made.

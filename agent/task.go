@@ -23,7 +23,7 @@ func (s *sender) detached(c *record.Call, t mcp.TaskState) error {
 	return s.rec.commit()
 }
 
-// await goes on with a task: one that another process has begun, or that has its answers.
+// await continues a task: one that another process has begun, or that has its answers.
 func await(t *turn, c *record.Call) (func() error, error) {
 	if !t.sched.room() {
 		return nil, nil

@@ -8,9 +8,9 @@ import (
 // workers run errands on goroutines that stay until the run is over in this process: a
 // goroutine whose stack has grown is used again.
 //
-// All errands run at once, but each goroutine starts the next one when it takes an errand, and goes
-// on with another when its own has ended. So errands that block have a goroutine each, and
-// short ones are over before many goroutines have begun.
+// All errands run at once, but each goroutine starts the next one when it takes an errand, and continues with another
+// when its own has ended. So errands that block have a goroutine each, and short ones are over before many goroutines
+// have begun.
 type workers struct {
 	idle chan struct{} // wakes a goroutine without an errand
 	over chan struct{}

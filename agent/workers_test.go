@@ -61,7 +61,7 @@ func meetTwice(t *testing.T, store record.Store) {
 }
 
 // A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after others have
-// gone on without it.
+// continued without it.
 func TestFunctionEndsItsGoroutine(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

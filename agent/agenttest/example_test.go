@@ -42,7 +42,7 @@ func Example() {
 }
 
 // A step of your own decides by what the model was told. A script that counts calls begins again in
-// the next process; this one goes on.
+// the next process; this one continues.
 func ExampleStep() {
 	clerk := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
 		if len(p.Results()) == 0 {

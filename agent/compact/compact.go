@@ -1,13 +1,13 @@
 // Package compact keeps the history of a run within the window of its model.
 //
-// A [Compactor] is a function of the history: it says which messages are put in the place
-// of the oldest ones, and changes nothing itself. Package agent asks it before each call
-// of the model and records the answer, so that a run goes on the same after a crash.
+// A [Compactor] is a function of the history: it says which messages replace the oldest ones, and changes nothing
+// itself. Package agent asks it before each call of the model and records the answer, so that a run continues in the
+// same way after a crash.
 //
 // [Trim] needs no model. Of the results of older tool calls it drops images and sounds, and
 // cuts long texts to their head and tail; the handle by which the model reads on in a
 // result stays. If that is not enough, it leaves out the oldest turns. [Summarize] puts a
-// summary in the place of the turns that Trim leaves out.
+// summary instead of the turns that Trim leaves out.
 //
 //	a, err := agent.New(model, &agent.Options{
 //		Compact: compact.Trim(&compact.Options{Window: 32_000}),

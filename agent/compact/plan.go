@@ -114,8 +114,8 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	return len(open) > 0
 }
 
-// make decides what is trimmed and what goes. inPlace are the tokens of what is put in the
-// place of what goes.
+// make decides what is trimmed and what goes. inPlace are the tokens of what is put instead of what
+// goes.
 func (p *plan) make(inPlace int64) {
 	for keep := p.Keep; ; keep /= 2 {
 		if p.try(keep, inPlace) <= p.start {

@@ -23,9 +23,8 @@ const (
 // summaryHead begins a summary, so that the model knows it for one.
 const summaryHead = "[Summary of older messages]\n"
 
-// Summarize trims results as [Trim] does. If that is not enough, it puts a summary in the
-// place of the oldest turns, with an earlier summary. A summary has at most 16 KiB; a longer
-// one is cut.
+// Summarize trims results as [Trim] does. If that is not enough, it replaces the oldest turns, and an earlier
+// summary, with a summary. A summary has at most 16 KiB; a longer one is cut.
 func Summarize(s Summarizer, o *Options) Compactor {
 	opts := o.withDefaults()
 	return func(ctx context.Context, messages []run.Message, b Budget) (*record.Compacted, error) {

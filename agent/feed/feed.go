@@ -120,7 +120,7 @@ type stream struct {
 	floor  agent.Position // all events after it are in memory
 	last   agent.Position // of the last event
 	begun  bool           // floor and last are known
-	left   bool           // another process may have gone on with the run
+	left   bool           // another process may have continued the run
 	visits int            // of this process that had no events: readers look into the store
 	leaves int            // of this process that had events: the last ones may not have come
 	size   int
@@ -190,7 +190,7 @@ func (f *Feed) Leave(key run.Key) {
 	}
 }
 
-// Expect says that another process goes on with a run, for example because it has an answer:
+// Expect says that another process continues a run, for example because it has an answer:
 // readers look for its events soon.
 func (f *Feed) Expect(key run.Key) {
 	f.mu.Lock()

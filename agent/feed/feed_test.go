@@ -144,7 +144,7 @@ func TestResume(t *testing.T) {
 	if got, want := rest(t, early), "3 a b 5.1 5 c"; got != want {
 		t.Errorf("a reader from the beginning got %q, want %q", got, want)
 	}
-	again := feed.New(&feed.Options{Replay: k.Replay}) // the process has begun anew
+	again := feed.New(&feed.Options{Replay: k.Replay}) // the process has begun again
 	for _, test := range []struct{ after, want, anew string }{
 		{"", "3 a b 5.1 5 c", "3 5.1 5"},
 		{"2", "3 a b 5.1 5 c", "3 5.1 5"},
@@ -177,7 +177,7 @@ func TestWithoutAStore(t *testing.T) {
 	}
 }
 
-// TestSlowReader has a reader stop while a run goes on for longer than memory.
+// TestSlowReader has a reader stop while a run continues for longer than memory.
 func TestSlowReader(t *testing.T) {
 	k := new(kept)
 	f := feed.New(&feed.Options{Replay: k.Replay, RunBytes: 2000})

@@ -112,7 +112,7 @@ func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int
 }
 
 // TestPowerCut cuts the power at every change of the disk, in each way that a disk may lose what was not
-// synced. What was synced is there, what is there is as it was at one moment, and the run goes on: also
+// synced. What was synced is there, what is there is as it was at one moment, and the run continues: also
 // if the power is cut again.
 func TestPowerCut(t *testing.T) {
 	for _, sync := range both {

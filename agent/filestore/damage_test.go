@@ -157,7 +157,7 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// FuzzLoad reads any file, and any lines with good ends. What can be read can be gone on with.
+// FuzzLoad reads any file, and any lines with good ends. What can be read can be continued.
 func FuzzLoad(f *testing.F) {
 	_, _, path, data := sample(f)
 	dir := f.TempDir()

@@ -56,9 +56,8 @@ func ExampleOpen() {
 		}
 	}
 	for head := range store.List(ctx, record.Query{DueAt: time.Now()}) {
-		fmt.Println(head.Key.ID, "goes on with answers:", head.Answers)
+		fmt.Println(head.Key.ID, "continues with answers:", head.Answers)
 	}
 	// Output:
-	// run_1 asks [ask_1]
-	// run_1 goes on with answers: 1
+	// run_1 asks [ask_1] run_1 continues with answers: 1
 }

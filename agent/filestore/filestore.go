@@ -155,7 +155,7 @@ func nameOf(key run.Key) string {
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
 // lock waits until no other goroutine or process changes the file. Some other files have the same
-// lock. A process that is stopped while it holds one keeps others out until it goes on or ends.
+// lock. A process that is stopped while it holds one keeps others out until it continues or ends.
 func (s *Store) lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

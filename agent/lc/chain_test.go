@@ -78,7 +78,7 @@ func TestChainRefuses(t *testing.T) {
 		option chains.ChainCallOption
 		want   string
 	}{
-		{"an input that is no text", 7, nil, "give a string"},
+		{"an input that is not text", 7, nil, "give a string"},
 		{"options of the model", "Hi", chains.WithTemperature(1), "agent.Options.Model"},
 		{"a stream that fails", "Hi", chains.WithStreamingFunc(func(context.Context, []byte) error { return stop }), "stop"},
 		{"a model that fails", "Hi", nil, "overloaded"},

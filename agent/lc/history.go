@@ -59,7 +59,7 @@ func (h *history) AddAIMessage(ctx context.Context, text string) error {
 	return h.AddMessage(ctx, llms.AIChatMessage{Content: text})
 }
 
-// AddMessage adds a message, in one step: no process takes the run for one that goes on.
+// AddMessage adds a message, in one step: no process takes the run for one under way.
 func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
 	messages := fromChat([]llms.ChatMessage{message})
 	return h.change(ctx, messages, func(s *record.State) []record.Change {
@@ -67,7 +67,7 @@ func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) erro
 	})
 }
 
-// SetMessages puts messages in the place of all.
+// SetMessages replaces all messages.
 func (h *history) SetMessages(ctx context.Context, messages []llms.ChatMessage) error {
 	all := fromChat(messages)
 	return h.change(ctx, all, func(s *record.State) []record.Change {

@@ -49,7 +49,7 @@ type Info struct {
 	Media func(mimeType string) bool
 
 	// ToolsFirst says that the host reads the tools before all messages and caches what begins alike: a tool that is
-	// added to a conversation has it read anew.
+	// added to a conversation makes the host read it again.
 	ToolsFirst bool
 
 	Whole   bool  // Generate never gives a delta before the reply

@@ -137,7 +137,7 @@ func span(s string, is func(byte) bool) int {
 	return len(s)
 }
 
-// changes counts where a word goes on in the other case.
+// changes counts where a word continues in the other case.
 func changes(word string) (n int) {
 	for i := 2; i < len(word); i++ {
 		if word[i]&0x20 != word[i-1]&0x20 {

@@ -111,7 +111,7 @@ var (
 	_ llms.Model  = (*Model)(nil)
 )
 
-// New makes a model. It does no I/O. The error is for an empty name of the model, a base URL that is none, an
+// New makes a model. It does no I/O. The error is for an empty name of the model, an invalid base URL, an
 // unknown Host, and Extra.
 func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	var o Options

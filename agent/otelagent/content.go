@@ -130,7 +130,7 @@ func (w *writer) tools(all []model.Tool) []attribute.KeyValue {
 			Parameters  json.RawMessage `json:"parameters,omitempty"`
 		}{"function", t.Name, w.cut(t.Description), t.Schema})
 		if string(item) == "null" {
-			continue // parameters that are no JSON
+			continue // parameters that are not JSON
 		}
 		if size += len(item) + len(","); size > w.limit {
 			break
@@ -179,7 +179,7 @@ func (w *writer) text(kind, content string) part {
 	return part{Type: kind, Content: &content}
 }
 
-// arguments are JSON as it is, or a string if they are none or too long.
+// arguments are JSON as it is, or a string if they are not, or too long.
 func (w *writer) arguments(arguments string) json.RawMessage {
 	if len(arguments) <= w.longest() && json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments)

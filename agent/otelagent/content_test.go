@@ -210,7 +210,7 @@ func TestStructuredResult(t *testing.T) {
 		t.Errorf("got the result %s", got["gen_ai.tool.call.result"])
 	}
 	if arguments, ok := got["gen_ai.tool.call.arguments"]; ok {
-		t.Errorf("got the arguments %s, which are no object", arguments)
+		t.Errorf("got the arguments %s, which are not an object", arguments)
 	}
 }
 

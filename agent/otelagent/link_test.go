@@ -27,7 +27,7 @@ func (c *counting) Append(ctx context.Context, l record.Lease, h record.Head, re
 
 var talk = runs.Key{ID: "talk"}
 
-// suspend runs an agent up to a question, which it answers, and goes on with it in another
+// suspend runs an agent up to a question, which it answers, and continues it in another
 // process, which has another recorder. Each gets a call of ctx for its context.
 func suspend(t *testing.T, store record.Store, first, second *recorder, ctx func() context.Context) {
 	t.Helper()
@@ -120,7 +120,7 @@ func TestWaitingRunHasNoSpan(t *testing.T) {
 	}
 }
 
-// A context in a run that is no trace makes no link.
+// A context in a run that is not a trace makes no link.
 func TestBrokenContext(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	for _, kept := range []map[string]string{nil, {}, {"traceparent": "nonsense"}, {"traceparent": "00-00000000000000000000000000000000-0000000000000000-01"}} {

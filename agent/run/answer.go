@@ -104,7 +104,7 @@ func (q *Ask) suits(arguments json.RawMessage) error {
 	return nil
 }
 
-// Sampled returns the sampling request that a person has put in the place of the server's,
+// Sampled returns the sampling request with which a person has replaced the server's,
 // nil if there is none.
 func (a Answer) Sampled() (*mcp.CreateMessageParams, error) {
 	if len(a.Arguments) == 0 {

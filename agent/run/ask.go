@@ -80,7 +80,7 @@ type Answer struct {
 	Ask       string          `json:"ask"`
 	Action    Action          `json:"action"`
 	Reason    string          `json:"reason,omitzero"`    // told to the model; of Known the result of the call
-	Arguments json.RawMessage `json:"arguments,omitzero"` // in the place of an approved call's, or of Ask.Sampling
+	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Ask.Sampling
 	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
 	Scope     string          `json:"scope,omitzero"`     // of an approval: "", ScopeArguments, ScopeTool or ScopeServer
 	By        string          `json:"by,omitzero"`        // who answers

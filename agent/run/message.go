@@ -42,7 +42,7 @@ const (
 	PartReasoning PartType = "reasoning" // Text, and in Provider what the provider wants back
 	PartCall      PartType = "call"      // ID, Name, Arguments
 	PartResult    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept
-	PartSummary   PartType = "summary"   // Text in the place of older messages
+	PartSummary   PartType = "summary"   // Text instead of older messages
 )
 
 // Part is a piece of a [Message]. Its type says which members it has.

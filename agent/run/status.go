@@ -1,6 +1,6 @@
 package run
 
-// Status tells if a run goes on.
+// Status tells where a run stands.
 type Status string
 
 // A run is running, or waiting for a person, a task or a time, until it is done (it has

@@ -34,7 +34,7 @@ type dialect struct {
 	clock  string // a query for the time in nanoseconds; "": the clock of the process
 	alone  string // keeps other processes out of the migration; "": takeLock does
 	remote bool   // its driver waits for a server
-	dollar bool   // parameters are $1, $2, … in the place of ?
+	dollar bool   // parameters are $1, $2, … instead of ?
 
 	computed  string             // how a column is kept that the database computes
 	room      string             // has pages keep room for updates in place; "": they do not
@@ -171,7 +171,7 @@ func settingsSQLite(synchronous string) string {
 		"PRAGMA journal_size_limit = 4194304", // of the write-ahead log, when it begins again after a checkpoint
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // where fsync leaves data in the cache of the disk
-		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // has statements compiled anew
+		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // makes SQLite compile statements again
 	}
 	return strings.Join(pragmas, "; ")
 }

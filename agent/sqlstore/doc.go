@@ -26,7 +26,7 @@
 //
 // One transaction writes at a time, and it has all the changes that have come during the one before
 // it: many runs share a sync of the disk. Any number of processes of one machine may share the file.
-// A process that is stopped within a commit keeps the others from writing until it ends or goes on.
+// A process that is stopped within a commit keeps the others from writing until it ends or continues.
 //
 // # Postgres
 //

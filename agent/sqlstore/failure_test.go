@@ -18,14 +18,14 @@ import (
 // TestDamage has a store notice what is wrong with its rows.
 func TestDamage(t *testing.T) {
 	damages := map[string]string{
-		"a byte of a record":    "UPDATE mcpchain_records SET data = CAST(replace(CAST(data AS text), 'text', 'test') AS BLOB) WHERE seq = 3",
-		"a missing record":      "DELETE FROM mcpchain_records WHERE seq = 2",
-		"the last record":       "DELETE FROM mcpchain_records WHERE seq = 4",
-		"the number of a row":   "UPDATE mcpchain_records SET seq = 9 WHERE seq = 3",
-		"no records":            "DELETE FROM mcpchain_records",
-		"a head":                "UPDATE mcpchain_runs SET head = CAST('{' AS BLOB)",
-		"the head of another":   "UPDATE mcpchain_runs SET head = CAST('{\"key\":{\"id\":\"2\"},\"seq\":4}' AS BLOB)",
-		"a record that is none": "UPDATE mcpchain_records SET data = CAST('[]' AS BLOB), sum = 1984806262",
+		"a byte of a record":        "UPDATE mcpchain_records SET data = CAST(replace(CAST(data AS text), 'text', 'test') AS BLOB) WHERE seq = 3",
+		"a missing record":          "DELETE FROM mcpchain_records WHERE seq = 2",
+		"the last record":           "DELETE FROM mcpchain_records WHERE seq = 4",
+		"the number of a row":       "UPDATE mcpchain_records SET seq = 9 WHERE seq = 3",
+		"no records":                "DELETE FROM mcpchain_records",
+		"a head":                    "UPDATE mcpchain_runs SET head = CAST('{' AS BLOB)",
+		"the head of another":       "UPDATE mcpchain_runs SET head = CAST('{\"key\":{\"id\":\"2\"},\"seq\":4}' AS BLOB)",
+		"data that is not a record": "UPDATE mcpchain_records SET data = CAST('[]' AS BLOB), sum = 1984806262",
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {

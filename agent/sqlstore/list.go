@@ -136,8 +136,8 @@ var otherStatus = func() string {
 	return text + " OR status > '" + string(statuses[len(statuses)-1]) + "')"
 }()
 
-// column is the column of an index by which the runs of a query are ordered, or of the table if no index has the order: that of a
-// run that goes on would change with each append.
+// column is the column of an index by which the runs of a query are ordered, or of the table if no index has the order:
+// that of a running run would change with each append.
 func column(q record.Query) string {
 	if q.ID != "" || q.Status == "" || q.Status == run.StatusRunning {
 		return "updated"

@@ -244,7 +244,8 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	}
 }
 
-// TestMigrationOfLists has version 3 make the tables and a run in them: lists find it, also after a program of that version has gone on with it.
+// TestMigrationOfLists has version 3 make the tables and a run in them: lists find it, also after a program of that
+// version has continued it.
 func TestMigrationOfLists(t *testing.T) {
 	for name, to := range map[string]struct {
 		driver  string

@@ -64,7 +64,7 @@ var migrations = [][]string{
 		)`,
 		`CREATE INDEX mcpchain_blobs_of_tenant ON mcpchain_blobs (tenant, run, name, size)`,
 	},
-	{ // An append to a run that goes on changes no column of an index: Postgres updates the row in its place (HOT). The database keeps
+	{ // An append to a running run changes no column of an index: Postgres updates the row in its place (HOT). The database keeps
 		// the new column for programs of version 3, too; their lists are sorted without the indexes that are dropped.
 		`ALTER TABLE mcpchain_runs ADD COLUMN placed bigint GENERATED ALWAYS AS (CASE WHEN status = 'running' THEN 0 ELSE updated END) {computed}`,
 		`CREATE INDEX mcpchain_runs_by_status ON mcpchain_runs (status, placed DESC, tenant, id)`,

@@ -16,8 +16,8 @@ const (
 	rollbackTime = 5 * time.Second // for the end of a transaction that failed
 )
 
-// change is a part of a transaction. Its error is a [refusal] if it has changed
-// nothing; the transaction then goes on.
+// change is a part of a transaction. Its error is a [refusal] if it has changed nothing; the transaction then
+// continues.
 type change func(context.Context, *tx) error
 
 // refusal says that a change does not go with what is in the store.

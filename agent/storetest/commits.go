@@ -162,7 +162,8 @@ func appendLost(t *trial) {
 	t.has(d, answers...)
 }
 
-// appendTakeovers has processes end one after another that have taken the run up: lists say how many. Progress begins anew.
+// appendTakeovers has processes end one after another that have taken the run up: lists say how many. Progress begins
+// again.
 func appendTakeovers(t *trial) {
 	d := begin(one, opened("a")...)
 	t.create(d, expired)

@@ -79,7 +79,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 			before, err := t.store.Acquire(t.Context(), bad, record.Holder{TTL: held})
 			d := begin(bad, opened("a")...)
 			d.next(said("the last"))
-			if err != nil { // the holder that has it goes on
+			if err != nil { // the holder that has it continues
 				before = t.bad
 			}
 			records := d.next(said("more"))

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// faulty is a store with the methods that are set in the place of its own.
+// faulty is a store whose own methods are replaced by those that are set.
 type faulty struct {
 	record.Store
 	create  func(context.Context, record.Holder, record.Head, []record.Record) (record.Lease, error)

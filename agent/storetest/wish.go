@@ -28,7 +28,7 @@ func (t *trial) wish(key run.Key) {
 	t.wants("wish", t.store.Wish(t.Context(), key), nil)
 }
 
-// wish has a wish stay while the run changes hands and goes on, and end with the run.
+// wish has a wish stay while the run changes hands and continues, and end with the run.
 func wish(t *trial) {
 	t.wants("wish the end of no run", t.store.Wish(t.Context(), one), record.ErrNotFound)
 	t.wishes()

@@ -27,7 +27,7 @@ type activities struct {
 }
 
 // errStopping ends the steps of a worker that stops.
-var errStopping = errors.New("the worker stops; another one goes on with the step")
+var errStopping = errors.New("the worker stops; another one continues the step")
 
 // step moves a run on by one turn at most.
 func (a *activities) step(ctx context.Context, t target) (progress, error) {

@@ -76,8 +76,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An answer that is no answer is refused before it enters the history, or by the store, and
-// changes nothing.
+// An invalid answer is refused before it enters the history, or by the store, and changes nothing.
 func TestAnswerIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer   func(q *run.Ask) run.Answer
@@ -147,7 +146,7 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// A question that is not answered in time is denied, and the run goes on.
+// A question that is not answered in time is denied, and the run continues.
 func TestQuestionExpires(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{AskTTL: 50 * time.Millisecond})

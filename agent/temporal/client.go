@@ -148,7 +148,7 @@ func fairnessKey(tenant string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer answers questions of a run, which goes on then. Answers are checked by their questions; the
+// Answer answers questions of a run, which then continues. Answers are checked by their questions; the
 // errors are those of [record.Submit]. The first answer to a question counts, and an equal one changes
 // nothing, also after the run is over.
 func (c *Client) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {

@@ -77,7 +77,7 @@ func waiting(t *testing.T) (*world, *run.Ask) {
 	return w, got.Asks[0]
 }
 
-// A run without a workflow takes answers by its store, and gets a workflow if it goes on.
+// A run without a workflow takes answers by its store, and gets a workflow if it continues.
 func TestAnswerWithoutWorkflow(t *testing.T) {
 	w, q := waiting(t)
 	s := newService(t, nil)

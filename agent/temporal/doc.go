@@ -3,8 +3,8 @@
 // A workflow drives a run, and does not replay it. One activity is one step of the run
 // ([agent.Agent.Advance]) in a store that all workers share, and a step is safe to repeat:
 // the store knows which tool calls were sent. The history of a workflow has the status of the run
-// and the ids of its questions, so that it stays small, has no output of a model, and goes on
-// with other prompts, tools and code:
+// and the ids of its questions, so that it stays small, has no output of a model, and continues with other
+// prompts, tools and code:
 //
 //	workflow Run(tenant, id, agent)
 //	   activity Step ─▶ running: the next step

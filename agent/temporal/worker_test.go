@@ -163,7 +163,7 @@ func TestNewWorker(t *testing.T) {
 }
 
 // A worker asks for a run that is held when its lease ends. It does not ask all the time if the store has another
-// clock, by which the lease goes on.
+// clock, by which the lease still holds.
 func TestPatience(t *testing.T) {
 	const lease = 15 * time.Second
 	for left, want := range map[time.Duration]time.Duration{-time.Hour: lease / 50, -time.Millisecond: lease / 50, time.Hour: lease / 6} {

@@ -56,7 +56,7 @@ type State struct {
 	Agent  string     `json:"agent"`
 	Status run.Status `json:"status"`
 	Asks   []string   `json:"asks,omitempty"` // ids of the open questions
-	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run goes on without an answer
+	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
 	Steps  int        `json:"steps"`
 }
 

@@ -210,7 +210,7 @@ func TestCancel(t *testing.T) {
 	select {
 	case <-w.ended:
 	case <-time.After(10 * time.Second):
-		t.Error("the call goes on")
+		t.Error("the call continues")
 	}
 	if s := w.state(t); s.Status != run.StatusCancelled {
 		t.Errorf("the run is %s", s.Status)
@@ -255,7 +255,7 @@ func TestWorkerStops(t *testing.T) {
 	if texts := told(w.state(t)); len(texts) != 2 || !strings.HasPrefix(texts[0], want) || texts[1] != "noted" {
 		t.Errorf("the model is told %q, want %q of the first call", texts, want)
 	}
-	if err := <-w.ended; err == nil || !strings.Contains(err.Error(), "another one goes on") {
+	if err := <-w.ended; err == nil || !strings.Contains(err.Error(), "another one continues") {
 		t.Errorf("the call ended with %v", err)
 	}
 }

@@ -1,8 +1,8 @@
-// Resume keeps a run that waits for a person, and goes on with it in another process.
+// Resume keeps a run that waits for a person, and continues it in another process.
 //
 //	go run ./examples/resume            # asks, and ends
-//	go run ./examples/resume yes        # goes on: allows the payment
-//	go run ./examples/resume no         # goes on: denies it
+//	go run ./examples/resume yes        # continues: allows the payment
+//	go run ./examples/resume no         # continues: denies it
 //
 // The model is a script, so the program needs no key; examples/quickstart shows a real
 // one. The run is a file in RUNS, by default the folder runs.

@@ -43,7 +43,7 @@ func TestConcierge(t *testing.T) {
 		name   string
 		wants  bool
 		booked []string
-		told   string // to the model, in the place of a result
+		told   string // to the model, instead of a result
 	}{
 		{"wanted", true, []string{"19:00"}, "booked for 19:00"},
 		{"not wanted", false, nil, "Error: the call of book was denied: the guest does not want it. Nothing was done."},

@@ -43,7 +43,7 @@ type filling struct {
 	size int // bytes of their values
 }
 
-// Fill puts results in the place of references. shown are the arguments with what each reference stands for, sent those
+// Fill replaces references with results. shown are the arguments with what each reference stands for, sent those
 // with the values. data returns the whole of a result. What only looks like a reference stays as it is.
 func Fill(arguments []byte, data func(handle string) ([]byte, error)) (shown, sent []byte, err error) {
 	if !jsontext.Value(arguments).IsValid(lenient...) {
@@ -90,7 +90,7 @@ func (f *filling) value(v []byte, depth int) (shown, sent []byte, err error) {
 	return append(shown, last), append(sent, last), nil
 }
 
-// referenceIn is the reference that an object is, nil if it is none.
+// referenceIn reads an object as a reference; nil if it is not one.
 func referenceIn(v []byte) *reference {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.DisallowUnknownFields()

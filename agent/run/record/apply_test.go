@@ -80,7 +80,7 @@ func TestContradictions(t *testing.T) {
 		{"a call of less than no bytes", called, &record.Replied{Size: -1}, "less than no bytes"},
 		{"calls with one id", called, &record.Replied{Calls: []record.Call{call("1"), call("1")}}, `two calls have the id "1"`},
 		{"a call without an id", called, &record.Replied{Calls: []record.Call{call("")}}, "call 1 has no id"},
-		{"an id that is no text", called, &record.Replied{Calls: []record.Call{call("\xff")}}, "call 1 has no id"},
+		{"an id that is not text", called, &record.Replied{Calls: []record.Call{call("\xff")}}, "call 1 has no id"},
 		{"a call that is done", called, &record.Replied{Calls: []record.Call{{ID: "1", At: record.CallDone}}}, "not proposed"},
 		{"a call with a child", called, &record.Replied{Calls: []record.Call{{ID: "1", At: record.CallProposed, Child: &record.State{}}}}, "not proposed"},
 
@@ -97,7 +97,7 @@ func TestContradictions(t *testing.T) {
 		{"a task of a call that was not sent", ready, &record.Detached{Call: "1"}, `call "1" is "ready"`},
 		{"a second outcome", done, &record.Outcome{Call: "1", Result: result("1")}, "done already"},
 		{"the result of another call", sent, &record.Outcome{Call: "1", Result: result("2")}, `of call "2"`},
-		{"a result that is none", sent, &record.Outcome{Call: "1", Result: run.Part{ID: "1"}}, "as its result"},
+		{"a part that is not a result", sent, &record.Outcome{Call: "1", Result: run.Part{ID: "1"}}, "as its result"},
 		{"the end of a turn with a call under way", done, &record.TurnEnded{}, `call "2" is proposed and not done`},
 		{"the end of no turn", called, &record.TurnEnded{}, `phase "model"`},
 
@@ -140,7 +140,7 @@ func TestContradictions(t *testing.T) {
 		{"sending what a sub-agent works on", child, &record.Intent{Call: "1"}, `call "1" is "child"`},
 
 		{"waking a run that runs", begun, &record.Woken{}, "running"},
-		{"an end that is none", begun, &record.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
+		{"a status that is not an end", begun, &record.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
 		{"a second end", ended, &record.Ended{Status: run.StatusFailed}, "the run is done"},
 		{"a call of the model after the end", ended, &record.Called{}, "the run is done"},
 		{"a question after the end", ended, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "the run is done"},

@@ -110,7 +110,7 @@ func TestOpenAsks(t *testing.T) {
 		{"of no tenant", record.Query{}, nil, nil},
 		{"a few", record.Query{Tenant: "acme", Limit: 2}, nil, []string{"nested: c", "two: a", "two: b"}},
 		{"the rest", record.Query{Tenant: "acme", After: headOf(t, store, acme("two"))}, nil, []string{"held: d", "other: g"}},
-		{"behind a run that goes on", record.Query{Tenant: "acme", After: headOf(t, store, acme("held"))}, nil, []string{"other: g"}},
+		{"behind a run under way", record.Query{Tenant: "acme", After: headOf(t, store, acme("held"))}, nil, []string{"other: g"}},
 		{"a damaged run", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrCorrupt}, []string{"nested: " + record.ErrCorrupt.Error(), "two: a", "two: b", "held: d", "other: g"}},
 		{"a run that was deleted", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrNotFound}, []string{"two: a", "two: b", "held: d", "other: g"}},
 	} {
@@ -190,7 +190,7 @@ func TestOpenAsksOnce(t *testing.T) {
 	}
 }
 
-// passing is a store whose run waits while runs that go on are listed first, and goes on then.
+// passing is a store whose run waits while runs under way are listed first, and then continues.
 type passing struct {
 	record.Store
 	lists int
@@ -288,7 +288,7 @@ func TestOpenAsksInPages(t *testing.T) {
 		if n < q.Limit {
 			break
 		}
-		if page == 0 { // the one goes on that was shown, and one that was not
+		if page == 0 { // one that was shown continues, and one that was not
 			extendAt(t, store, run.Key{ID: q.After.Key.ID}, start.Add(time.Hour), &record.Noted{Trace: map[string]string{"a": "c"}})
 			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &record.Woken{})
 		}

@@ -40,11 +40,12 @@ type BlobStore interface {
 	// nothing, and [ErrCorrupt] if the data is not what was put.
 	Blob(ctx context.Context, key run.Key, name string) ([]byte, error)
 
-	// Blobs returns the names of the blobs of a run, in order. It is no error if there is no such run.
+	// Blobs returns the names of the blobs of a run, in order. A run that does not exist has none.
 	Blobs(ctx context.Context, key run.Key) ([]string, error)
 }
 
-// BlobsOf returns the store as a [BlobStore], nil if it is none. For a store of [Sealed] it is one that seals what it keeps.
+// BlobsOf returns the store as a [BlobStore], nil if it is not one. For a store of [Sealed] it is one that seals what it
+// keeps.
 func BlobsOf(store Store) BlobStore {
 	if s, ok := store.(interface{ blobs() BlobStore }); ok {
 		return s.blobs()

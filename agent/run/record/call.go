@@ -20,8 +20,8 @@ const (
 	CallAsked    CallAt = "asked" // its approval is asked for
 	CallReady    CallAt = "ready"
 	CallSent     CallAt = "sent"
-	CallInRound  CallAt = "round"   // the server asks for input before it goes on
-	CallTasked   CallAt = "task"    // the server goes on with it by itself
+	CallInRound  CallAt = "round"   // the server asks for input before it continues
+	CallTasked   CallAt = "task"    // the server continues it by itself
 	CallInDoubt  CallAt = "doubt"   // a person is asked whether it ran
 	CallAtSignIn CallAt = "sign_in" // it was not taken: a person has to sign in first
 	CallParked   CallAt = "parked"  // it was given up for a person's answer, and is made again
@@ -65,7 +65,7 @@ type Call struct {
 type Decision struct {
 	Allow     bool            `json:"allow"`
 	Reason    string          `json:"reason,omitzero"`    // of a denial, told to the model
-	Arguments json.RawMessage `json:"arguments,omitzero"` // in the place of the model's
+	Arguments json.RawMessage `json:"arguments,omitzero"` // instead of the model's
 	Scope     string          `json:"scope,omitzero"`     // for which later calls it holds: "", SameArguments, SameTool or SameServer
 	By        string          `json:"by,omitzero"`        // who decided
 	When      time.Time       `json:"when,omitzero"`
@@ -80,7 +80,7 @@ type Review struct {
 	Model    string                   `json:"model,omitzero"`
 }
 
-// Task is a call with which a server goes on by itself.
+// Task is a call that a server continues by itself.
 type Task struct {
 	ID      string    `json:"id"`               // a secret of the server
 	Expires time.Time `json:"expires,omitzero"` // when the server may forget it

@@ -24,7 +24,7 @@ func (*Opened) kind() string { return "opened" }
 func (c *Opened) apply(s *State, _ time.Time) error {
 	q := c.Ask
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
-		return errors.New("the question has no id, one that is no text, or no kind")
+		return errors.New("the question has no id, an id that is not text, or no kind")
 	}
 	if err := s.asks(&q); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *Opened) apply(s *State, _ time.Time) error {
 type Answered struct {
 	Answer run.Answer `json:"answer"`
 
-	// Value is the answer as the server gets it, by which a round goes on.
+	// Value is the answer as the server gets it, by which a round continues.
 	Value json.RawMessage `json:"value,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`

@@ -63,8 +63,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Paused says that a server asks for input before it goes on with a call. The questions
-// follow as [Opened].
+// Paused says that a server asks for input before it continues a call. The questions follow as [Opened].
 type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`
@@ -84,7 +83,7 @@ func (c *Paused) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Detached says that a server goes on with a call by itself, as a task.
+// Detached says that a server continues a call by itself, as a task.
 type Detached struct {
 	Call string `json:"call"`
 	Task Task   `json:"task"`

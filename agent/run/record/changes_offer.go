@@ -62,7 +62,7 @@ func (c *Offered) apply(s *State, _ time.Time) error {
 			continue
 		}
 		if t.Tool == "" || t.Name == "" || !utf8.ValidString(t.Name) {
-			return errors.New("a tool has no name, or one that is no text")
+			return errors.New("a tool has no name, or a name that is not text")
 		}
 		if slices.ContainsFunc(s.Offered, func(o OfferedTool) bool { return o.Name == t.Name }) {
 			return fmt.Errorf("two tools have the name %q", t.Name)

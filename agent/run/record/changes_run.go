@@ -75,7 +75,7 @@ func (c *Suspended) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Woken says that the run goes on.
+// Woken says that the run continues.
 type Woken struct {
 	Unknown jsontext.Value `json:",embed"`
 }

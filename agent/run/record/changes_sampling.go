@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Sampled is a completion that a person has allowed, for a question of a round. The
-// model was asked; the server has it once the round goes on.
+// Sampled is a completion that a person has allowed, for a question of a round. The model was asked; the server has
+// it once the round continues.
 type Sampled struct {
 	Call  string          `json:"call"`
 	Key   string          `json:"key"`

@@ -38,7 +38,7 @@ func (c *Called) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Replied is the reply of the model. With calls the run goes on to them.
+// Replied is the reply of the model. With calls the run continues with them.
 type Replied struct {
 	Message run.Message `json:"message"`
 	Calls   []Call      `json:"calls,omitempty"` // proposed
@@ -100,7 +100,7 @@ func proposed(calls []Call) error {
 		c := &calls[i]
 		switch {
 		case c.ID == "" || !utf8.ValidString(c.ID):
-			return fmt.Errorf("call %d has no id, or one that is no text", i+1)
+			return fmt.Errorf("call %d has no id, or an id that is not text", i+1)
 		case known[c.ID]:
 			return fmt.Errorf("two calls have the id %q", c.ID)
 		case c.At != CallProposed || c.Child != nil || c.Result != nil:
@@ -146,7 +146,7 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Compacted puts messages in the place of the oldest ones.
+// Compacted replaces the oldest messages with others.
 type Compacted struct {
 	Replaced int           `json:"replaced"` // how many
 	Messages []run.Message `json:"messages"`

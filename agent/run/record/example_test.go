@@ -14,7 +14,7 @@ import (
 )
 
 // A run waits for a person as rows of a store. Any process shows its questions and keeps
-// the answers; the process that goes on with the run takes them.
+// the answers; the process that continues the run takes them.
 func Example() {
 	ctx, store, key := context.Background(), record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	if err := suspended(ctx, store, key); err != nil { // what an agent does

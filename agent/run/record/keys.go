@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Secret is a key of 32 random bytes, with a name for it that is no secret. The name
+// Secret is a key of 32 random bytes, with a name for it that is not secret. The name
 // stands before all that the key has sealed; give another key another name.
 type Secret struct {
 	ID  string // 1 to 255 bytes

@@ -50,12 +50,12 @@ func TestOfferedMisfits(t *testing.T) {
 	}
 	on := with(begun, &record.Offered{Discovery: record.DiscoveryCall, Tools: tools("a")})
 	for want, c := range map[string]*record.Offered{
-		"already":                  {Discovery: record.DiscoveryNative},
-		"two tools":                {Tools: []record.OfferedTool{{Tool: "b", Name: "files__a"}}},
-		"no name":                  {Tools: []record.OfferedTool{{Tool: "b"}}},
-		"is no text":               {Tools: []record.OfferedTool{{Tool: "b", Name: "\xff"}}},
-		"more than 100 tools":      {Tools: many},
-		"has no name, or one that": {Tools: []record.OfferedTool{{Name: "b"}}},
+		"already":                     {Discovery: record.DiscoveryNative},
+		"two tools":                   {Tools: []record.OfferedTool{{Tool: "b", Name: "files__a"}}},
+		"no name":                     {Tools: []record.OfferedTool{{Tool: "b"}}},
+		"is not text":                 {Tools: []record.OfferedTool{{Tool: "b", Name: "\xff"}}},
+		"more than 100 tools":         {Tools: many},
+		"has no name, or a name that": {Tools: []record.OfferedTool{{Name: "b"}}},
 	} {
 		s := fold(t, on)
 		if err := record.Apply(s, record.Record{Seq: s.Seq + 1, At: start, Change: c}); err == nil || !strings.Contains(err.Error(), want) {

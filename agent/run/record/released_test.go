@@ -19,10 +19,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The folders of testdata have what each version writes: v1, then v1.1 with members that
-// were added to version 1, and so on. The files of a released version never change: this
-// program has to read them for ever. Who raises [record.Version], or adds members, names the next
-// folder here and writes it:
+// The folders of testdata have what each version writes: v1, then v1.1 with members that were added to version 1, and
+// so on. The files of a released version never change: this program must always be able to read them. Who raises
+// [record.Version], or adds members, names the next folder here and writes it:
 //
 //	go test ./agent/run -run TestReleased -add
 const present = "../testdata/v1.3"

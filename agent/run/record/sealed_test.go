@@ -336,7 +336,7 @@ func TestRecordAsAnswer(t *testing.T) {
 	}
 }
 
-// TestKeyRotation reads and goes on with a run under a new key, and takes an answer that
+// TestKeyRotation reads and continues a run under a new key, and takes an answer that
 // was given under the old one for the same.
 func TestKeyRotation(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}

@@ -42,7 +42,7 @@ type State struct {
 	Status run.Status `json:"status"`
 	Phase  Phase      `json:"phase,omitzero"`
 	Turn   int        `json:"turn,omitzero"`  // from 1 with each input
-	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run goes on without an answer
+	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
 	Final  string     `json:"final,omitzero"` // the limit for which the model has to answer without tools
 
 	History  []run.Message     `json:"history,omitempty"`

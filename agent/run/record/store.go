@@ -51,7 +51,7 @@ type Store interface {
 	// another process takes the run over. Then, and after Delete, the error matches [ErrConflict].
 	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
 
-	// Release ends a lease. It is no error if there is no such lease.
+	// Release ends a lease. A lease that does not exist is not an error.
 	Release(ctx context.Context, lease Lease) error
 
 	// List returns runs, by the time of their last change, the newest first. With
@@ -69,8 +69,8 @@ type Store interface {
 	// Wishes returns the wishes for runs that are not over, in any order. They stay until the run is over or deleted.
 	Wishes(ctx context.Context) ([]Wish, error)
 
-	// Delete removes a run with all that is kept of it. It is no error if there is
-	// none. Who holds it can append no more, also after another run has its key.
+	// Delete removes a run with all that is kept of it. A run that does not exist is not an
+	// error. Who holds it can append no more, also after another run has its key.
 	Delete(ctx context.Context, key run.Key) error
 }
 
@@ -158,8 +158,8 @@ type Lease struct {
 	Epoch uint64 // rises with each holder; no two leases of a key have the same
 
 	// Seq is the number of the last record when the run was taken, and Created is Head.Created. By both
-	// the holder knows the run that it has loaded: meanwhile another process may have gone on
-	// with it, or deleted it and begun one of the same key. What changes a run ignores them.
+	// the holder knows the run that it has loaded: meanwhile another process may have continued
+	// it, or deleted it and begun one of the same key. What changes a run ignores them.
 	Seq     uint64
 	Created time.Time
 }
@@ -177,7 +177,7 @@ type Head struct {
 	Agent    string     `json:"agent,omitzero"` // by which package agent finds the agent
 	Status   run.Status `json:"status"`
 	Asks     []string   `json:"asks,omitempty"`    // ids of the open questions
-	Wake     time.Time  `json:"wake,omitzero"`     // when a waiting run goes on without an answer
+	Wake     time.Time  `json:"wake,omitzero"`     // when a waiting run continues without an answer
 	Seq      uint64     `json:"seq"`               // of the last record
 	Snapshot uint64     `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
 	Created  time.Time  `json:"created,omitzero"`

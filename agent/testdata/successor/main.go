@@ -1,4 +1,4 @@
-// Program successor goes on with a run that another program has begun. It has another prompt,
+// Program successor continues a run that another program has begun. It has another prompt,
 // another model and other code for the same tools. It answers the form for which the run
 // waits, and prints what the model answers.
 package main

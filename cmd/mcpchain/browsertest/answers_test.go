@@ -86,7 +86,7 @@ func TestAllowAsShown(t *testing.T) {
 	}
 }
 
-// TestHostilePattern fills in a form whose pattern takes JavaScript for ever.
+// TestHostilePattern fills in a form whose pattern never ends in JavaScript.
 func TestHostilePattern(t *testing.T) {
 	filled := strings.Repeat("a", 60)
 	server, got := asking(t, `{"type": "object", "properties": {

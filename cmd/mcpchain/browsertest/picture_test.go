@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "take the picture of the page anew")
+var update = flag.Bool("update", false, "take the picture of the page again")
 
 // TestPicture plays the scene of the picture in the guide: a tool was called, a person is asked for
 // a call and for a form. With -update it takes the picture; it also looks at the picture that is there.

@@ -183,7 +183,7 @@ func counting(over <-chan struct{}) *sdk.Server {
 	return s
 }
 
-// TestStopAndEdit stops a call in the middle, and asks anew in another conversation.
+// TestStopAndEdit stops a call in the middle, and asks again in another conversation.
 func TestStopAndEdit(t *testing.T) {
 	over := make(chan struct{})
 	p := start(t, serving(t, "counter", counting(over))...)

@@ -122,7 +122,7 @@ func TestViewAsks(t *testing.T) {
 	ada.sees("Message: sent")
 }
 
-// TestViewAfterItsStream shows a view again after its window had no views while the stream began anew.
+// TestViewAfterItsStream shows a view again after its window had no views while the stream began again.
 func TestViewAfterItsStream(t *testing.T) {
 	p := start(t)
 	ada := visit(t, p, "Ada")
@@ -130,7 +130,7 @@ func TestViewAfterItsStream(t *testing.T) {
 	ada.sees("Visitors on Friday")
 	ada.click(".view-bar button", "Close")
 	ada.await("document.querySelector('.view iframe') === null")
-	other := open(t, p, ada) // windows share a stream: it begins anew
+	other := open(t, p, ada) // windows share a stream: it begins again
 	other.see("#user", "Ada")
 	other.ask("What is 17 plus 25?")
 	other.see(".call summary", "add")
@@ -208,7 +208,7 @@ func freeAddress(t *testing.T) string {
 // itself, its user is asked what became of the call, and the view that asks again gets that.
 func TestViewInDoubt(t *testing.T) {
 	begun, over := make(chan struct{}, 4), make(chan struct{})
-	p := start(t, append(serving(t, "bank", bank(begun, over)), "-views", freeAddress(t))...) // the page goes on with the frames of its policy
+	p := start(t, append(serving(t, "bank", bank(begun, over)), "-views", freeAddress(t))...) // the page continues with the frames of its policy
 	t.Cleanup(func() { close(over) })
 	ada := visit(t, p, "Ada")
 	ada.expectErrors("net::ERR", "404") // the server is away; then it does not know the view

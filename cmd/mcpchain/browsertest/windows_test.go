@@ -78,7 +78,7 @@ func TestUserChanges(t *testing.T) {
 	ada.await("document.querySelectorAll('#list li, #log > *').length === 0")
 }
 
-// TestReload loads the page anew while one table is booked and another waits: the call that was
+// TestReload reloads the page while one table is booked and another waits: the call that was
 // allowed is not made twice, and what waits can be stopped.
 func TestReload(t *testing.T) {
 	p := start(t)

@@ -15,8 +15,8 @@ type Dialect string
 
 // The dialects.
 const (
-	// Auto goes by the package of the model's type, see [Dialect.For]. Without a model, and for a package
-	// that is none of the ones below, it is OpenAI.
+	// Auto goes by the package of the model's type, see [Dialect.For]. Without a model, and for any other package than
+	// those below, it is OpenAI.
 	Auto Dialect = ""
 
 	// OpenAI takes messages as they are.
@@ -59,7 +59,7 @@ var dialects = map[Dialect]rules{
 	Mistral:   {},
 }
 
-// rules of a dialect; a dialect that is none has the rules of [OpenAI].
+// rules of a dialect; an unknown dialect has the rules of [OpenAI].
 func (d Dialect) rules() rules {
 	if r, ok := dialects[d]; ok {
 		return r

@@ -11,7 +11,7 @@ import (
 
 // Options say how messages are written. The zero value writes for [OpenAI], without media of results.
 type Options struct {
-	// Dialect is the provider's: [Dialect.For] finds it out. Auto, and one that is none, is OpenAI here.
+	// Dialect is the provider's: [Dialect.For] finds it out. Auto and unknown ones mean OpenAI here.
 	Dialect Dialect
 
 	// Media accepts media of results by their MIME type. A tool message cannot have them,

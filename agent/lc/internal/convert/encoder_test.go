@@ -208,7 +208,7 @@ func TestEncoderOfBranches(t *testing.T) {
 			branch := append(stem, run.Text(run.RoleUser, said), last(said))
 			from := len(stem)
 			if said != "two" {
-				from = len(branch) // in the place of another one, whole
+				from = len(branch) // replaces another one, whole
 			}
 			for n := from; n <= len(branch); n++ {
 				if diff := cmp.Diff(lines(convert.ToLLMS(branch[:n], convert.Options{})), lines(e.Encode("", branch[:n]))); diff != "" {

@@ -37,7 +37,7 @@ func TestCompletion(t *testing.T) {
 	m.await("› Lisbon")
 	m.typed("\r\r")
 	m.await("Lisbon: 26 °C")
-	m.enter("Enter goes on", ctrlC)
+	m.enter("Enter continues", ctrlC)
 	m.await("interrupted")
 
 	m.enter("you ›\n", "Look at @pl"+tab)

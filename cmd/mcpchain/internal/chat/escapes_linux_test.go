@@ -116,7 +116,7 @@ func FuzzTerminal(f *testing.F) {
 		m.typed("\r")
 		m.enter("[y]es", "?")
 		m.enter("[f]orbid\n", "y") // without [?], which was answered
-		m.await("Enter goes on")
+		m.await("Enter continues")
 		m.enter("┃ First", "\r")
 		m.enter("┃ Second", "\r")
 		m.enter("Send this to box?  [y]es", "y")

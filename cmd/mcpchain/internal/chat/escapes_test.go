@@ -170,13 +170,13 @@ func textsOf(value any) string {
 	return ""
 }
 
-// control finds a control character that is no line break and no tab, or -1.
+// control finds a control character other than a line break or a tab, or -1.
 func control(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' })
 }
 
 // No escape sequence of what is typed, of a server or of a model reaches the screen; nothing
-// typed reaches the model with one, and what peers say of each other goes on as JSON strings.
+// typed reaches the model with one, and what peers say of each other is passed on as JSON strings.
 func FuzzEscapes(f *testing.F) {
 	for _, sequence := range []string{"\x1b[2J", "\x1b]0;title\a", "\u009b31m", "\x1b]52;c;eA==\x1b\\", "\x1bP1$q\x1b\\", "\x1b[Anna\x1b[D", "\r\x1b[K", "\x00\x7f\b"} {
 		f.Add("hello "+sequence+" you", sequence, "I say "+sequence)

@@ -98,7 +98,7 @@ func TestNarrow(t *testing.T) {
 	m.await("Allow it?  [y]es")
 	m.golden("narrow-approval")
 	m.typed("y")
-	m.await("Enter goes on")
+	m.await("Enter continues")
 	m.golden("narrow-form")
 	m.typed(esc)
 	m.enter("[b]ack", "n")
@@ -139,7 +139,7 @@ func TestDeathOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A result of 10 MiB is a line or two on the screen, and the conversation goes on.
+// A result of 10 MiB is a line or two on the screen, and the conversation continues.
 func TestBigResult(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"big"}, "-yes"))
@@ -202,7 +202,7 @@ func TestPromptAsksForArguments(t *testing.T) {
 	m := openScreen(t)
 	m.enter("you ›", "/prompt evening\r")
 	m.await("┃ city")
-	m.enter("Enter goes on", "Oslo\r")
+	m.enter("Enter continues", "Oslo\r")
 	m.enter("┃ people", "\r")
 	m.enter("Send this to demo?  [y]es", "y")
 	m.await("What is the weather in Oslo?")

@@ -13,7 +13,7 @@ import (
 )
 
 // TestGuide installs the program as its guide says, and runs each command of the guide, with demo
-// servers in mcp.json and the demo model in the place of the endpoint.
+// servers in mcp.json and the demo model instead of the endpoint.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/chatbot.md")

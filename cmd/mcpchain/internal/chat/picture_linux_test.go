@@ -13,7 +13,7 @@ import (
 )
 
 // TestPicture holds the picture of the README against a conversation. With -update it is
-// drawn anew.
+// drawn again.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
@@ -24,7 +24,7 @@ func TestPicture(t *testing.T) {
 	m.await("The tool weather says")
 	m.enter("you ›\n", "Book a table for 4\r")
 	m.enter("[y]es", "y")
-	m.enter("Enter goes on", "2030-02-30\r")
+	m.enter("Enter continues", "2030-02-30\r")
 	m.await("want a day of")
 	m.typed(ctrlC)
 	m.until("the field is empty", func(s string) bool { return !strings.Contains(s, "2030-02-30") })

@@ -159,7 +159,7 @@ func TestProgressOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A program that is killed in the middle of a call goes on with the turn. The call may have acted: it
+// A program that is killed in the middle of a call continues the turn. The call may have acted: it
 // is not made again, and the model is told.
 func TestContinueInACall(t *testing.T) {
 	t.Parallel()
@@ -248,7 +248,7 @@ func readPNG(t *testing.T, payload string) image.Image {
 	return img
 }
 
-// Sounds, and what is no picture, are saved by their content; a terminal is not asked for them.
+// Sounds, and other content that is not a picture, are saved by their content; a terminal is not asked for them.
 func TestSounds(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop"}, "-yes"))

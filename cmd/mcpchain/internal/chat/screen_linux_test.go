@@ -306,7 +306,7 @@ func TestApproval(t *testing.T) {
 	m.ended(0)
 }
 
-// A program that was killed goes on where it waited: with the approval, and with the form.
+// A program that was killed continues where it waited: with the approval, and with the form.
 func TestContinue(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
@@ -328,7 +328,7 @@ func TestContinue(t *testing.T) {
 	cmd = command(t, "-continue")
 	cmd.Env = env
 	m = openScreenOf(t, cmd)
-	m.enter("Enter goes on", "2030-05-01\r")
+	m.enter("Enter continues", "2030-05-01\r")
 	m.enter("┃ Time", "19:00\r")
 	m.enter("┃ Number", "\r")
 	m.enter("┃ Where", "\r")
@@ -496,7 +496,7 @@ func TestFormOnScreen(t *testing.T) {
 	m := openScreen(t, "-trace", path)
 	m.enter("you ›", "Book a table for 4\r")
 	m.enter("[y]es", "y")
-	m.enter("Enter goes on", "2030-02-30\r")
+	m.enter("Enter continues", "2030-02-30\r")
 	m.await("want a day of")
 	m.golden("form")
 	m.typed(ctrlC)
@@ -526,7 +526,7 @@ func TestFormOnScreen(t *testing.T) {
 }
 
 // A limit of the rate is shown while the model is waited for, and a turn that was stopped
-// leaves a conversation that goes on.
+// leaves a conversation that can continue.
 func TestLimitOfRate(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

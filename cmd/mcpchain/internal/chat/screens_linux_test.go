@@ -181,7 +181,7 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 		m.until(what+" takes keys", func(screen string) bool { return strings.Contains(screen, what) && !strings.Contains(screen, "···") })
 		m.typed(said + "\r")
 	}
-	m.await("Enter goes on")
+	m.await("Enter continues")
 	m.enter("┃ One", "\r")
 	m.enter("┃ Two", "\r")
 	m.enter("┃ Three", "\r")

@@ -150,7 +150,7 @@ func TestViewOnScreen(t *testing.T) {
 	m.await("you ›\n")
 	m.viewGolden("view")
 	if bytes.Contains(m.whole, []byte("\x1b]8;")) {
-		t.Error("a terminal without colours got a link that is no text")
+		t.Error("a terminal without colours got a link that is not text")
 	}
 
 	p := m.openView()

@@ -22,8 +22,8 @@ type Command struct {
 
 var blocks = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```")
 
-// Commands lists the commands in the shell blocks of a document: one on each line, which goes on
-// after a backslash. A text block behind them is the output of the last one.
+// Commands lists the commands in the shell blocks of a document: one on each line, which continues after a
+// backslash. A text block behind them is the output of the last one.
 func Commands(document string) []Command {
 	var out []Command
 	for _, block := range blocks.FindAllStringSubmatch(document, -1) {

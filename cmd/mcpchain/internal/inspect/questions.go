@@ -57,7 +57,7 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: form.Values}, nil
 }
 
-// noAnswer is why a question that is no form is declined.
+// noAnswer is why a question that is not a form is declined.
 const noAnswer = "declined, since inspect answers forms only; mcpchain chat asks a person"
 
 // remedy says why a form is declined, and what would complete it.

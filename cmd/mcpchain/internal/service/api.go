@@ -157,7 +157,7 @@ const (
 type view struct {
 	Run      string        `json:"run"`
 	Status   run.Status    `json:"status"`
-	Position string        `json:"position"` // after which event the stream goes on from here
+	Position string        `json:"position"` // the event behind which the stream continues
 	Answer   string        `json:"answer,omitempty"`
 	Stop     string        `json:"stop,omitempty"`  // why the run ended
 	Error    string        `json:"error,omitempty"` // of a run that failed

@@ -54,7 +54,7 @@ func identity(h http.Header) (string, error) {
 	return "key_" + hex.EncodeToString(sum[:16]), nil
 }
 
-// startWait is how long a run may take to begin. At Temporal, one that is kept goes on later.
+// startWait is how long a run may take to begin. At Temporal, one that is kept continues later.
 const startWait = 10 * time.Second
 
 // started begins a run, or finds the run that the same request has begun before. It waits for other runs of the user that

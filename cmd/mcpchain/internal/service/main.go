@@ -130,7 +130,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	o := new(options)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the HTTP service")
 	f.StringVar(&o.sqlite, "sqlite", "", "`file` of runs (default service.db in the user's folder of settings)")
-	f.StringVar(&o.postgres, "postgres", "", "`URL` of a Postgres database, in the place of SQLite; PGPASSWORD or PGPASSFILE has its password")
+	f.StringVar(&o.postgres, "postgres", "", "`URL` of a Postgres database, instead of SQLite; PGPASSWORD or PGPASSFILE has its password")
 	f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then drives the runs")
 	f.StringVar(&o.namespace, "namespace", "default", "of Temporal")
 	f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "task `queue` of Temporal")

@@ -95,7 +95,7 @@ func TestSecureProxy(t *testing.T) {
 	}
 }
 
-// TestStoreAway has a store that does not answer: that is no failure of the service.
+// TestStoreAway has a store that does not answer: that is not a failure of the service.
 func TestStoreAway(t *testing.T) {
 	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
 	if err != nil {

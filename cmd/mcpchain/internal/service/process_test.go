@@ -148,12 +148,12 @@ func TestRestart(t *testing.T) {
 			p.do("POST", "/runs/"+asking+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"deny","reason":"too late"}]`, q.ID), nil)
 			p.follow(asking, "", is("answer"))
 			if got := p.state(asking); got.Status != run.StatusFinished {
-				t.Errorf("got %s, want a run that goes on after the answer", got.Status)
+				t.Errorf("got %s, want a run that continues after the answer", got.Status)
 			}
 			last := strings.Fields(ids(before))
 			after := p.follow(counting, last[len(last)-1], is("answer"))
 			if got := p.state(counting); got.Status != run.StatusFinished {
-				t.Errorf("got %s, want a run that goes on", got.Status)
+				t.Errorf("got %s, want a run that continues", got.Status)
 			}
 			all := ids(p.follow(counting, "", is("answer")))
 			if got := ids(before) + " " + ids(after); got != all {

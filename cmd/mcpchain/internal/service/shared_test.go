@@ -51,7 +51,7 @@ func twoServices(t *testing.T, share func(*options)) {
 		url := start(t, o, func(s *service) { services[i] = s })
 		people[i] = person{t, url, "demo-ada"}
 	}
-	for i, p := range people { // begun at each, and stopped where no work on it goes on
+	for i, p := range people { // begun at each, and stopped where nothing works on it
 		id := p.run("Count to 1000")
 		for _, reader := range people {
 			reader.follow(id, "", is("tool_start"))
@@ -72,7 +72,7 @@ func twoServices(t *testing.T, share func(*options)) {
 	q := people[1].settled(id).Asks[0]
 	people[1].do("POST", "/runs/"+id+"/answers", `[{"ask":"`+q.ID+`","action":"deny"}]`, nil)
 	all := people[0].follow(id, "", is("answer"))
-	for i, e := range all[:len(all)-1] { // the client goes on at the other service
+	for i, e := range all[:len(all)-1] { // the client continues at the other service
 		if e.id == "" {
 			continue
 		}
@@ -81,7 +81,7 @@ func twoServices(t *testing.T, share func(*options)) {
 		}
 	}
 	if got := people[0].state(id); got.Status != run.StatusFinished {
-		t.Errorf("got %s, want a run that goes on", got.Status)
+		t.Errorf("got %s, want a run that continues", got.Status)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 // userHeader tells a server whose call it is. A server believes it because only the service reaches it,
-// by its network. A server of others wants a token of the user in the place of it.
+// by its network. A server of others wants a token of the user instead.
 const userHeader = "X-User"
 
 // carryUser adds the user to the requests of a transport.

@@ -34,7 +34,7 @@ func textOf(content []mcp.Content) string {
 		if text, ok := c.(*mcp.TextContent); ok {
 			parts = append(parts, text.Text)
 		} else {
-			parts = append(parts, "(content that is no text)")
+			parts = append(parts, "(content that is not text)")
 		}
 	}
 	return strings.Join(parts, "\n")

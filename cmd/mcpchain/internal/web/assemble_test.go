@@ -158,7 +158,7 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("got %q and %s, want HTTPS alone, for Ada", got, w.Body)
 	}
 	if w := request(h, "GET", "/api/me", "", by("198.51.100.1")); strings.Contains(w.Body.String(), "Ada") {
-		t.Errorf("got %s by a machine that is no proxy of the page", w.Body)
+		t.Errorf("got %s by a machine that is not a proxy of the page", w.Body)
 	}
 	plain, _ := trial(t)
 	if got := request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"); got != "" {

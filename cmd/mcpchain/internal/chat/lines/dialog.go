@@ -194,7 +194,7 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 				return a.Key, nil
 			}
 		}
-		c.noteLocked(screen.Faint, "  That is none of the answers: type one of %s.", strings.Join(keys, ", "))
+		c.noteLocked(screen.Faint, "  That is not one of the answers: type one of %s.", strings.Join(keys, ", "))
 	}
 }
 

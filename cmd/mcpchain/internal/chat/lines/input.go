@@ -64,7 +64,7 @@ func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 	}
 }
 
-// readLine reads up to a line break, and removes it and what is no text.
+// readLine reads up to a line break, and removes it and what is not text.
 func readLine(r *bufio.Reader) line {
 	var text []byte
 	tooLong := false

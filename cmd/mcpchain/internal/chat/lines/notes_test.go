@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// A server that is read from notes something while the person is asked: reading goes on, and
+// A server that is read from notes something while the person is asked: reading continues, and
 // the note is shown after the answer.
 func TestNotesDuringADialog(t *testing.T) {
 	s := newScreen(t)

@@ -119,7 +119,7 @@ func TestTableWidth(t *testing.T) {
 	}
 }
 
-// A long rest is not drawn anew for each piece, and a line without an end is not held back for ever.
+// A long rest is not drawn again for each piece, and a line without an end is not held back without end.
 func TestLongRest(t *testing.T) {
 	const word = "word "
 	s := New(50)

@@ -44,7 +44,7 @@ func (p page) widthOf(source string) int {
 	if !tableLine.MatchString(source) {
 		return p.width
 	}
-	widest := 0 // of lines that are no rows
+	widest := 0 // of lines that are not rows
 	var columns []int
 	for line := range strings.SplitSeq(source, "\n") {
 		cells := cellsOf(line)

@@ -39,7 +39,7 @@ func TestApprove(t *testing.T) {
 		"no":     {[]string{"No"}, false, question},
 		"always": {[]string{"a"}, true, question},
 		"unclear": {[]string{"", "you must not", "yes"}, true,
-			question + strings.Repeat("  That is none of the answers: type one of y, n, w, e, a, s, f, ?.\nAllow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ", 2)},
+			question + strings.Repeat("  That is not one of the answers: type one of y, n, w, e, a, s, f, ?.\nAllow it? [y]es, [n]o, [w]ords, [e]dit, [a]lways, [s]erver, [f]orbid, [?]: ", 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)

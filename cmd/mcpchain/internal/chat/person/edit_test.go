@@ -35,7 +35,7 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// Arguments that are no JSON hinder no other answer.
+// Arguments that are not JSON do not prevent another answer.
 func TestApproveBrokenArguments(t *testing.T) {
 	a := approval("add")
 	a.Arguments = nil

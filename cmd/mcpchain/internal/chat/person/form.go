@@ -169,7 +169,7 @@ func (f *form) refuse(errs []error) {
 // fieldOf is a field in forms of a server.
 type fieldOf struct{ server, name string }
 
-// TellUnmet tells of prepared answers that no form asked for. They are no failure: a form may
+// TellUnmet tells of prepared answers that no form asked for. They are not a failure: a form may
 // depend on what the model does.
 func (p *Person) TellUnmet() {
 	p.mu.Lock()

@@ -1,7 +1,7 @@
 // Package picture draws pictures on terminals that can show them.
 //
 // A terminal gets nothing of a peer's file: the picture is decoded, made smaller and encoded
-// anew.
+// again.
 package picture
 
 import (

@@ -137,7 +137,7 @@ func (a Answer) Word() string {
 type Draft struct {
 	Prompt string
 	Text   string                  // what there is before
-	Check  func(text string) error // says what is wrong, and the person goes on; nil takes every text
+	Check  func(text string) error // says what is wrong, and the person continues; nil takes every text
 	Back   bool                    // the person can go back to the question before
 }
 

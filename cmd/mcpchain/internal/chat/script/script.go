@@ -44,7 +44,7 @@ type Call struct {
 	Server    string  `json:"server"`
 	Tool      string  `json:"tool"` // the server's name for it
 	ID        string  `json:"id"`
-	Arguments any     `json:"arguments"` // JSON, or the text of the model if it is none
+	Arguments any     `json:"arguments"` // JSON, or the text of the model if it is not JSON
 	Denied    bool    `json:"denied"`
 	IsError   bool    `json:"is_error"`
 	Text      string  `json:"text"` // as the model read it

@@ -17,11 +17,11 @@ import (
 type content struct {
 	file  []byte
 	other map[string][]byte // the environment files, by the paths that they are read by
-	wrong map[string]error  // why others of them could not be read
+	wrong map[string]error  // why the remaining ones could not be read
 }
 
-// contentOf reads the environment files of a project's file. One that cannot be read is none:
-// its server cannot be used.
+// contentOf reads the environment files of a project's file. One that cannot be read counts as missing: its server cannot
+// be used.
 func contentOf(ctx context.Context, path string, file []byte) (*content, error) {
 	c := &content{file, map[string][]byte{}, map[string]error{}}
 	l := config.Loader{

@@ -30,7 +30,7 @@ func commands() []command {
 		{"/help", "", "list the commands", (*Session).help, nil},
 		{"/tools", "[PATTERN]", "list the tools", (*Session).listTools, (*Session).toolNames},
 		{"/tool", "NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).toolNames},
-		{"/servers", "[restart NAME]", "list the servers, or connect to one anew", (*Session).manageServers, (*Session).serverWords},
+		{"/servers", "[restart NAME]", "list the servers, or connect to one again", (*Session).manageServers, (*Session).serverWords},
 		{"/resources", "", "list the resources, and templates of their URIs", (*Session).listResources, nil},
 		{"/read", "URI", "show a resource", (*Session).readResource, (*Session).resourceNames},
 		{"/prompts", "", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},

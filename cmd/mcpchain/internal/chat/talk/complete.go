@@ -265,7 +265,7 @@ func files(typed string) (items []screen.Item) {
 	return items
 }
 
-// home puts the person's directory in the place of a tilde.
+// home replaces a tilde with the person's directory.
 func home(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if dir, err := os.UserHomeDir(); err == nil {
@@ -275,7 +275,7 @@ func home(path string) string {
 	return path
 }
 
-// inHome puts a tilde in the place of the person's directory.
+// inHome replaces the person's directory with a tilde.
 func inHome(path string) string {
 	dir, err := os.UserHomeDir()
 	if err != nil {

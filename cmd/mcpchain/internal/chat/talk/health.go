@@ -183,7 +183,7 @@ func (s *Session) joined(ctx context.Context, name, note string) error {
 func (s *Session) serverWords(_ context.Context, argument string) (c screen.Completion) {
 	word, _, found := strings.Cut(argument, " ")
 	if !found || word != "restart" {
-		c.Items = add(nil, "restart", "connect to a server anew", false)
+		c.Items = add(nil, "restart", "connect to a server again", false)
 		return c
 	}
 	c.From = len("restart ")

@@ -22,8 +22,8 @@ type QuitError struct{ Signal syscall.Signal }
 
 func (e *QuitError) Error() string { return fmt.Sprintf("ended by signal: %v", e.Signal) }
 
-// twice is the time for a second Ctrl-C to end the program, even after another
-// turn has begun. A later one is a first one: the person may have gone on thinking.
+// twice is the time for a second Ctrl-C to end the program, even after another turn has begun. A later one counts as
+// a first one: the person may have thought on.
 const twice = 2 * time.Second
 
 // Interrupts turns signals into the ends of turns and of the program: the first

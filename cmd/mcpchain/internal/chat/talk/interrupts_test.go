@@ -65,7 +65,7 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 	}
 }
 
-// A person who has gone on thinking ends nothing by a single Ctrl-C.
+// A person who has thought on ends nothing with a single Ctrl-C.
 func TestLaterInterruptIsAFirstOne(t *testing.T) {
 	program, i := newInterrupts(t)
 	start := time.Now()

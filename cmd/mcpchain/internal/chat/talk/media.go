@@ -66,7 +66,7 @@ func (s *Session) draw(data []byte) {
 	}
 }
 
-// keepBlob keeps a resource that is no text. It is false if nothing is kept.
+// keepBlob keeps a resource that is not text. It reports whether it kept anything.
 func (s *Session) keepBlob(server, uri string, blob []byte) bool {
 	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// restartServer connects to a server anew, by what the file says of it at that time.
+// restartServer connects to a server again, as the file describes it at that time.
 func (s *Session) restartServer(ctx context.Context, name string) error {
 	if err := s.Servers.reread(ctx, s.Screen, name); err != nil {
 		return err

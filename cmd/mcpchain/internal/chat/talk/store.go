@@ -69,7 +69,7 @@ func folderOf(state *record.State) (folder string) {
 	return folder
 }
 
-// branch goes on with a history in a new conversation.
+// branch continues a history in a new conversation.
 func (s *Session) branch(history []run.Message) {
 	s.history, s.first, s.name = history, history, newName()
 	if len(history) == 0 {
@@ -174,7 +174,7 @@ func (s *Session) newest(ctx context.Context) (record.Head, error) {
 		}
 	}
 	if old == nil {
-		return record.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N goes on with one")
+		return record.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N continues one")
 	}
 	return *old, nil
 }
@@ -209,8 +209,8 @@ func (s *Session) load(ctx context.Context, key run.Key) (*record.State, error) 
 	return record.Fold(log.Records)
 }
 
-// resume goes on with a conversation, by its number in the list; "" is the newest of the folder.
-// If its program ended in the middle of a turn, the turn goes on where it waited.
+// resume continues a conversation, by its number in the list; "" is the newest of the folder.
+// If its program ended in the middle of a turn, the turn continues where it waited.
 func (s *Session) resume(ctx context.Context, number string) error {
 	find := s.newest
 	if number != "" {
@@ -227,7 +227,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	s.name, s.first, s.history = head.Key.ID, nil, state.History
 	s.turn, s.sum, s.window = run.Spent{}, state.Spent, nil
 	s.recallResults(state.History)
-	s.Screen.Note(screen.Faint, "going on with the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
+	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
 		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.place(state))
 	s.recall(state)
 	if state.Status.Ended() {
@@ -256,7 +256,7 @@ func (s *Session) recall(state *record.State) {
 	}
 }
 
-// resumed are the events of a turn that goes on. It waits for the lease of a program that
+// resumed are the events of a turn that continues. It waits for the lease of a program that
 // was killed.
 func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {

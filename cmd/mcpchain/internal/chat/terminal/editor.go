@@ -202,7 +202,7 @@ func (e *editor) completed(msg completedMsg) {
 	}
 }
 
-// choose puts an item in the place of what was typed of it.
+// choose replaces what was typed of an item with the item.
 func (e *editor) choose(item screen.Item) {
 	for range []rune(e.before()[e.menu.all.From:]) {
 		e.area, _ = e.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})

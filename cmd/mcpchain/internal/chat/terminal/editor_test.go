@@ -25,7 +25,7 @@ func TestEditorThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// A text that comes in the place of another closes the list, whose items are for the other text.
+// A text that replaces another closes the list, whose items are for the other text.
 func TestTextUnderTheList(t *testing.T) {
 	for name, replace := range map[string]tea.Msg{
 		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
@@ -80,7 +80,7 @@ func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	}
 }
 
-// What is no letter, and what has a text, is one key with Ctrl and Alt: arrows, and AltGr of some keyboards.
+// Keys other than letters, and those that have a text, are one key with Ctrl and Alt: arrows, and AltGr of some keyboards.
 func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})

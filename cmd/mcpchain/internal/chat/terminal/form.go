@@ -89,7 +89,7 @@ type input struct {
 	describe func(string) // shows a text beside the field
 }
 
-// again asks once more: a form that was left goes on where it was, and a whole one begins with the
+// again asks once more: a form that was left continues where it was, and a whole one begins with the
 // first field, with all that was typed. Nil is the first time.
 func (d *form) again(f *screen.Form) *form {
 	switch {
@@ -313,5 +313,5 @@ func (d *form) view(_ int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return strings.TrimRight(d.huh.View(), "\n ") + "\n…", nil
 	}
-	return strings.TrimRight(d.huh.View(), "\n ") + "\n" + "Enter goes on · Shift-Tab back · Esc leaves the form", tea.NewCursor(0, 0)
+	return strings.TrimRight(d.huh.View(), "\n ") + "\n" + "Enter continues · Shift-Tab back · Esc leaves the form", tea.NewCursor(0, 0)
 }

@@ -83,9 +83,9 @@ const (
 	settling = 500 * time.Millisecond // the longest wait for more of them to go
 )
 
-// room is how many rows can be printed at once. What is printed goes above the frame: in the
-// place of the blank rows that a shorter frame leaves, if these went before. Together with the
-// frame it has to fit on the screen, or the renderer loses lines.
+// room is how many rows can be printed at once. What is printed goes above the frame: instead of the blank rows that
+// a shorter frame leaves, if these went before. Together with the frame it has to fit on the screen, or the renderer
+// loses lines.
 func (t *Terminal) room() int {
 	t.send(passMsg{}) // when it is taken, all before it is done
 	rows := 0

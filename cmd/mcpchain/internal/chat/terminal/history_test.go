@@ -40,7 +40,7 @@ func TestHistoryOnDisk(t *testing.T) {
 	}
 }
 
-// The newest entries are kept, in memory and on disk. Lines that are none, and what controls a terminal, are left out.
+// The newest entries are kept, in memory and on disk. Malformed lines, and what controls a terminal, are left out.
 func TestHistoryIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	var b strings.Builder

@@ -46,7 +46,7 @@ func (o own) edit(text string) tea.Cmd {
 	})
 }
 
-// command starts the editor. An output that is no file would be a pipe for it.
+// command starts the editor. An output that is not a file would be a pipe for it.
 func (o own) command(path string) *exec.Cmd {
 	name := os.Getenv("VISUAL")
 	if name == "" {

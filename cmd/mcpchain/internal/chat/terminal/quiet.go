@@ -17,7 +17,7 @@ type quiet struct {
 
 type quietMsg int
 
-// begin begins a moment anew.
+// begin begins a new moment.
 func (q *quiet) begin() tea.Cmd {
 	q.past = false
 	q.count++

@@ -188,7 +188,7 @@ func (s *Service) of(token string) *view {
 	return s.views[token]
 }
 
-// present is a tool as its server has it at present: it may have been connected anew.
+// present is a tool as its server has it at present: it may have been connected again.
 func (s *Service) present(tool *adapter.Tool) *adapter.Tool {
 	for _, server := range s.opts.Tools.Servers() {
 		for _, now := range server.Tools {

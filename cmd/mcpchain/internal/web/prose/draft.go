@@ -12,7 +12,7 @@ import (
 type Draft struct {
 	Blocks []([]Node) // complete
 
-	open  strings.Builder // the block that goes on
+	open  strings.Builder // the block that is still written
 	line  strings.Builder // its last line, unfinished
 	fence string          // that ends the code; "" outside of code
 	size  int

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxStream is how long a stream lasts. The browser begins it anew at the event where it
+	// maxStream is how long a stream lasts. The browser resumes it at the event where it
 	// stopped, and is asked again who it is.
 	maxStream = 15 * time.Minute
 

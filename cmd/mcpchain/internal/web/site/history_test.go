@@ -90,7 +90,7 @@ func (w *world) painted(t *testing.T, results []shownResult, numbers ...int) {
 	}
 }
 
-// TestMediaKeepTheirPlace compacts a conversation whose calls have one id, and asks anew in another conversation. Each
+// TestMediaKeepTheirPlace compacts a conversation whose calls have one id, and asks again in another conversation. Each
 // result keeps its own picture and sound.
 func TestMediaKeepTheirPlace(t *testing.T) {
 	store := record.NewMemory()
@@ -125,7 +125,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// TestEditKeepsCalls puts a question anew after two calls with one id: the new conversation has their arguments and
+// TestEditKeepsCalls asks a question again after two calls with one id: the new conversation has their arguments and
 // their media.
 func TestEditKeepsCalls(t *testing.T) {
 	model := agenttest.Play(sameID("paint", `{"number":1}`), sameID("paint", `{"number":2}`), agenttest.Say("There."), agenttest.Say("Old."), agenttest.Say("New."))
@@ -147,7 +147,8 @@ func TestEditKeepsCalls(t *testing.T) {
 	}
 }
 
-// TestEditsStoreWhatChanged puts a one-letter question anew 25 times behind 300 KB of conversation: the database grows by what changed.
+// TestEditsStoreWhatChanged asks a one-letter question again 25 times behind 300 KB of conversation: the database grows by
+// what changed.
 func TestEditsStoreWhatChanged(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
 	if err != nil {
@@ -200,7 +201,7 @@ func TestEditsStoreWhatChanged(t *testing.T) {
 	}
 }
 
-// TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read anew.
+// TestSpentBySubAgents counts what a sub-agent's model uses, while it is at work and in what is read again.
 func TestSpentBySubAgents(t *testing.T) {
 	helping, err := agent.New(agenttest.Play(agenttest.Say("helped").Using(1000, 200)), nil)
 	if err != nil {

@@ -117,7 +117,7 @@ func newStreams(l Limits) *streams {
 }
 
 // take gives a stream of n windows a place until leave, if there is room. A stream of the same reader
-// and session ends: a browser that begins anew need not wait until the end of the last one is noticed.
+// and session ends: a browser that reconnects need not wait until the end of the last one is noticed.
 func (s *streams) take(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

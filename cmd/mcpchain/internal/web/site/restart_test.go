@@ -37,8 +37,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestLeftAlone ends the process in the middle of a model's reply. The next one goes on without
-// being asked.
+// TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being
+// asked.
 func TestLeftAlone(t *testing.T) {
 	store := inFile(t)
 	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Hang()))
@@ -52,8 +52,8 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-// TestStop ends a turn whose model hangs. The conversation takes another question then, and the
-// first question can be put anew in another conversation.
+// TestStop ends a turn whose model hangs. The conversation takes another question then, and the first question can be
+// asked again in another conversation.
 func TestStop(t *testing.T) {
 	asked := make(chan struct{})
 	hang := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
@@ -141,7 +141,7 @@ func TestFormIsChecked(t *testing.T) {
 		}
 	}
 	if status, _, _ := w.do(t, "Ada", "POST", "/api/conversations/"+id+"/answers", `{"ask":"`+ask+`","action":"ran"}`); status != 422 {
-		t.Errorf("an action that is none of a form: got %d, want 422", status)
+		t.Errorf("an action that a form does not have: got %d, want 422", status)
 	}
 	w.answer(t, "Ada", id, map[string]any{"ask": ask, "action": "accept", "fields": map[string]any{"day": "2026-12-24", "people": "12"}})
 	rest := window.until(t, "result")

@@ -66,7 +66,7 @@ func (s *redirecting) SignOut(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"location":"` + s.provider + `"}`))
 }
 
-// TestSignInByProvider puts a sign-in in the place of the demo's that leads to a provider and back.
+// TestSignInByProvider replaces the demo's sign-in with one that leads to a provider and back.
 func TestSignInByProvider(t *testing.T) {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()

@@ -9,7 +9,7 @@
 //	GET    /api/events?conversation=&after=&…      the stream of a browser's windows, the next of its reader=
 //	POST   /api/conversations                      a new conversation {text}
 //	POST   /api/conversations/{id}/messages        another question {text}
-//	POST   /api/conversations/{id}/edits           another question in the place of one {seq, index, text}
+//	POST   /api/conversations/{id}/edits           another question instead of one {seq, index, text}
 //	POST   /api/conversations/{id}/answers         an answer of the user to a question
 //	POST   /api/conversations/{id}/stop            the end of the turn
 //	DELETE /api/conversations/{id}

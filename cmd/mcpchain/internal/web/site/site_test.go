@@ -27,7 +27,7 @@ func TestForeignRequests(t *testing.T) {
 		"name that leads here":       {"Ada", "GET", "/", "", host, 421},
 		"name that leads here, JSON": {"Ada", "POST", "/api/conversations", `{"text":"x"}`, host, 421},
 		"origin":                     {"Ada", "POST", "/api/conversations", `{"text":"x"}`, header("Origin", "https://evil.example"), 403},
-		"origin that is none":        {"Ada", "POST", "/api/conversations", `{"text":"x"}`, header("Origin", "null"), 403},
+		"invalid origin":             {"Ada", "POST", "/api/conversations", `{"text":"x"}`, header("Origin", "null"), 403},
 		"site":                       {"Ada", "POST", "/api/conversations", `{"text":"x"}`, header("Sec-Fetch-Site", "cross-site"), 403},
 		"same site, other origin":    {"Ada", "POST", "/api/sign-out", `{}`, header("Sec-Fetch-Site", "same-site"), 403},
 		"read of another site":       {"Ada", "GET", "/api/events", "", header("Sec-Fetch-Site", "cross-site"), 403},

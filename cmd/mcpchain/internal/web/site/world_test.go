@@ -222,7 +222,7 @@ func (w *window) ends(t testing.TB) {
 	t.Helper()
 	late := time.AfterFunc(time.Minute, w.cancel)
 	if _, err := io.Copy(io.Discard, w.lines); err != nil || !late.Stop() {
-		t.Errorf("the stream goes on; %v", err)
+		t.Errorf("the stream continues; %v", err)
 	}
 }
 

@@ -20,7 +20,7 @@ type Answer struct {
 	Action    run.Action     `json:"action"`
 	Scope     string         `json:"scope"`     // of an approval
 	Reason    string         `json:"reason"`    // of a denial; the result of a call in doubt
-	Arguments string         `json:"arguments"` // JSON in the place of the call's, as the user wrote it
+	Arguments string         `json:"arguments"` // JSON instead of the call's, as the user wrote it
 	Fields    map[string]any `json:"fields"`    // of a form; numbers as the user wrote them
 }
 
@@ -63,7 +63,7 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	return nil
 }
 
-// SignedIn goes on with the calls of a user that wait for a sign-in to a server.
+// SignedIn continues the calls of a user that wait for a sign-in to a server.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
@@ -148,7 +148,7 @@ func valueOf(f *mcp.Field, v any) (any, error) {
 	text, isText := v.(string)
 	switch {
 	case isText && text == "" && f.Default != nil && f.Kind != mcp.FieldString:
-		// The server's own value would be sent in the place of none.
+		// The server's own value would be sent instead of none.
 		return nil, errors.New("this cannot be left empty: the server has filled it in")
 	case isText && (f.Kind == mcp.FieldNumber || f.Kind == mcp.FieldInteger):
 		return f.Parse(text)

@@ -72,7 +72,7 @@ type Personal interface {
 	// Sources are the tools of a user.
 	Sources(user string) []adapter.Source
 
-	// Connect makes them ready, before a run of the user goes on.
+	// Connect makes them ready, before a run of the user continues.
 	Connect(ctx context.Context, user string)
 
 	// View is what windows show of them, as JSON.
@@ -121,11 +121,11 @@ var (
 	ErrUnfit   = errors.New("not accepted")
 	ErrGone    = errors.New("there is no such thing")
 
-	// ErrElsewhere is for a conversation that another process goes on with.
+	// ErrElsewhere is for a conversation that another process works on.
 	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")
 )
 
-// New returns a service that goes on with what an earlier process has left. The caller closes
+// New returns a service that continues what an earlier process has left. The caller closes
 // it.
 func New(o Options) (*Service, error) {
 	s := &Service{
@@ -164,7 +164,7 @@ func (s *Service) of(user string) *agent.Agent {
 	return a
 }
 
-// Close ends the work. What was not finished goes on in the next process.
+// Close ends the work. What was not finished continues in the next process.
 func (s *Service) Close() {
 	s.stop()
 	s.work.Wait()
@@ -271,7 +271,7 @@ func (s *Service) room(ctx context.Context, user, text string, begins bool) (lea
 	return func() { s.count(user, -1) }, nil
 }
 
-// Edit puts another question in the place of one, in a new conversation that has what was said
+// Edit replaces a question with another, in a new conversation that has what was said
 // before. The question is the message with that index in its record.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
 	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})

@@ -26,7 +26,7 @@ type now struct {
 	Working  bool                       `json:"working"`
 	From     int                        `json:"from"`   // how many blocks of the draft stay
 	Blocks   []([]prose.Node)           `json:"blocks"` // that follow, complete
-	Open     []prose.Node               `json:"open"`   // and the block that goes on
+	Open     []prose.Node               `json:"open"`   // and the block that is still written
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
 	Taken    []string                   `json:"taken,omitempty"` // questions with answers that the run has not read
 	Spent    spent                      `json:"spent"`

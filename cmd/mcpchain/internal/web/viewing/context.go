@@ -22,7 +22,7 @@ type told struct {
 	text         string
 }
 
-// takeContext keeps what a view wants the model to know, in the place of what it wanted before.
+// takeContext keeps what a view wants the model to know, instead of what it wanted before.
 func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) error {
 	return func(c *host.ModelContext) error {
 		text, err := viewframe.Told(c)

@@ -4,7 +4,7 @@
 // A window opens a view for a call of a conversation, passes on the messages of the frame, and gets
 // messages for it. A view's calls go to its own server only, as calls of the user: what needs an
 // approval is a run of package talk. A session outlives a lost stream for a while, as streams end
-// now and then; a page that is loaded again opens the view anew, with the same input and result.
+// now and then; a page that is loaded again opens the view again, with the same input and result.
 package viewing
 
 import (

@@ -262,8 +262,8 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 	})
 }
 
-// A later stream of a window takes all that the window has not seen. A window that was forgotten begins its numbers anew, and
-// says so.
+// A later stream of a window takes all that the window has not seen. A window that was forgotten begins its numbers again,
+// and says so.
 func TestStreams(t *testing.T) {
 	w := newWorld(t, agenttest.Use(show), agenttest.Say("There."))
 	id, calls := w.converse("Ada")

@@ -14,7 +14,7 @@ import (
 // that none is lost with a stream, and none comes twice.
 type window struct {
 	key  windowKey
-	life string // numbers begin anew with it
+	life string // numbers begin again with it
 
 	views int // guarded by Service.mu
 
@@ -154,8 +154,9 @@ func (w *window) put(v *view, kind string, value any) bool {
 	}
 }
 
-// Watch sends what waits for a window of a user's session until the context ends, send fails or a later stream of the window
-// begins. The life of the window comes first: views of another life have ended, and numbers begin anew with it.
+// Watch sends what waits for a window of a user's session until the context ends, send fails or a later stream of the
+// window begins. The life of the window comes first: views of another life have ended, and numbers begin again with
+// it.
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	s.mu.Lock()
 	w := s.windowLocked(windowKey{user, id})

@@ -274,7 +274,7 @@ func (v *shown) message() (method, id, raw string) {
 			continue
 		}
 		if m.Session != v.opened.Session {
-			v.t.Fatalf("a window got %s %s, which is none of its own", e.kind, e.data)
+			v.t.Fatalf("a window got %s %s, which is not its own", e.kind, e.data)
 		}
 		if e.kind == "view" {
 			return m.Message.Method, string(m.Message.ID), string(e.data)

@@ -1,6 +1,6 @@
 // Requests to the server.
 
-// Failure is an answer that is no success: its status, its words, and for a form its fields. The
+// Failure is an unsuccessful answer: its status, its words, and for a form its fields. The
 // status of a server that cannot be reached is 0.
 export class Failure extends Error {
   constructor(status, body) {

@@ -1,5 +1,5 @@
 // The fields of a server's form. The page checks what it can; the server of this page checks again. A
-// pattern is for the server of this page alone: here it could take for ever.
+// pattern is for the server of this page alone: here it might never end.
 
 import { el, fresh } from "./tree.js";
 

@@ -143,7 +143,7 @@ class Reader {
 
   #postAll(message) { for (const w of this.#windows.values()) this.#post(w, message); }
 
-  // #run reads until the signal, and begins anew where the stream stopped.
+  // #run reads until the signal, and resumes where the stream stopped.
   async #run(signal) {
     for (let wait = 200; !signal.aborted; wait = Math.min(2 * wait, 10_000)) {
       const windows = [...this.#windows.values()].filter((w) => w.turn !== undefined);

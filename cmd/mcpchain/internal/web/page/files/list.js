@@ -72,7 +72,7 @@ function removal(s, remove) {
   const ask = (sure) => {
     if (sure || doubted === s.id) doubted = sure ? s.id : "";
     button.textContent = sure ? "Delete?" : "×";
-    button.setAttribute("aria-label", sure ? `Delete for ever? ${s.title}` : `Delete: ${s.title}`);
+    button.setAttribute("aria-label", sure ? `Delete forever? ${s.title}` : `Delete: ${s.title}`);
     button.classList.toggle("danger", sure);
   };
   const button = el("button", {

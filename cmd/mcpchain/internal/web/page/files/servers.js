@@ -43,13 +43,13 @@ export function signInParts(name) {
   // open returns the link to the page to sign in at, if there is one.
   const open = async () => {
     const { link } = await api.signInTo(name);
-    if (!link) return undefined; // the person is signed in: the server of this page goes on
+    if (!link) return undefined; // the person is signed in: the server of this page continues
     const parts = linkParts(link);
     const go = el("a", {
       class: "button", href: link.href, target: "_blank", rel: "noopener noreferrer",
       click: (e) => { if (!parts.check()) e.preventDefault(); },
     }, "Open the page");
-    place.replaceChildren(parts.node, el("p", { class: "faint" }, "It opens in another window. This one goes on when you are signed in there."));
+    place.replaceChildren(parts.node, el("p", { class: "faint" }, "It opens in another window. This one continues when you are signed in there."));
     return go;
   };
   return { node: place, open };

@@ -42,7 +42,7 @@ export class Timeline {
     this.#add(article);
   }
 
-  // #change has the person write a question anew.
+  // #change has the person rewrite a question.
   #change(article, text, e) {
     const old = [...article.childNodes];
     const area = el("textarea", { rows: 3, "aria-label": "Your question" });
@@ -54,7 +54,7 @@ export class Timeline {
       keydown: (event) => { if (event.key === "Escape") back(); },
     }, area, el("div", { class: "row" }, el("button", { type: "submit" }, "Send again"),
       el("button", { type: "button", class: "quiet", click: back }, "Cancel")),
-      el("p", { class: "faint" }, "The conversation goes on from here in a new one; this one stays."));
+      el("p", { class: "faint" }, "The conversation continues from here in a new one; this one stays."));
     article.replaceChildren(form);
     area.focus();
   }

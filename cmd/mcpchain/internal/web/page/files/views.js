@@ -77,7 +77,7 @@ export class Views {
     this.#cards.delete(key);
   }
 
-  // live begins the numbers anew in another life of the stream. Views of the life before have ended, with the server or
+  // live begins the numbers again in another life of the stream. Views of the life before have ended, with the server or
   // without a stream for long; they are shown again.
   #live(life) {
     if (life === this.#life) return;

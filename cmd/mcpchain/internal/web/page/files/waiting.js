@@ -33,7 +33,7 @@ export class Waiting {
     return made.node.querySelector("h3").textContent;
   }
 
-  // place adds a card that is none of the conversation, and returns what removes it.
+  // place adds a card outside of the conversation, and returns what removes it.
   place(node) {
     const id = fresh("other card ");
     this.#byAsk.set(id, { node });
