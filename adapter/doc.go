@@ -15,7 +15,7 @@
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
 //	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// Other profiles than [ProfilePlain] write the schemas for a provider that does not take them as they
+// Profiles other than [ProfilePlain] rewrite the schemas for providers that do not take them as they
 // are. Package langchain has the tools for langchaingo's own agents.
 //
 // The guide is docs/adapter.md of the repository, and examples/quickstart a whole program.
@@ -32,10 +32,9 @@
 //
 // # Calls that outlive their process
 //
-// [Catalog.Find], [Tool.Prepare] and [Tool.Restore] take what was kept of a call,
-// [Prepared.Continue] and [Prepared.Resume] continue with one that waits for input or has
-// become a task. [Result.Unsent] and [Result.Interrupted] tell what is known of a call
-// that failed, [Prepared.WithKey] makes one recognizable that is made again.
+// [Catalog.Find], [Tool.Prepare] and [Tool.Restore] take what was kept of a call, [Prepared.Continue] and
+// [Prepared.Resume] continue one that waits for input or has become a task. [Result.Unsent] and [Result.Interrupted]
+// say what is known about a call that failed, and [Prepared.WithKey] makes a repeated call recognizable.
 //
 // # What reaches the server
 //
@@ -44,16 +43,15 @@
 // where the tool's schema leaves no doubt, and then checked against the schema
 // as the server wrote it. Only what passes is sent; see [Catalog.Prepare].
 //
-// Between that and the server stand the host's interceptors
-// ([Options.Intercept]) and then its approval ([Options.Approve]), which sees
-// exactly what will be sent. Tools that changed since they were pinned are not
-// there at all ([Server.Pins]).
+// Between that and the server stand the host's interceptors ([Options.Intercept]) and then its approval
+// ([Options.Approve]), which sees exactly what will be sent. Tools that changed since they were pinned are not
+// offered at all ([Server.Pins]).
 //
 // # What reaches the model
 //
-// A tool that fails, arguments that do not fit and a name that does not exist
-// are text for the model, so that it can do better; see [Result]. Only what the
-// model cannot mend is a Go error: a lost connection, the end of the context.
+// A tool that fails, arguments that do not fit and a name that does not exist are text for the model, so that it can
+// do better; see [Result]. Only what the model cannot repair is a Go error: a lost connection, the end of the
+// context.
 //
 // # Bounds
 //

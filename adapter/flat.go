@@ -21,7 +21,7 @@ type field struct {
 	kind  reflect.Kind
 }
 
-// newFlat is how a type is read, nil if it is not a flat struct.
+// newFlat returns how a type is read, nil if it is not a flat struct.
 func newFlat(t reflect.Type) flat {
 	if t.Kind() != reflect.Struct || readsItself(t) {
 		return nil
@@ -46,7 +46,7 @@ func newFlat(t reflect.Type) flat {
 	return f
 }
 
-// isPlainName reports whether encoding/json takes a name for what it is.
+// isPlainName reports whether encoding/json takes a name in a tag as it stands.
 func isPlainName(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool {
 		return c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
@@ -69,7 +69,7 @@ func readsItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// read reads an object into a zero struct. If it returns false, the struct has any value.
+// read reads an object into a zero struct. If it returns false, the struct may be half filled.
 func (f flat) read(data []byte, into reflect.Value) bool {
 	if f == nil {
 		return false
@@ -78,7 +78,7 @@ func (f flat) read(data []byte, into reflect.Value) bool {
 	for name := range d.Members {
 		at, known := f[string(name)]
 		if !known || !at.set(into.Field(at.index), d.Raw()) {
-			return false // it may be another field's name in other case
+			return false // it may be the name of a field in other case
 		}
 	}
 	return d.Err() == nil && d.Offset() == len(data)

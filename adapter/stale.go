@@ -6,10 +6,10 @@ import "fmt"
 type Staleness int
 
 const (
-	ToolChanged   Staleness = iota // its definition is another one
+	ToolChanged   Staleness = iota // its definition has changed
 	ToolGone                       // its server does not offer it
 	ServerGone                     // its server has left the toolset
-	ToolAmbiguous                  // several sources have such a tool at a server of that label
+	ToolAmbiguous                  // several servers with that label have the tool
 )
 
 // String is what the constant says in words.
@@ -20,7 +20,7 @@ func (s Staleness) String() string {
 // StaleToolError says that a tool is not what it was when the model was offered
 // it. The call was not sent.
 type StaleToolError struct {
-	Tool   string // the model's name of the tool, the server's if the first is not known
+	Tool   string // the model's name for the tool, or the server's if that is not known
 	Server string // the host's label
 	Reason Staleness
 }

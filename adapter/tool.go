@@ -24,7 +24,7 @@ type Tool struct {
 	shown   *mcp.Tool           // nil: def
 	wrapped bool                // the model is asked for all arguments in the wrapper
 	task    bool                // it may be called as a task
-	outputs mcpclient.Validator // that holds its results against its output schema; nil: they are not checked
+	outputs mcpclient.Validator // checks its results by its output schema; nil: they are not checked
 
 	keyArgument string    // the argument for the key of a call, "" for none
 	listed      bool      // it need not be searched for
@@ -40,7 +40,7 @@ type Tool struct {
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
 
-	calls *calls // that runs its calls
+	calls *calls // runs its calls
 
 	// local runs the tool in this process. It is set for the toolset's own tools, and for
 	// functions.
@@ -75,7 +75,7 @@ func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema
 	return tool, tool.hold(shown)
 }
 
-// hold prepares what the client's options and the toolset's have checked. shown is the
+// hold prepares the checks that the options of the client and of the toolset ask for. shown is the
 // input schema as models see it.
 func (t *Tool) hold(shown json.RawMessage) error {
 	if t.client == nil {
@@ -92,7 +92,7 @@ func (t *Tool) hold(shown json.RawMessage) error {
 		return nil
 	}
 	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.policy.compiler))
-	// A failure needs no structured content: what is wrong with it is the schema.
+	// A failure needs no structured content, so an error is about the schema.
 	if err := mcpclient.CheckOutput(v, t.def, &mcp.CallToolResult{IsError: true}); err != nil {
 		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", cut(t.def.Name, 200), "error", err)
 		return nil
@@ -101,7 +101,7 @@ func (t *Tool) hold(shown json.RawMessage) error {
 	return nil
 }
 
-// named returns the tool by that name. It does not change t, which may be in use.
+// named returns the tool with that name. It does not change t, which may be in use.
 func (t *Tool) named(name string) *Tool {
 	if t.name == name {
 		return t
@@ -116,7 +116,7 @@ func (t *Tool) reads() bool {
 	return t.client == nil && t.def.Name == readResult && t.policy.label == ""
 }
 
-// shownAs is the tool as a model is offered it, in or without the wrapper.
+// shownAs is the tool as it is offered to a model, with or without the wrapper.
 func (t *Tool) shownAs(wrapped bool) *Tool {
 	if t.wrapped == wrapped {
 		return t
@@ -139,7 +139,8 @@ func (t *Tool) Native() bool { return t.local != nil }
 // Listed reports whether a model that searches for its tools is offered this one from the beginning, see [FuncOptions].
 func (t *Tool) Listed() bool { return t.listed }
 
-// Client is the connection to that server, nil for a tool of this program, and for one of a server that rests ([StartLazy]).
+// Client is the connection to that server, nil for a tool of this program, and for one of a server that is not connected
+// yet ([StartLazy]).
 func (t *Tool) Client() *mcpclient.Client {
 	if t.client == nil && t.policy != nil {
 		return t.policy.live.Load()

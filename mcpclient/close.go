@@ -13,8 +13,8 @@ import (
 // the end of what it began.
 const connectGrace = 500 * time.Millisecond
 
-// unreadTime is how long Close waits for a server to read from a pipe, which takes a
-// message at once unless the server has stopped to read.
+// unreadTime is how long Close waits for a server to read from a pipe, which takes a message at once unless the
+// server has stopped reading.
 const unreadTime = 500 * time.Millisecond
 
 // Close ends the connection. Calls under way fail with [ErrClosed] at once. What is
@@ -22,11 +22,10 @@ const unreadTime = 500 * time.Millisecond
 // [Timeouts.Close] at most, and for 500 ms to a server that does not read its
 // pipe. Then the session ends, and the contexts of handlers.
 //
-// Close returns when the goroutines of the client have returned. It does not wait for
-// the host's code, that is for handlers, callbacks and Options.Middleware, so that it may
-// be called from anywhere: [Client.Done] is closed when they have returned too. If a hook of the
-// transport, such as an [http.RoundTripper], keeps a goroutine of the client, Close
-// waits for it up to Timeouts.Close, also if that hook is what calls Close.
+// Close returns when the goroutines of the client have returned. It does not wait for the host's code, that is for
+// handlers, callbacks and Options.Middleware, so that it may be called from anywhere: [Client.Done] is closed when
+// they have returned too. If a hook of the transport, such as an [http.RoundTripper], keeps a goroutine of the
+// client, Close waits for it up to Timeouts.Close, even if that hook is what calls Close.
 //
 // Close may be called more than once. Its error is the transport's, for example that
 // a process could not be stopped.
@@ -37,10 +36,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Done is closed last: the connection has ended, by Close or by itself, and no
-// goroutine of the client runs any more, also none that runs a handler or a callback.
-// A handler must not wait for Done: its context ends. [Client.AfterEnd] and
-// [Client.Err] tell of the end at once.
+// Done is closed last: the connection has ended, by Close or by itself, and no goroutine of the client runs any more,
+// also none that runs a handler or a callback. A handler must not wait for Done: its context ends. [Client.AfterEnd]
+// and [Client.Err] report the end at once.
 func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
 // Err says why the connection has ended: nil before that, [ErrClosed] after

@@ -11,16 +11,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// headerTools know which arguments tools want in headers.
+// headerTools knows which arguments tools want in headers.
 type headerTools interface {
 	mirrors() bool // the server reads headers
 	paramHeaders(tool string) []paramheader.Param
 	relearn(ctx context.Context, tool string) ([]paramheader.Param, error) // from the server
 }
 
-// withParamHeaders repeats arguments of a tool call in headers if the tool wants it.
-// If the server finds the headers wrong, the tool is asked for again and the request
-// sent once more.
+// withParamHeaders repeats arguments of a tool call in headers if the tool wants it. If the server finds the headers
+// wrong, the definition of the tool is fetched again and the request is sent once more.
 func withParamHeaders(next sender, tools headerTools) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		if r.method != "tools/call" || !tools.mirrors() {

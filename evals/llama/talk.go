@@ -37,8 +37,8 @@ func (t *trial) say(ctx context.Context, text string, options ...llms.CallOption
 	return resp.Choices[0], nil
 }
 
-// both asks twice, whole and by a stream, and compares the replies. It returns the first, and the number
-// of the second's pieces.
+// both asks twice, for a whole reply and for a stream, and compares the two. It returns the whole reply, and the number of
+// pieces of the stream.
 func (t *trial) both(ctx context.Context, text string, options ...llms.CallOption) (c *llms.ContentChoice, pieces int, err error) {
 	whole, err := t.say(ctx, text, options...)
 	if err != nil {
@@ -85,7 +85,7 @@ func length(ctx context.Context, t *trial) error {
 	return errors.Join(want("finish", c.StopReason, "length"), want("text", c.Content, strings.Repeat(tiny.EndWords, tokens)))
 }
 
-// cancelled gives up a reply without end, streamed and whole, and asks for a short one.
+// cancelled gives up an endless reply, streamed and whole, and then asks for a short one.
 func cancelled(ctx context.Context, t *trial) error {
 	streamed, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,7 +119,7 @@ func fitting(c *llms.ContentChoice) error {
 	for _, call := range c.ToolCalls {
 		var in struct{ City string }
 		if err := json.Unmarshal([]byte(call.FunctionCall.Arguments), &in); err != nil || ids[call.ID] {
-			return fmt.Errorf("call %q of %s: the id is empty or of another, or %w", call.ID, call.FunctionCall.Name, err)
+			return fmt.Errorf("call %q of %s: the id is empty or used twice, or %w", call.ID, call.FunctionCall.Name, err)
 		}
 		got, ids[call.ID] = append(got, call.FunctionCall.Name+" "+in.City), true
 	}
@@ -135,7 +135,7 @@ func reasoning(ctx context.Context, t *trial) error {
 	return errors.Join(want("thought", c.ReasoningContent, tiny.Thought), want("text", c.Content, ""), fitting(c))
 }
 
-// sampled answers a server's questions, by a text and by a call.
+// sampled answers two requests of a server for sampling, one with a text and one with a call.
 func sampled(ctx context.Context, t *trial) error {
 	s, err := sampling.New(t.config(), t.model, &sampling.Options{Host: t.kind})
 	if err != nil {

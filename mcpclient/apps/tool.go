@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tool is what a tool says of views: the member ui of its _meta.
+// Tool is what a tool says about views: the member ui of its _meta.
 type Tool struct {
 	ResourceURI string // of the view that shows the tool's results, "" for none
 	ForModel    bool   // models may call it
@@ -21,7 +21,7 @@ type Tool struct {
 // maxURI bounds the URI of a view, in bytes.
 const maxURI = 2 << 10
 
-// OfTool reads what a tool says of views. The deprecated member ui/resourceUri counts if
+// OfTool reads what a tool says about views. The deprecated member ui/resourceUri counts if
 // there is no other. A tool that says nothing is for models and for views.
 //
 // The error says that visibility or the URI cannot be read. A tool whose visibility cannot be

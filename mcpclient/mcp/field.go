@@ -40,8 +40,8 @@ type Field struct {
 	MinItems  *int
 	MaxItems  *int
 
-	// Default is of the types that [Field.Parse] returns. It is nil when the
-	// server gave none, or one that its own field does not accept.
+	// Default has one of the types that [Field.Parse] returns. It is nil when the server gave none, or one that its
+	// own field does not accept.
 	Default any
 }
 

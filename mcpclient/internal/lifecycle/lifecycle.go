@@ -26,8 +26,8 @@ type Lifecycle struct {
 
 	mu       sync.Mutex
 	state    state
-	owned    bool   // there was a goroutine of ours
-	hosted   bool   // and one of host
+	owned    bool   // a goroutine of ours was started
+	hosted   bool   // a goroutine of host was started
 	closing  moment // when the state is no longer open
 	stopped  moment // when Wait returns
 	done     moment // the last: no goroutine runs any more
@@ -35,13 +35,13 @@ type Lifecycle struct {
 	closeErr error  // of disconnecting, once stopped is closed
 }
 
-// moment comes once. It has a channel once somebody waits for it: few do.
+// moment is an event that comes once. It has a channel only if somebody waits for it, as few do.
 type moment struct {
 	come bool
 	wake chan struct{}
 }
 
-// wait returns what is closed when a moment has come.
+// wait returns a channel that is closed when the moment has come.
 func (l *Lifecycle) wait(m *moment) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,19 +54,19 @@ func (l *Lifecycle) wait(m *moment) <-chan struct{} {
 	return m.wake
 }
 
-// comes has a moment come, with the lock of its lifecycle.
-func (m *moment) comes() {
+// comeLocked marks a moment as come. The lock is that of its lifecycle.
+func (m *moment) comeLocked() {
 	if !m.come && m.wake != nil {
 		close(m.wake)
 	}
 	m.come = true
 }
 
-// Options belong to a lifecycle.
+// Options configure a lifecycle.
 type Options struct {
 	Closed     error                       // why the state is closed after Close
-	Ended      func(context.Context) error // the error of a wait whose context has ended; nil for its cause
-	Middleware bool                        // code of the host goes around what our goroutines send
+	Ended      func(context.Context) error // the error of a wait whose context has ended; nil: the cause of the context
+	Middleware bool                        // code of the host wraps what our goroutines send
 	Timeout    time.Duration               // for our goroutines to return after the context has ended
 	Log        *slog.Logger
 }
@@ -162,8 +162,8 @@ func (l *Lifecycle) Cause() error {
 	return l.opts.Closed
 }
 
-// Close begins to close, if it was open. In the background it runs goodbye while the
-// state is closing, then disconnect.
+// Close begins to close if the state is open: in the background it runs goodbye while the state is closing, then
+// disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	if begun, _ := l.beginClose(); begun {
 		go func() {
@@ -173,8 +173,8 @@ func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	}
 }
 
-// CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. While no goroutine was started there
-// is none to wait for, and it needs none itself.
+// CloseAndWait does what [Lifecycle.Close] and [Lifecycle.Wait] do. If no goroutine was started, it needs none
+// either.
 func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
 	switch begun, alone := l.beginClose(); {
 	case begun && alone && l.leave(goodbye):
@@ -198,7 +198,7 @@ func (l *Lifecycle) beginClose() (begun, alone bool) {
 		return false, false
 	}
 	l.state = stateClosing
-	l.closing.comes()
+	l.closing.comeLocked()
 	return true, l.aloneLocked()
 }
 
@@ -213,7 +213,7 @@ func (l *Lifecycle) leave(goodbye func()) (alone bool) {
 
 func (l *Lifecycle) aloneLocked() bool { return !l.owned && !l.hosted }
 
-// Fail closes at once for the reason err, if it was open. It disconnects in the
+// Fail closes at once with the reason err if the state is open. It disconnects in the
 // background.
 func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	l.mu.Lock()
@@ -221,7 +221,7 @@ func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	if l.state != stateOpen {
 		return
 	}
-	l.closing.comes()
+	l.closing.comeLocked()
 	l.endLocked(err)
 	go l.finish(disconnect)
 }
@@ -256,15 +256,15 @@ func (l *Lifecycle) finish(disconnect func() error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.done.comes()
+	l.done.comeLocked()
 }
 
-// stop has Wait return the error of disconnecting.
+// stop makes Wait return err, the error of disconnecting.
 func (l *Lifecycle) stop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closeErr = err
-	l.stopped.comes()
+	l.stopped.comeLocked()
 }
 
 // Wait waits until the state is closed and our goroutines have returned, for these no
