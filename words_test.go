@@ -24,7 +24,7 @@ var bentPhrase = regexp.MustCompile(`(?i)\b(anew|in the place of|(goes?|went|gon
 var idiom = regexp.MustCompile(`(?i) no (longer|more|less|use|need|reason|such)\b`)
 
 // The folders that keep the rule of bentPhrase, too.
-var idiomaticFolders = []string{"docs", "hosttext", "sampling", "internal", "mcpclient", "adapter", "agent"}
+var idiomaticFolders = []string{"docs", "hosttext", "sampling", "internal", "mcpclient", "adapter", "agent", "examples", "cmd"}
 
 // The folders that keep the rule of hardPhrase.
 var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "cmd", "evals", "mcpclient",

@@ -1,5 +1,5 @@
 // Page is an agent behind a page of this machine: each window follows the events of a run by package agent/feed, and one that comes
-// back goes on where it stopped.
+// back continues where it stopped.
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/page mcp.json
 //
@@ -114,7 +114,7 @@ func (p *page) begin(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, key.ID)
 }
 
-// answer answers a question of a run, which then goes on.
+// answer answers a question of a run, which then continues.
 func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 	var a run.Answer
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&a)
@@ -128,7 +128,7 @@ func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 	p.drive(keyOf(r))
 }
 
-// drive goes on with a run, and publishes its events. A run under way takes its new answers by itself.
+// drive continues a run, and publishes its events. A run under way takes its new answers by itself.
 func (p *page) drive(key run.Key) {
 	p.driving.Go(func() {
 		for event, err := range p.agent.Resume(p.work, key) {

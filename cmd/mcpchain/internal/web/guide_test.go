@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/demomodel"
 )
 
-// TestGuide starts the program by each command of the guide and the README, with the demo model in the
-// place of the endpoint, gets the page, and ends it by an interrupt.
+// TestGuide starts the program by each command of the guide and the README, with the demo model instead of the
+// endpoint, gets the page, and ends it by an interrupt.
 func TestGuide(t *testing.T) {
 	model, err := demomodel.Start()
 	if err != nil {
