@@ -401,8 +401,10 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 				}
 				for at := 1; at <= writes; at += step {
 					for _, keep := range []bool{false, true} {
-						got, _ := searched(t, open(t), &dying{at: at, keep: keep}, by, tools)
-						diff(t, fmt.Sprintf("%s: the last request, died at write %d, kept %v", by, at, keep), got, want)
+						t.Run(fmt.Sprintf("%s/%d/%v", by, at, keep), func(t *testing.T) { // which closes its store
+							got, _ := searched(t, open(t), &dying{at: at, keep: keep}, by, tools)
+							diff(t, "the last request", got, want)
+						})
 					}
 				}
 			}
