@@ -30,11 +30,6 @@ const (
 	TrustFull
 )
 
-// String is what the constant says in words.
-func (t Trust) String() string {
-	return word("Trust", int(t), "untrusted", "hints are trusted", "trusted")
-}
-
 // Approval is a call that awaits a decision.
 type Approval struct {
 	Server string        // the host's label, "" for a tool of the toolset's own
@@ -82,15 +77,10 @@ const (
 
 // String is what the constant says in words.
 func (s Scope) String() string {
-	return word("Scope", int(s), "this call", "same arguments", "same tool", "same server")
-}
-
-// word is the name of constant n, or its type and number if it has no name.
-func word(typeName string, n int, words ...string) string {
-	if n < 0 || n >= len(words) {
-		return fmt.Sprintf("%s(%d)", typeName, n)
+	if s < ScopeCall || s > ScopeServer {
+		return fmt.Sprintf("Scope(%d)", int(s))
 	}
-	return words[n]
+	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
 }
 
 // Allow is the [Decision] to run the call as it is.
@@ -114,7 +104,7 @@ type ApproveFunc func(context.Context, *Approval) (Decision, error)
 
 // DeniedError says that a call was not allowed. It was not sent.
 type DeniedError struct {
-	Tool   string // the model's name of the tool
+	tool   string // the model's name of the tool
 	Reason string
 }
 
@@ -123,25 +113,25 @@ func (e *DeniedError) Is(target error) bool { return target == apps.ErrDenied }
 
 func (e *DeniedError) Error() string {
 	if e.Reason == "" {
-		return fmt.Sprintf("the call of %s was denied", e.Tool)
+		return fmt.Sprintf("the call of %s was denied", e.tool)
 	}
-	return fmt.Sprintf("the call of %s was denied: %s", e.Tool, e.Reason)
+	return fmt.Sprintf("the call of %s was denied: %s", e.tool, e.Reason)
 }
 
 // ApprovalError says that there is no decision on a call: whoever decides failed, or
 // changed the arguments to some that do not fit, which is an [*ArgumentError] in Err.
 // The call was not sent.
 type ApprovalError struct {
-	Tool string // the model's name of the tool
-	Err  error
+	tool string // the model's name of the tool
+	err  error
 }
 
 func (e *ApprovalError) Error() string {
-	return fmt.Sprintf("approve call of tool %q: %v", e.Tool, e.Err)
+	return fmt.Sprintf("approve call of tool %q: %v", e.tool, e.err)
 }
 
 // Unwrap returns Err.
-func (e *ApprovalError) Unwrap() error { return e.Err }
+func (e *ApprovalError) Unwrap() error { return e.err }
 
 // editError says that the arguments of a decision do not fit.
 type editError struct{ *ArgumentError }
@@ -262,7 +252,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 func (t *Tool) decided(d Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	switch {
 	case !d.Allow:
-		return nil, false, &DeniedError{Tool: t.name, Reason: d.Reason}
+		return nil, false, &DeniedError{tool: t.name, Reason: d.Reason}
 	case d.Arguments == nil:
 		return arguments, false, nil
 	}

@@ -12,13 +12,13 @@ import (
 // ArgumentError says that a model's arguments do not fit the tool. The call was
 // not sent.
 type ArgumentError struct {
-	Tool string // the model's name of the tool
-	Path string // a JSON pointer to what does not fit, "" for the arguments as a whole; "…" for keys that are too long
+	tool string // the model's name of the tool
+	path string // a JSON pointer to what does not fit, "" for the arguments as a whole; "…" for keys that are too long
 	Err  error
 }
 
 func (e *ArgumentError) Error() string {
-	return fmt.Sprintf("arguments of %s: %v", e.Tool, e.Err)
+	return fmt.Sprintf("arguments of %s: %v", e.tool, e.Err)
 }
 
 // Is makes a view be told the error, see [ViewAccess].
@@ -75,22 +75,22 @@ func (t *Tool) checked(args json.RawMessage, err error) (json.RawMessage, error)
 }
 
 func (t *Tool) argumentError(err error) error {
-	e := &ArgumentError{Tool: t.name, Err: err}
+	e := &ArgumentError{tool: t.name, Err: err}
 	switch v := err.(type) {
 	case *schema.Violation:
-		e.Path = v.Path
+		e.path = v.Path
 	case *mcpclient.SchemaViolation:
-		e.Path = v.Path
+		e.path = v.Path
 	}
 	return e
 }
 
-// Filler puts values in place of references in arguments: sent fits the tool's schema and goes to it, and shown is what
+// filler puts values in place of references in arguments: sent fits the tool's schema and goes to it, and shown is what
 // interceptors, whoever approves the call, and records see instead. It gets arguments of the model, and shown of an earlier time.
-type Filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
+type filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
 
 // Filling returns the tool for calls whose arguments have references. They are not repaired: with the values they fit, or are refused.
-func (t *Tool) Filling(f Filler) *Tool {
+func (t *Tool) Filling(f func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)) *Tool {
 	filling := *t
 	filling.fill = f
 	return &filling

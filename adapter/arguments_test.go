@@ -155,8 +155,8 @@ func TestArgumentsRefused(t *testing.T) {
 			if !errors.As(err, &e) {
 				t.Fatalf("got %s and %v, want an ArgumentError", got, err)
 			}
-			if e.Path != tt.path || !strings.Contains(e.Error(), tt.want) {
-				t.Errorf("got %q %v, want %q and %q", e.Path, e, tt.path, tt.want)
+			if e.path != tt.path || !strings.Contains(e.Error(), tt.want) {
+				t.Errorf("got %q %v, want %q and %q", e.path, e, tt.path, tt.want)
 			}
 			if len(e.Error()) > 2000 {
 				t.Errorf("got an error of %d bytes, want it short", len(e.Error()))

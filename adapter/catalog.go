@@ -107,7 +107,7 @@ func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 	if equal == 1 {
 		return found, nil
 	}
-	err := &StaleToolError{Tool: name, Server: server, Reason: ToolChanged}
+	err := &StaleToolError{tool: name, server: server, Reason: ToolChanged}
 	switch {
 	case equal > 1:
 		err.Reason = ToolAmbiguous

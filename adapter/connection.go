@@ -156,8 +156,8 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 		if err != nil {
 			return l, err
 		}
-		if defs = append(defs, def); len(defs) > s.opts.MaxTools {
-			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.MaxTools)
+		if defs = append(defs, def); len(defs) > s.opts.maxTools {
+			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.maxTools)
 		}
 	}
 	s.keepList(ctx, defs)

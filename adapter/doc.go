@@ -55,9 +55,9 @@
 //
 // # Bounds
 //
-//	tools of one server          1,000   Options.MaxTools
+//	tools of one server          1,000
 //	text of one result           64 KiB  Options.MaxResult
-//	media of one result          8 MiB   Options.MaxMedia
+//	media of one result          8 MiB
 //	results kept for paging      none    Options.Spill
 //	calls of one Dispatch at once  8     Options.Parallelism
 //	lists because of announcements, and events of each kind, for each server  one a second  Options.RefreshInterval

@@ -16,21 +16,6 @@ func ReadOnly(tool *mcp.Tool) bool {
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }
 
-// NotDestructive is a filter that keeps the tools that claim to change nothing
-// or only to add. A tool that does not say counts as destructive, as the
-// protocol has it.
-func NotDestructive(tool *mcp.Tool) bool {
-	a := tool.Annotations
-	return ReadOnly(tool) || a != nil && a.DestructiveHint != nil && !*a.DestructiveHint
-}
-
-// Matching makes a filter that keeps the tools whose name matches one of the
-// patterns, written as in [Server.Allow].
-func Matching(patterns ...string) func(*mcp.Tool) bool {
-	patterns = slices.Clone(patterns)
-	return func(tool *mcp.Tool) bool { return matchesAny(patterns, tool.Name) }
-}
-
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches([]rune(p), []rune(name)) })
 }

@@ -22,11 +22,11 @@ func TestMatching(t *testing.T) {
 		{"a/*", "a/b/c", true}, {"[a]", "a", false}, {"[a]", "[a]", true}, {"**b", "ab", true},
 		{strings.Repeat("*a", 1000) + "b", strings.Repeat("a", 2000), false},
 	} {
-		if got := Matching(tt.pattern)(&mcp.Tool{Name: tt.name}); got != tt.want {
+		if got := matchesAny([]string{tt.pattern}, tt.name); got != tt.want {
 			t.Errorf("%.20q and %.20q: got %v, want %v", tt.pattern, tt.name, got, tt.want)
 		}
 	}
-	if Matching()(&mcp.Tool{}) {
+	if matchesAny(nil, "") {
 		t.Error("got a match without patterns")
 	}
 }
@@ -34,20 +34,20 @@ func TestMatching(t *testing.T) {
 func TestFilters(t *testing.T) {
 	yes, no := true, false
 	for _, tt := range []struct {
-		name               string
-		annotations        *mcp.ToolAnnotations
-		readOnly, harmless bool
+		name        string
+		annotations *mcp.ToolAnnotations
+		readOnly    bool
 	}{
-		{"none", nil, false, false},
-		{"empty", &mcp.ToolAnnotations{}, false, false},
-		{"read only", &mcp.ToolAnnotations{ReadOnlyHint: &yes}, true, true},
-		{"not read only", &mcp.ToolAnnotations{ReadOnlyHint: &no}, false, false},
-		{"adds", &mcp.ToolAnnotations{DestructiveHint: &no}, false, true},
-		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false, false},
+		{"none", nil, false},
+		{"empty", &mcp.ToolAnnotations{}, false},
+		{"read only", &mcp.ToolAnnotations{ReadOnlyHint: &yes}, true},
+		{"not read only", &mcp.ToolAnnotations{ReadOnlyHint: &no}, false},
+		{"adds", &mcp.ToolAnnotations{DestructiveHint: &no}, false},
+		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false},
 	} {
 		tool := &mcp.Tool{Annotations: tt.annotations}
-		if ReadOnly(tool) != tt.readOnly || NotDestructive(tool) != tt.harmless {
-			t.Errorf("%s: got %v and %v, want %v and %v", tt.name, ReadOnly(tool), NotDestructive(tool), tt.readOnly, tt.harmless)
+		if ReadOnly(tool) != tt.readOnly {
+			t.Errorf("%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
 		}
 	}
 }

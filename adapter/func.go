@@ -48,7 +48,7 @@ type FuncOptions struct {
 	InputSchema json.RawMessage
 
 	// Options are as for a toolset. A function heeds Approve, Decisions, User, Intercept,
-	// MaxResult, MaxMedia, Errors, CallTimeout, Parallelism, and Logger, which gets the
+	// MaxResult, Errors, CallTimeout, Parallelism, and Logger, which gets the
 	// stack of a panic.
 	Options *Options
 }

@@ -39,24 +39,24 @@ type ListStore interface {
 	Keep(ctx context.Context, server string, list []byte) error
 }
 
-// FileLists keeps lists in a directory, one file for each server, for its owner alone. Any number of processes may share it.
-type FileLists struct{ dir string }
+// fileLists keeps lists in a directory, one file for each server, for its owner alone. Any number of processes may share it.
+type fileLists struct{ dir string }
 
 // NewFileLists returns the store in a directory, which is made when the first list is kept.
-func NewFileLists(dir string) *FileLists { return &FileLists{dir} }
+func NewFileLists(dir string) ListStore { return &fileLists{dir} }
 
 const (
 	listSuffix = ".tools.json"
 	maxList    = 16 << 20 // bytes
 )
 
-func (f *FileLists) path(server string) string {
+func (f *fileLists) path(server string) string {
 	sum := sha256.Sum256([]byte(server))
 	return filepath.Join(f.dir, hex.EncodeToString(sum[:])+listSuffix)
 }
 
 // Load implements [ListStore].
-func (f *FileLists) Load(_ context.Context, server string) ([]byte, error) {
+func (f *fileLists) Load(_ context.Context, server string) ([]byte, error) {
 	list, err := private.ReadFile(f.path(server), maxList, 0o022)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -65,7 +65,7 @@ func (f *FileLists) Load(_ context.Context, server string) ([]byte, error) {
 }
 
 // Keep implements [ListStore].
-func (f *FileLists) Keep(_ context.Context, server string, list []byte) error {
+func (f *fileLists) Keep(_ context.Context, server string, list []byte) error {
 	if len(list) > maxList {
 		return fmt.Errorf("%d bytes: want at most %d", len(list), maxList)
 	}

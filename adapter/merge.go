@@ -17,8 +17,8 @@ type Source interface {
 	Catalog(Profile) *Catalog
 }
 
-// Merged is several sources as one, see [Merge].
-type Merged struct {
+// union is several sources as one, see [Merge].
+type union struct {
 	sources []Source
 
 	mu   sync.Mutex
@@ -31,20 +31,20 @@ type merging struct {
 	all *Catalog
 }
 
-var _, _ Source = (*Toolset)(nil), (*Merged)(nil)
+var _, _ Source = (*Toolset)(nil), (*union)(nil)
 
 // Merge makes one source of several. Its catalogs have the tools of all, in the order of
 // the sources; each tool is called as its source says, with the approvals, interceptors
 // and bounds there. Tools with equal names, whatever their case, get a suffix that makes them
 // differ. Sources that are nil are left out.
-func Merge(sources ...Source) *Merged {
+func Merge(sources ...Source) Source {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })
-	return &Merged{sources: sources, last: map[Profile]*merging{}}
+	return &union{sources: sources, last: map[Profile]*merging{}}
 }
 
 // Catalog returns what the sources have at present. It is built once for all callers:
 // while the catalogs of the sources are the same, it is the same value.
-func (m *Merged) Catalog(p Profile) *Catalog {
+func (m *union) Catalog(p Profile) *Catalog {
 	if len(m.sources) == 1 {
 		return m.sources[0].Catalog(p)
 	}

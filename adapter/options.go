@@ -48,11 +48,6 @@ type Options struct {
 	// 64 KiB, at least 256.
 	MaxResult int
 
-	// MaxMedia bounds the images and sounds of one result in bytes, all
-	// together. What goes beyond is left out, and the text says so. Default
-	// 8 MiB.
-	MaxMedia int
-
 	// CheckOutputs checks the results of tools against the output schemas that they
 	// declare. If a result does not fit, the model reads that beside the result, as a
 	// failure; [Result.Err] is an [*mcpclient.OutputError], and the Logger gets it at
@@ -64,10 +59,6 @@ type Options struct {
 	// in all, the latest ones. The model is given a tool, read_result, to page
 	// through them. Default 0: what was cut is gone.
 	Spill int
-
-	// MaxTools bounds the tools of one server; a server that lists more cannot be
-	// used. Default 1,000.
-	MaxTools int
 
 	// Prefix says which tools carry the name of their server. Default:
 	// PrefixOnCollision.
@@ -99,13 +90,8 @@ type Options struct {
 	Intercept []Interceptor
 
 	// Pin holds every tool to its first definition: one that is different when
-	// it is listed again is left out, unless Drift accepts it. See also
-	// [Server.Pins].
+	// it is listed again is left out with a [*DriftError]. See also [Server.Pins].
 	Pin bool
-
-	// Drift is asked about tools that are not what they were pinned as. It may
-	// be called concurrently. Default: they are refused.
-	Drift func(Drift) bool
 
 	// OnChange reports changes after Open: servers added and removed, tools added,
 	// removed and changed, and changes of a server's prompts or resources. It may be
@@ -118,12 +104,15 @@ type Options struct {
 	RefreshInterval time.Duration
 
 	// Lists keeps what servers with [StartLazy] list, so that the next program need not connect to them before their
-	// first call. Default: nothing is kept. [FileLists] keeps them in files.
+	// first call. Default: nothing is kept. [NewFileLists] keeps them in files.
 	Lists ListStore
 
 	// Logger gets, at Warn, servers and tools that are left out, and what
 	// CheckOutputs finds. Default: discarded.
 	Logger *slog.Logger
+
+	maxMedia int // bounds the images and sounds of one result in bytes, all together; default 8 MiB
+	maxTools int // bounds the tools of one server; default 1,000
 }
 
 // StartPolicy says what becomes of servers that cannot be reached.
@@ -138,9 +127,6 @@ const (
 	// reasons, and [Toolset.Refresh] tries again.
 	StartAvailable
 )
-
-// String is what the constant says in words.
-func (p StartPolicy) String() string { return word("StartPolicy", int(p), "all", "available") }
 
 // PrefixPolicy says which tools carry the name of their server, as in
 // "files__read".
@@ -159,11 +145,6 @@ const (
 	PrefixNever
 )
 
-// String is what the constant says in words.
-func (p PrefixPolicy) String() string {
-	return word("PrefixPolicy", int(p), "on collision", "always", "never")
-}
-
 // ErrorMode says what a tool that fails, or a server that answers with an error,
 // is to the caller. The model's own mistakes are text for the model and lost
 // connections are errors, whatever the mode.
@@ -181,11 +162,6 @@ const (
 	ErrorAsError
 )
 
-// String is what the constant says in words.
-func (m ErrorMode) String() string {
-	return word("ErrorMode", int(m), "default", "as text", "as error")
-}
-
 func (o *Options) withDefaults() *Options {
 	var out Options
 	if o != nil {
@@ -200,11 +176,11 @@ func (o *Options) withDefaults() *Options {
 	if out.MaxResult <= 0 {
 		out.MaxResult = 64 << 10
 	}
-	if out.MaxMedia <= 0 {
-		out.MaxMedia = 8 << 20
+	if out.maxMedia <= 0 {
+		out.maxMedia = 8 << 20
 	}
-	if out.MaxTools <= 0 {
-		out.MaxTools = 1000
+	if out.maxTools <= 0 {
+		out.maxTools = 1000
 	}
 	if out.RefreshInterval <= 0 {
 		out.RefreshInterval = time.Second

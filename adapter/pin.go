@@ -6,35 +6,25 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Drift is a tool that is not what it was pinned as: its name is new, or its
-// description, a schema or an annotation has changed since.
-type Drift struct {
-	Server      string
-	Definition  *mcp.Tool // what the server offers now; shared, not to be changed
-	Pinned      string    // the fingerprint that was expected, "" for a new tool
-	Fingerprint string    // of Definition
-}
-
 // DriftError says that a tool was left out because it is not what it was pinned
 // as.
 type DriftError struct {
-	Tool        string // the server's name of the tool
-	Pinned      string // "" when no tool of that name was pinned
-	Fingerprint string
+	tool        string // the server's name of the tool
+	pinned      string // "" when no tool of that name was pinned
+	fingerprint string
 }
 
 func (e *DriftError) Error() string {
-	if e.Pinned == "" {
-		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", cut(e.Tool, 200), e.Fingerprint)
+	if e.pinned == "" {
+		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", cut(e.tool, 200), e.fingerprint)
 	}
-	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", cut(e.Tool, 200), e.Fingerprint)
+	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", cut(e.tool, 200), e.fingerprint)
 }
 
 // Fingerprint is a hash of everything that a model or an approval goes by: the
@@ -114,31 +104,15 @@ func (s *server) hold(l *listing, pins map[string]string) map[string]string {
 		}
 		return fingerprints(l.tools)
 	}
-	pins = maps.Clone(pins)
 	var kept []*Tool
 	for _, tool := range l.tools {
 		name := tool.def.Name
 		if pinned := pins[name]; pinned != tool.fingerprint {
-			if !s.accepts(Drift{Server: s.label, Definition: tool.def, Pinned: pinned, Fingerprint: tool.fingerprint}) {
-				l.skip(s, name, &DriftError{Tool: name, Pinned: pinned, Fingerprint: tool.fingerprint})
-				continue
-			}
-			pins[name] = tool.fingerprint
+			l.skip(s, name, &DriftError{tool: name, pinned: pinned, fingerprint: tool.fingerprint})
+			continue
 		}
 		kept = append(kept, tool)
 	}
 	l.tools = kept
 	return pins
-}
-
-// accepts asks the host about a drift.
-func (s *server) accepts(d Drift) (ok bool) {
-	if s.opts.Drift == nil {
-		return false
-	}
-	if err := guarded(s.opts.Logger, "Options.Drift", func() error { ok = s.opts.Drift(d); return nil }); err != nil {
-		s.opts.Logger.Error("a drift was refused", "server", s.label, "tool", cut(d.Definition.Name, 200), "error", err)
-		return false
-	}
-	return ok
 }

@@ -55,27 +55,13 @@ func TestPins(t *testing.T) {
 	for i, name := range []string{"a", "c"} {
 		s := ts.Servers()[0].Skipped[i]
 		var drift *DriftError
-		if s.Name != name || !errors.As(s.Err, &drift) || drift.Pinned != pins[name] {
+		if s.Name != name || !errors.As(s.Err, &drift) || drift.pinned != pins[name] {
 			t.Errorf("got %+v, want the drift of %s", s, name)
 		}
 	}
 
-	var asked []string
-	ts = open(t, &Options{Drift: func(d Drift) bool {
-		asked = append(asked, d.Server+"/"+d.Definition.Name)
-		return d.Pinned != ""
-	}}, changed())
-	if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
-		t.Errorf("got (-) want (+) with the accepted drift:\n%s", diff)
-	}
-	if diff := cmp.Diff(asked, []string{"p/a", "p/c"}); diff != "" {
-		t.Errorf("got (-) want (+) questions:\n%s", diff)
-	}
-	if err := ts.Refresh(t.Context()); err != nil || len(asked) != 3 {
-		t.Errorf("got %v and %v, want what was accepted not asked about again", err, asked)
-	}
-	if len(pins) != 2 || ts.Pins()["p"]["a"] == pins["a"] {
-		t.Error("got the caller's pins changed, or the old ones back")
+	if len(pins) != 2 {
+		t.Error("got the caller's pins changed")
 	}
 }
 
@@ -95,13 +81,5 @@ func TestPinAtFirstUse(t *testing.T) {
 		if diff := cmp.Diff(toolNamesOf(ts), want); diff != "" {
 			t.Errorf("got (-) want (+):\n%s", diff)
 		}
-	}
-}
-
-func TestDriftThatPanics(t *testing.T) {
-	p := newPeer().tool("a", object, echo)
-	ts := open(t, &Options{Drift: func(Drift) bool { panic("oops") }}, Server{Name: "p", Transport: p.transport(t), Pins: map[string]string{}})
-	if len(ts.Catalog(ProfilePlain).Tools()) != 0 {
-		t.Error("got the tool, want it refused")
 	}
 }

@@ -41,7 +41,7 @@ func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
 		label: s.Name, origin: originOf(s), place: placeOf(s), trust: s.Trust, approve: o.Approve, idempotency: s.Idempotency,
 		idleTimeout: cmp.Or(s.IdleTimeout, o.IdleTimeout), callTimeout: cmp.Or(s.CallTimeout, o.CallTimeout),
-		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: cmp.Or(max(s.MaxMedia, 0), o.MaxMedia),
+		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: o.maxMedia,
 		errors: cmp.Or(s.Errors, o.Errors), users: newPool(s), checkOutputs: o.CheckOutputs, log: o.Logger,
 	}
 	if s.Approve != nil {

@@ -41,7 +41,7 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 	name := function(call).Name
 	tool, ok := c.Lookup(name)
 	if !ok {
-		return nil, &UnknownToolError{Name: name}
+		return nil, &UnknownToolError{name: name}
 	}
 	return tool.Prepare(call, tool.wrapped)
 }

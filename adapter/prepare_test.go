@@ -65,7 +65,7 @@ func staleFor(t *testing.T, err error, want *StaleToolError) {
 	var stale *StaleToolError
 	if !errors.As(err, &stale) {
 		t.Errorf("got %v, want %v", err, want)
-	} else if diff := cmp.Diff(stale, want); diff != "" {
+	} else if diff := cmp.Diff(stale, want, cmp.AllowUnexported(StaleToolError{})); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
 }
@@ -91,16 +91,16 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			s.refresh(t)
 		}, []string{"vault/save " + secret}, nil},
 		"another server takes the name": {func(t *testing.T, s *pair) { s.take(t) }, nil,
-			&StaleToolError{Tool: "save", Server: "vault", Reason: ToolGone}},
+			&StaleToolError{tool: "save", server: "vault", Reason: ToolGone}},
 		"the definition changes": {func(t *testing.T, s *pair) {
 			s.vault.tool("save", `{"type":"object","properties":{"text":{"type":"string"}}}`, s.runs("vault/save"))
 			s.refresh(t)
-		}, nil, &StaleToolError{Tool: "save", Server: "vault", Reason: ToolChanged}},
+		}, nil, &StaleToolError{tool: "save", server: "vault", Reason: ToolChanged}},
 		"the server is removed": {func(t *testing.T, s *pair) {
 			if err := s.ts.Remove("vault"); err != nil {
 				t.Error(err)
 			}
-		}, nil, &StaleToolError{Tool: "save", Server: "vault", Reason: ServerGone}},
+		}, nil, &StaleToolError{tool: "save", server: "vault", Reason: ServerGone}},
 		"another server takes the label": {func(t *testing.T, s *pair) {
 			if err := s.ts.Remove("vault"); err != nil {
 				t.Error(err)
@@ -109,7 +109,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			if err := s.ts.Add(t.Context(), Server{Name: "vault", Transport: other.transport(t)}); err != nil {
 				t.Error(err)
 			}
-		}, nil, &StaleToolError{Tool: "save", Server: "vault", Reason: ServerGone}},
+		}, nil, &StaleToolError{tool: "save", server: "vault", Reason: ServerGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newPair(t, nil)
@@ -147,15 +147,15 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 // While somebody is asked, tools can change hands.
 func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 	for name, change := range map[string]func(*pair, *testing.T){"the name is taken": (*pair).take, "the name is given": (*pair).give} {
-		offered, want := "save", &StaleToolError{Tool: "save", Server: "vault", Reason: ToolGone}
+		offered, want := "save", &StaleToolError{tool: "save", server: "vault", Reason: ToolGone}
 		if name == "the name is given" {
-			offered, want = "vault__save", &StaleToolError{Tool: "vault__save", Server: "evil", Reason: ToolGone}
+			offered, want = "vault__save", &StaleToolError{tool: "vault__save", server: "evil", Reason: ToolGone}
 		}
 		t.Run(name+" during the approval", func(t *testing.T) {
 			var s *pair
 			s = newPair(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
-				if a.Server != want.Server {
-					t.Errorf("got a question about %s, want %s", a.Server, want.Server)
+				if a.Server != want.server {
+					t.Errorf("got a question about %s, want %s", a.Server, want.server)
 				}
 				change(s, t)
 				return Decision{Allow: true}, nil

@@ -40,7 +40,11 @@ const (
 
 // String is what the constant says in words.
 func (k EventKind) String() string {
-	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed", "server lost", "server returned")
+	words := [...]string{"tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed", "server lost", "server returned"}
+	if k < 0 || int(k) >= len(words) {
+		return fmt.Sprintf("EventKind(%d)", int(k))
+	}
+	return words[k]
 }
 
 // Event says what changed in a toolset. Tools go by the names that their server

@@ -33,7 +33,7 @@ type Result struct {
 	// Media has the images and sounds of the answer as [llms.BinaryContent]. A
 	// tool's answer cannot carry them, so they need a human message after the
 	// tool's. Together they have at most
-	// [Options.MaxMedia] bytes.
+	// 8 MiB.
 	Media []llms.ContentPart
 
 	// Raw is the server's result, with structured content and _meta. It is nil
@@ -106,14 +106,14 @@ func function(call llms.ToolCall) llms.FunctionCall {
 
 // UnknownToolError says that a model called a tool that does not exist.
 type UnknownToolError struct {
-	Name string
+	name string
 }
 
 // Is makes a view be told the error, see [ViewAccess].
 func (e *UnknownToolError) Is(target error) bool { return target == apps.ErrInvalid }
 
 func (e *UnknownToolError) Error() string {
-	return fmt.Sprintf("there is no tool named %q", cut(e.Name, 200))
+	return fmt.Sprintf("there is no tool named %q", cut(e.name, 200))
 }
 
 // Refuse returns the result of a call that did not run because of err, an error of
@@ -128,7 +128,7 @@ func (c *Catalog) Refuse(ctx context.Context, call llms.ToolCall, err error) *Re
 
 // unknown is the result of a call of a tool that does not exist.
 func (c *Catalog) unknown(call llms.ToolCall) *Result {
-	err := &UnknownToolError{Name: function(call).Name}
+	err := &UnknownToolError{name: function(call).Name}
 	names := make([]string, len(c.tools))
 	for i, tool := range c.tools {
 		names[i] = tool.name

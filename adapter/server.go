@@ -55,8 +55,7 @@ type Server struct {
 
 	// Filter reports whether a tool that passes Allow and Deny is offered. Default:
 	// all are. It must not change the tool. A tool at which it panics is left out,
-	// see [SkippedTool]. [ReadOnly], [NotDestructive] and
-	// [Matching] are filters.
+	// see [SkippedTool]. [ReadOnly] is a filter.
 	Filter func(*mcp.Tool) bool
 
 	// Prefix is used in the names of tools instead of Name. Default: Name.
@@ -85,10 +84,9 @@ type Server struct {
 	// panics is left out. Default: none.
 	Repeat func(*mcp.Tool) bool
 
-	// Errors, MaxResult and MaxMedia replace the fields of [Options]. Default 0: these.
+	// Errors and MaxResult replace the fields of [Options]. Default 0: these.
 	Errors    ErrorMode
 	MaxResult int
-	MaxMedia  int
 
 	// Pins are the fingerprints that the server's tools must have, by the names
 	// that the server gives them, as [Toolset.Pins] returned them. A tool that is

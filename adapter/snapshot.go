@@ -49,7 +49,7 @@ func (s *snapshot) find(t *Tool) (*Tool, error) {
 	if ok && !gone && now.fingerprint == t.fingerprint {
 		return now, nil
 	}
-	err := &StaleToolError{Tool: t.name, Server: t.policy.label}
+	err := &StaleToolError{tool: t.name, server: t.policy.label, Reason: ToolChanged}
 	switch {
 	case ok && !gone:
 	case s.servers[t.policy]:

@@ -33,7 +33,7 @@ type Tool struct {
 	repeat      bool      // the host says that it may be repeated
 	views       apps.Tool // what it says of views
 
-	fill Filler                      // see Filling; nil: arguments have no references
+	fill filler                      // see Filling; nil: arguments have no references
 	held func(json.RawMessage) error // the host's validator of arguments, nil without one
 
 	reader      string // the name of the tool that reads its long results, "" for the one in its toolset

@@ -124,7 +124,7 @@ func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.R
 	_, all := a.present()
 	i := slices.IndexFunc(all, func(tool *Tool) bool { return tool.def.Name == name })
 	if i < 0 {
-		return nil, &UnknownToolError{Name: name}
+		return nil, &UnknownToolError{name: name}
 	}
 	tool := all[i]
 	if len(arguments) == 0 {

@@ -17,15 +17,6 @@ type Next struct {
 	Wake   time.Time  // when a waiting run continues without an answer; zero: never
 }
 
-// Step moves a run on by one turn at most, and returns what it waits for. Engines drive
-// runs with it: everything is durable in the journal when it returns, so that it may be
-// called again for the same run after any failure. After an error the state must be
-// loaded again.
-func (a *Agent) Step(ctx context.Context, s *record.State, j Journal) (Next, error) {
-	d := &session{agent: a}
-	return d.step(ctx, &loaded{state: s, journal: j}, nil)
-}
-
 // step moves the run on by one turn at most.
 func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (Next, error) {
 	e, end := d.start(ctx, l, out)
@@ -79,7 +70,7 @@ func (d *session) put(ctx context.Context, l *loaded) error {
 	return e.rec.commit()
 }
 
-// Advance is [Agent.Step] for a run of [Options.Store]: it takes the run, moves it on by one
+// Advance moves a run of [Options.Store] on, as an engine does: it takes the run, moves it on by one
 // turn at most while its lease is renewed, and lets it go. An engine repeats it until
 // the run has ended or waits, and may call it in any process and at any time: the error matches
 // [record.ErrHeld] if another process has the run. If the run fails, Next says so beside the error.

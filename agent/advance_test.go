@@ -27,7 +27,7 @@ func TestAdvance(t *testing.T) {
 		var seen []string
 		advance := func(a *agent.Agent, want run.Status) agent.Next {
 			t.Helper()
-			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, e.Type()) })
+			next, err := a.Advance(t.Context(), key, func(e agent.Event) { seen = append(seen, agent.TypeOf(e)) })
 			if err != nil || next.Status != want {
 				t.Fatalf("got %+v, %v, want %s", next, err, want)
 			}
@@ -82,11 +82,11 @@ func TestAdvanceEvents(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			inside--
-			if e.Type() == "tool_progress" {
+			if agent.TypeOf(e) == "tool_progress" {
 				progress++
 			}
 			if p := e.Position(); p.Seq < max(at.Seq, 1) {
-				t.Errorf("%s has the position %+v after %+v", e.Type(), p, at)
+				t.Errorf("%s has the position %+v after %+v", agent.TypeOf(e), p, at)
 			}
 			at = e.Position()
 		}); err != nil {

@@ -30,7 +30,7 @@ type session struct {
 type loaded struct {
 	state   *record.State
 	hold    *hold   // nil: it is not held in a store
-	journal Journal // nil: nothing is kept
+	journal journal // nil: nothing is kept
 	first   []record.Change
 	answers []run.Answer // that it had when it was loaded
 	counted tally        // of the history
@@ -176,17 +176,13 @@ func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.An
 	return open, nil
 }
 
-// HeldError says which process holds a run, and until when if it does not renew its lease. It
-// matches [record.ErrHeld].
-type HeldError = record.HeldError
-
 // heldUntil completes [record.ErrHeld] of a store that does not say more.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
-	if _, told := errors.AsType[*HeldError](err); told || !errors.Is(err, record.ErrHeld) {
+	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
 		return err
 	}
 	if log, failed := a.opts.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
-		return fmt.Errorf("acquire run %q: %w", key.ID, &HeldError{Until: log.Head.Held})
+		return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
 	}
 	return err
 }

@@ -49,11 +49,7 @@ func (e *engine) ended() error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// PanicError says that a callback, a hook, the model or the store panicked: What did, with which
-// Value, and the Stack of the panic. The text of the error leaves the stack out.
-type PanicError = guard.PanicError
-
-// guarded calls f. A panic becomes a [*PanicError].
+// guarded calls f. A panic becomes an error.
 func guarded(what string, f func() error) error { return guard.Run(what, f) }
 
 // noteLost shows that the connection to a server has ended, once.

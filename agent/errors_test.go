@@ -193,7 +193,7 @@ func TestHeldText(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = a.ResumeRun(t.Context(), key)
-		held, ok := errors.AsType[*agent.HeldError](err)
+		held, ok := errors.AsType[*record.HeldError](err)
 		if !ok || !errors.Is(err, record.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {
 			t.Errorf("%s: got %v, want a HeldError for an hour", name, err)
 			continue

@@ -39,8 +39,7 @@ import (
 //
 // Events are shared with the run: do not change what they point to.
 type Event interface {
-	// Type is the name of the event in JSON, such as "tool_end".
-	Type() string
+	kind() string
 
 	// Position is where the event stands in the run, for [Agent.Replay].
 	Position() Position
@@ -100,13 +99,16 @@ func (p Position) Before(q Position) bool {
 	return p.Seq < q.Seq || p.Seq == q.Seq && p.More > q.More
 }
 
+// TypeOf is the name of an event in JSON, such as "tool_end".
+func TypeOf(e Event) string { return e.kind() }
+
 // MarshalEvent writes an event as JSON: its members and its type.
 func MarshalEvent(e Event) ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}
-	head, err := json.Marshal(map[string]string{"type": e.Type()})
+	head, err := json.Marshal(map[string]string{"type": e.kind()})
 	if err != nil {
 		return nil, err
 	}
@@ -388,71 +390,71 @@ type Answer struct {
 	FinishReason string     `json:"finish_reason,omitempty"` // the provider's own word for why its last message ended
 }
 
-// Type implements [Event].
-func (*ModelStart) Type() string { return "model_start" }
+// kind implements [Event].
+func (*ModelStart) kind() string { return "model_start" }
 
-// Type implements [Event].
-func (*ReasoningDelta) Type() string { return "reasoning_delta" }
+// kind implements [Event].
+func (*ReasoningDelta) kind() string { return "reasoning_delta" }
 
-// Type implements [Event].
-func (*TextDelta) Type() string { return "text_delta" }
+// kind implements [Event].
+func (*TextDelta) kind() string { return "text_delta" }
 
-// Type implements [Event].
-func (*ModelEnd) Type() string { return "model_end" }
+// kind implements [Event].
+func (*ModelEnd) kind() string { return "model_end" }
 
-// Type implements [Event].
-func (*ApprovalAsked) Type() string { return "approval_asked" }
+// kind implements [Event].
+func (*ApprovalAsked) kind() string { return "approval_asked" }
 
-// Type implements [Event].
-func (*ApprovalDecided) Type() string { return "approval_decided" }
+// kind implements [Event].
+func (*ApprovalDecided) kind() string { return "approval_decided" }
 
-// Type implements [Event].
-func (*ToolStart) Type() string { return "tool_start" }
+// kind implements [Event].
+func (*ToolStart) kind() string { return "tool_start" }
 
-// Type implements [Event].
-func (*ToolProgress) Type() string { return "tool_progress" }
+// kind implements [Event].
+func (*ToolProgress) kind() string { return "tool_progress" }
 
-// Type implements [Event].
-func (*ToolEnd) Type() string { return "tool_end" }
+// kind implements [Event].
+func (*ToolEnd) kind() string { return "tool_end" }
 
-// Type implements [Event].
-func (*Asked) Type() string { return "asked" }
+// kind implements [Event].
+func (*Asked) kind() string { return "asked" }
 
-// Type implements [Event].
-func (*AnswerStart) Type() string { return "answer_start" }
+// kind implements [Event].
+func (*AnswerStart) kind() string { return "answer_start" }
 
-// Type implements [Event].
-func (*AnswerEnd) Type() string { return "answer_end" }
+// kind implements [Event].
+func (*AnswerEnd) kind() string { return "answer_end" }
 
-// Type implements [Event].
-func (*Answered) Type() string { return "answered" }
+// kind implements [Event].
+func (*Answered) kind() string { return "answered" }
 
-// Type implements [Event].
-func (*ElicitationStart) Type() string { return "elicitation_start" }
+// kind implements [Event].
+func (*ElicitationStart) kind() string { return "elicitation_start" }
 
-// Type implements [Event].
-func (*ElicitationEnd) Type() string { return "elicitation_end" }
+// kind implements [Event].
+func (*ElicitationEnd) kind() string { return "elicitation_end" }
 
-// Type implements [Event].
-func (*SamplingStart) Type() string { return "sampling_start" }
+// kind implements [Event].
+func (*SamplingStart) kind() string { return "sampling_start" }
 
-// Type implements [Event].
-func (*SamplingEnd) Type() string { return "sampling_end" }
+// kind implements [Event].
+func (*SamplingEnd) kind() string { return "sampling_end" }
 
-// Type implements [Event].
-func (*ServerLost) Type() string { return "server_lost" }
+// kind implements [Event].
+func (*ServerLost) kind() string { return "server_lost" }
 
-// Type implements [Event].
-func (*TurnEnd) Type() string { return "turn_end" }
+// kind implements [Event].
+func (*TurnEnd) kind() string { return "turn_end" }
 
-// Type implements [Event].
-func (*Suspended) Type() string { return "suspended" }
+// kind implements [Event].
+func (*Suspended) kind() string { return "suspended" }
 
-// Type implements [Event].
-func (*Answer) Type() string { return "answer" }
+// kind implements [Event].
+func (*Answer) kind() string { return "answer" }
 
-// Type implements [Event].
-func (*Compacted) Type() string { return "compacted" }
+// kind implements [Event].
+func (*Compacted) kind() string { return "compacted" }
 
-// Type implements [Event].
-func (*Warning) Type() string { return "warning" }
+// kind implements [Event].
+func (*Warning) kind() string { return "warning" }

@@ -83,10 +83,10 @@ func TestEventsAsJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !json.Valid(data) {
-			t.Fatalf("%s is no JSON: %s", e.Type(), data)
+			t.Fatalf("%s is no JSON: %s", agent.TypeOf(e), data)
 		}
 		got.Write(append(data, '\n'))
-		types = append(types, e.Type())
+		types = append(types, agent.TypeOf(e))
 	}
 	want, err := os.ReadFile("testdata/events.jsonl")
 	if err != nil {
@@ -99,7 +99,7 @@ func TestEventsAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var declared []string
-	for _, m := range regexp.MustCompile(`Type\(\) string { return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
+	for _, m := range regexp.MustCompile(`kind\(\) string { return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
 		declared = append(declared, m[1])
 	}
 	slices.Sort(types)

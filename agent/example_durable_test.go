@@ -115,7 +115,7 @@ func ExampleAgent_Replay() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if event.Type() == "model_end" {
+		if agent.TypeOf(event) == "model_end" {
 			lastEventID = event.Position().String()
 		}
 	}
@@ -125,7 +125,7 @@ func ExampleAgent_Replay() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("id: %s, event: %s\n", event.Position(), event.Type()) // agent.MarshalEvent has its data
+		fmt.Printf("id: %s, event: %s\n", event.Position(), agent.TypeOf(event)) // agent.MarshalEvent has its data
 	}
 	// Output:
 	// id: 4, event: asked

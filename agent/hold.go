@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// hold is a run that this process holds in a store: its [Journal], and the clock of its
+// hold is a run that this process holds in a store: its [journal], and the clock of its
 // lease.
 type hold struct {
 	store record.Store
@@ -30,7 +30,7 @@ type hold struct {
 // appendPolicy is how long a store that has failed is left alone before it is asked again.
 var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Second}
 
-// Append implements [Journal]. A store that fails is asked again while the lease lasts: what this process
+// Append implements [journal]. A store that fails is asked again while the lease lasts: what this process
 // knows, such as the outcome of a call, would be in doubt for every other. The numbers of the records keep it from
 // being appended twice.
 func (h *hold) Append(ctx context.Context, head record.Head, records []record.Record) error {
@@ -112,7 +112,7 @@ func (h *hold) keepAnswers(ctx context.Context) error {
 	return nil
 }
 
-// Answers implements [Journal].
+// Answers implements [journal].
 func (h *hold) Answers(ctx context.Context) ([]run.Answer, error) {
 	log, err := record.LoadCurrent(ctx, h.store, h.lease.Key)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Journal makes the records of a run durable. If it also has a method
+// journal makes the records of a run durable. If it also has a method
 //
 //	Confirm(ctx context.Context) error
 //
 // that is called before each request of a tool call is sent. With an error, because another
 // process may have taken the run, nothing is sent and the step ends.
-type Journal interface {
+type journal interface {
 	// Append keeps records, with the head of the state after them. When it returns nil
 	// they are durable. An error ends the step.
 	Append(ctx context.Context, head record.Head, records []record.Record) error
@@ -29,7 +29,7 @@ type Journal interface {
 // durable.
 type ledger struct {
 	ctx     context.Context   // of the run
-	journal Journal           // nil: nothing is kept
+	journal journal           // nil: nothing is kept
 	out     func(Event) error // nil: events are not wanted
 
 	mu      sync.Mutex // guards the fields below, and the state
@@ -60,7 +60,7 @@ type ledger struct {
 	settled chan struct{} // closed when one is over
 }
 
-func newLedger(ctx context.Context, s *record.State, j Journal, out func(Event) error) *ledger {
+func newLedger(ctx context.Context, s *record.State, j journal, out func(Event) error) *ledger {
 	l := &ledger{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
 	l.wrote.L = &l.mu
 	return l

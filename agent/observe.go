@@ -29,7 +29,7 @@ type Observer interface {
 }
 
 // Invocation is the work of this process on a run, until the run ends or waits, or on one
-// step of it for [Agent.Step] and [Agent.Advance].
+// step of it for [Agent.Advance].
 type Invocation struct {
 	Run     string   // the id of the whole run
 	Path    []string // the sub-agents, outermost first

@@ -56,7 +56,7 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 		if data, err = json.Marshal(members); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, written{e.Position(), string(data), replayable[e.Type()]})
+		out = append(out, written{e.Position(), string(data), replayable[agent.TypeOf(e)]})
 	}
 	return out, asked
 }
@@ -235,7 +235,7 @@ func TestReplayOfOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		types = append(types, e.Type())
+		types = append(types, agent.TypeOf(e))
 	}
 	diff(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
 }
@@ -259,7 +259,7 @@ func TestReplayErrors(t *testing.T) {
 		var got []error
 		for e, err := range tt.agent.Replay(t.Context(), tt.key, agent.Position{}) {
 			if e != nil {
-				t.Errorf("%s: got the event %s", name, e.Type())
+				t.Errorf("%s: got the event %s", name, agent.TypeOf(e))
 			}
 			got = append(got, err)
 		}
@@ -283,7 +283,7 @@ func TestReplayBehindTheEnd(t *testing.T) {
 		var failed error
 		for e, err := range a.Replay(t.Context(), theRun, agent.Position{Seq: got.State.Seq + behind}) {
 			if failed = err; e != nil {
-				t.Errorf("got %s, want no event", e.Type())
+				t.Errorf("got %s, want no event", agent.TypeOf(e))
 			}
 		}
 		if errors.Is(failed, agent.ErrPosition) != (behind > 0) {

@@ -367,7 +367,7 @@ func TestInputToARunUnderWay(t *testing.T) {
 		}
 		until := time.Now().Add(time.Minute)
 		_, err := a.ResumeRun(t.Context(), theRun)
-		if held, ok := errors.AsType[*agent.HeldError](err); !ok || !errors.Is(err, record.ErrHeld) || !held.Until.Equal(until) || !strings.Contains(err.Error(), "until "+until.UTC().Format(time.RFC3339)) {
+		if held, ok := errors.AsType[*record.HeldError](err); !ok || !errors.Is(err, record.ErrHeld) || !held.Until.Equal(until) || !strings.Contains(err.Error(), "until "+until.UTC().Format(time.RFC3339)) {
 			t.Errorf("a run that is held: got %v, want %v until %s", err, record.ErrHeld, until)
 		}
 	})

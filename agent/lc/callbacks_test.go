@@ -61,7 +61,7 @@ func told(t *testing.T, a *agent.Agent) (lines, types []string) {
 			types = append(types, "error")
 			break
 		}
-		types = append(types, event.Type())
+		types = append(types, agent.TypeOf(event))
 	}
 	return h.lines, types
 }

@@ -79,7 +79,7 @@ func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.K
 // patience is how long to wait for a run that is held: until its lease ends, and not long, because the
 // holder may let it go. Each try costs the store a write, which others wait for.
 func patience(err error, lease time.Duration) time.Duration {
-	if held, ok := errors.AsType[*agent.HeldError](err); ok {
+	if held, ok := errors.AsType[*record.HeldError](err); ok {
 		if left := time.Until(held.Until); left > 0 { // else the store has another clock
 			return min(left+time.Millisecond, lease/6)
 		}

@@ -128,7 +128,7 @@ func TestContextAndEvents(t *testing.T) {
 	}}}})
 	s := workerOf(t, a, nil, &temporal.WorkerOptions{
 		Context: func(ctx context.Context, k run.Key) context.Context { return context.WithValue(ctx, user{}, k.Tenant) },
-		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+e.Type()) },
+		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+agent.TypeOf(e)) },
 	})
 	if _, err := a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestNewWorker(t *testing.T) {
 func TestPatience(t *testing.T) {
 	const lease = 15 * time.Second
 	for left, want := range map[time.Duration]time.Duration{-time.Hour: lease / 50, -time.Millisecond: lease / 50, time.Hour: lease / 6} {
-		if got := temporal.Patience(&agent.HeldError{Until: time.Now().Add(left)}, lease); got != want {
+		if got := temporal.Patience(&record.HeldError{Until: time.Now().Add(left)}, lease); got != want {
 			t.Errorf("a lease that ends in %v: got %v, want %v", left, got, want)
 		}
 	}
