@@ -341,6 +341,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
 	rec := &recorder{ledger: newLedger(ctx, l.state, l.journal, out), state: l.state}
+	rec.ledger.observe, _ = d.agent.opts.Observe.(AppendObserver)
 	e := newEngine(ctx, d.agent.recipe, &desk{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {

@@ -30,6 +30,7 @@ type journal interface {
 type ledger struct {
 	ctx     context.Context   // of the run
 	journal journal           // nil: nothing is kept
+	observe AppendObserver    // nil: nobody measures
 	out     func(Event) error // nil: events are not wanted
 
 	mu      sync.Mutex // guards the fields below, and the state
@@ -257,7 +258,11 @@ func (l *ledger) keep(head record.Head, records []record.Record) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 		defer cancel()
 	}
+	began := time.Now()
 	err := l.journal.Append(ctx, head, records)
+	if l.observe != nil {
+		l.observe.Appended(ctx, time.Since(began), err)
+	}
 	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended meanwhile
 		return l.keep(head, records)
 	}

@@ -28,6 +28,15 @@ type Observer interface {
 	Execute(context.Context, *Execution) (context.Context, func(error))
 }
 
+// AppendObserver is an [Observer] that also sees how long it takes to keep what was recorded.
+type AppendObserver interface {
+	Observer
+
+	// Appended is called after each append to the store or the journal of a run, from one goroutine at a time for each run. It took a
+	// time, with all attempts, and failed with the error if that is not nil.
+	Appended(ctx context.Context, took time.Duration, err error)
+}
+
 // Invocation is the work of this process on a run, until the run ends or waits, or on one
 // step of it for [Agent.Advance].
 type Invocation struct {

@@ -17,13 +17,15 @@ var (
 	callSeconds  = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 	agentSeconds = []float64{0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6}
 	callCounts   = []float64{1, 2, 4, 8, 16, 32, 64, 128}
+	keptSeconds  = []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10}
 	tokenCounts  = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
-// metrics are the instruments of the conventions.
+// metrics are the instruments of the conventions, and kept, which they do not have.
 type metrics struct {
-	invocation, inference, firstChunk, execution metric.Float64Histogram
-	inferenceCalls, toolCalls, inputs, outputs   metric.Int64Histogram
+	invocation, inference, firstChunk, execution, kept metric.Float64Histogram
+
+	inferenceCalls, toolCalls, inputs, outputs metric.Int64Histogram
 
 	usage []counter
 }
@@ -57,6 +59,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 		{&m.inference, "gen_ai.client.inference.duration", "Duration of model calls.", callSeconds},
 		{&m.firstChunk, "gen_ai.client.inference.time_to_first_chunk", "Time from a model call to the first chunk of its reply.", callSeconds},
 		{&m.execution, "gen_ai.execute_tool.duration", "Duration of tool calls.", callSeconds},
+		{&m.kept, "mcpchain.runs.append.duration", "How long the store of a run takes to keep what was recorded, with all attempts.", keptSeconds},
 	} {
 		var err error
 		*h.histogram, err = meter.Float64Histogram(h.name, metric.WithUnit("s"), metric.WithDescription(h.description),

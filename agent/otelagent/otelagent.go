@@ -78,7 +78,7 @@ type Telemetry struct {
 	metrics *metrics
 }
 
-var _ agent.Observer = (*Telemetry)(nil)
+var _ agent.AppendObserver = (*Telemetry)(nil)
 
 // New makes the instruments of the conventions.
 func New(opts *Options) (*Telemetry, error) {
@@ -126,6 +126,11 @@ func invoked(ctx context.Context) *invocation {
 		return new(invocation)
 	}
 	return i
+}
+
+// Appended implements [agent.AppendObserver].
+func (t *Telemetry) Appended(ctx context.Context, took time.Duration, err error) {
+	t.metrics.kept.Record(ctx, took.Seconds(), with(errorType(err)))
 }
 
 // Invoke implements [agent.Observer].

@@ -21,6 +21,7 @@ type counts struct {
 	lag     time.Duration // of the run that is due for the longest time
 	held    int64
 	parked  int64
+	taken   int64 // processes in a row that have ended with runs that are not over
 	damaged int64
 }
 
@@ -44,6 +45,7 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	due := gauge("mcpchain.runs.due", "{run}", "Runs that can go on, and that nobody holds.")
 	held := gauge("mcpchain.runs.held", "{run}", "Runs that a process holds.")
 	parked := gauge("mcpchain.runs.parked", "{run}", "Runs that have failed as their processes ended again and again.")
+	takeovers := gauge("mcpchain.runs.takeovers", "{process}", "Processes in a row that have ended with runs that are not over, without progress.")
 	damaged := gauge("mcpchain.runs.damaged", "{run}", "Runs that cannot be read.")
 	lag, failed := meter.Float64ObservableGauge("mcpchain.runs.lag", metric.WithUnit("s"), metric.WithDescription("How long the first run that is due has been so."))
 	if err = errors.Join(err, failed); err != nil {
@@ -60,6 +62,7 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 		o.ObserveInt64(due, c.due)
 		o.ObserveInt64(held, c.held)
 		o.ObserveInt64(parked, c.parked)
+		o.ObserveInt64(takeovers, c.taken)
 		o.ObserveInt64(damaged, c.damaged)
 		o.ObserveFloat64(lag, c.lag.Seconds())
 		return nil
@@ -102,6 +105,9 @@ func (c *counts) add(h record.Head, now time.Time) {
 	}
 	if h.Status == run.StatusFailed && h.Takeovers > 0 {
 		c.parked++
+	}
+	if !h.Status.Ended() {
+		c.taken += int64(h.Takeovers)
 	}
 	if h.Due(now) {
 		c.due++

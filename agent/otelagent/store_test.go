@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -53,7 +56,7 @@ func TestObserveStore(t *testing.T) {
 			}
 		}
 		keep("works", time.Hour)
-		keep("left", 0)
+		keep("left", 0, &record.Noted{Taken: true}, &record.Noted{Taken: true})
 		keep("waits", 0, &record.Suspended{})
 		keep("sleeps", 0, &record.Suspended{Wake: time.Now().Add(10 * time.Second)})
 		keep("parked", 0, &record.Noted{Taken: true}, &record.Ended{Status: runs.StatusFailed, Stop: record.StopParked})
@@ -66,7 +69,7 @@ func TestObserveStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := gauges(t, reader)
-		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.damaged 1, mcpchain.runs.lag 30"
+		want := "mcpchain.runs running 2, mcpchain.runs waiting 2, mcpchain.runs failed 2, mcpchain.runs.due 2, mcpchain.runs.held 1, mcpchain.runs.parked 1, mcpchain.runs.takeovers 2, mcpchain.runs.damaged 1, mcpchain.runs.lag 30"
 		for _, one := range strings.Split(want, ", ") {
 			if !got[one] {
 				t.Errorf("got %v, want %s", got, one)
@@ -106,4 +109,53 @@ func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
 		}
 	}
 	return got
+}
+
+// refusing is a store whose second append fails for good.
+type refusing struct {
+	record.Store
+	appends int
+}
+
+func (f *refusing) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Answer) error {
+	if f.appends++; f.appends == 2 {
+		return record.ErrTooLarge
+	}
+	time.Sleep(30 * time.Millisecond)
+	return f.Store.Append(ctx, l, h, records, answers...)
+}
+
+// TestAppendsAreMeasured measures how long a store takes to keep what a run records.
+func TestAppendsAreMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		telemetry, err := otelagent.New(&otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &refusing{Store: record.NewMemory()}
+		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Store: store, Observe: telemetry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, _ = a.Run(t.Context(), agent.Text("hello"))
+		}
+		var all metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, m := range all.ScopeMetrics[0].Metrics {
+			if data, ok := m.Data.(metricdata.Histogram[float64]); ok && m.Name == "mcpchain.runs.append.duration" {
+				for _, p := range data.DataPoints {
+					kind, _ := p.Attributes.Value("error.type")
+					got[kind.AsString()] = fmt.Sprint(p.Count, " in ", p.Sum)
+				}
+			}
+		}
+		if want := map[string]string{"": "3 in 0.09", "_OTHER": "1 in 0"}; !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
 }
