@@ -51,6 +51,9 @@ type dialect struct {
 	// group says that commits are shared: one transaction writes at a time.
 	group bool
 
+	// vacuum has the file shrink when runs are deleted.
+	vacuum bool
+
 	// compile has statements compiled once for each connection. A driver of Postgres does that itself.
 	compile bool
 }
@@ -67,6 +70,7 @@ var dialects = map[Dialect]*dialect{
 		settle:   settleSQLite,
 		again:    func(error) bool { return false }, // busy_timeout has it wait
 		group:    true,
+		vacuum:   true,
 		compile:  true,
 	},
 	DialectPostgres: {
@@ -141,6 +145,11 @@ func whileLocked(ctx context.Context, do func() error) error {
 // settleSQLite has the file keep a write-ahead log, in which a commit is one write and
 // one sync, and readers need not wait for a writer.
 func settleSQLite(ctx context.Context, q querier) (settings, error) {
+	if err := whileLocked(ctx, func() error {
+		return one(ctx, q, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA auto_vacuum", nil, new(int))
+	}); err != nil {
+		return settings{}, fmt.Errorf("have the file shrink: %w", err) // it holds for a file without tables
+	}
 	if err := setWAL(ctx, q); err != nil {
 		return settings{}, err
 	}

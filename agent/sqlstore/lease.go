@@ -114,6 +114,9 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 		if _, err = t.exec(ctx, deleteBlobs, num); err != nil {
 			return err
 		}
+		if err := t.giveBack(ctx); err != nil {
+			return err
+		}
 		return t.pass(ctx, uint64(epoch))
 	})
 	if err != nil {

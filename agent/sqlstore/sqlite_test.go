@@ -225,3 +225,46 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 		t.Errorf("got a log of %d bytes after one of %d, want 4 MiB at most", got, most)
 	}
 }
+
+// TestSQLiteGivesSpaceBack has the file of many runs shrink when they are deleted, one by one, and the log with it.
+func TestSQLiteGivesSpaceBack(t *testing.T) {
+	file := inFile(t)
+	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
+	const runs = 60
+	keyOf := func(i int) run.Key { return run.Key{ID: fmt.Sprint("run ", i)} }
+	for i := range runs {
+		d, lease := create(t, store, keyOf(i))
+		if err := d.append(t.Context(), store, lease, strings.Repeat("x", 300<<10), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := func() (all int64) {
+		execute(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+		for _, name := range []string{file, file + "-wal"} {
+			info, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += info.Size()
+		}
+		return all
+	}
+	full := size()
+	for i := range runs - 3 {
+		if err := store.Delete(t.Context(), keyOf(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := size(); left > full/6 {
+		t.Errorf("got %d bytes of %d after all but 3 of %d runs were deleted", left, full, runs)
+	}
+	for i := runs - 3; i < runs; i++ {
+		if _, err := store.Load(t.Context(), keyOf(i)); err != nil {
+			t.Error(err)
+		}
+	}
+	var check string
+	if err := db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
+		t.Errorf("the file is not whole: %s, %v", check, err)
+	}
+}
