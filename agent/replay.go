@@ -21,7 +21,7 @@ import (
 // before. [ModelStart].Model is what this agent asks for. [ModelStart], [ModelEnd],
 // [ToolStart], [ToolEnd], [Asked], [Answered], [Compacted], [TurnEnd], [Suspended] and
 // [Answer] are replayed, also of sub-agents. Events of other types have no record
-// and do not come again. A run that has failed ends without an error: its head says so.
+// and do not come again. If older records were pruned ([record.Prune]), a [Warning] says so first. A run that has failed ends without an error: its head says so.
 //
 // Replay takes no lease: another process may drive the run meanwhile. The last pair holds
 // an error and no event if the run cannot be read; it matches [ErrPosition] if the run has no
@@ -48,6 +48,12 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	}
 	p := &replay{asks: map[string]*run.Ask{}, words: map[*record.State]bool{}}
 	s := new(record.State)
+	if first := log.Records[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
+		gone := &Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)}
+		if !yield(gone) {
+			return nil
+		}
+	}
 	for i, r := range log.Records {
 		if err := record.Apply(s, r); err != nil {
 			return fmt.Errorf("run %q: %w", key.ID, err)

@@ -61,8 +61,11 @@ func (h *hold) means(ctx context.Context, w record.Wish) (yes bool) {
 	return yes
 }
 
-// endedSince reports whether a run has ended behind a record, as far as one knows.
+// endedSince reports whether a run has ended behind a record, or may have: its next records were pruned.
 func endedSince(records []record.Record, seq uint64) bool {
+	if len(records) > 0 && records[0].Seq > seq+1 {
+		return true
+	}
 	for _, r := range records {
 		if _, ended := r.Change.(*record.Ended); ended && r.Seq > seq {
 			return true

@@ -99,7 +99,7 @@ func parse(data []byte, at int64) (*content, error) {
 			c.answers[a.Ask] = a
 		}
 		n := len(c.records)
-		if n == 0 || at == 0 && c.records[0].Seq != 1 || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
+		if n == 0 || at == 0 && !record.Begins(c.records[0]) || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
 			return fmt.Errorf("its record is not the next: %w", record.ErrCorrupt)
 		}
 		return nil

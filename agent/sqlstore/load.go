@@ -117,8 +117,8 @@ func (l *loading) check() error {
 	}
 	slices.SortFunc(l.log.Records, func(a, b record.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	first := uint64(1)
-	if len(l.log.Records) > 0 && l.log.Records[0].Seq == l.log.Head.Snapshot {
-		first = l.log.Head.Snapshot
+	if len(l.log.Records) > 0 && record.Begins(l.log.Records[0]) {
+		first = l.log.Records[0].Seq
 	}
 	for i, r := range l.log.Records {
 		if want := first + uint64(i); r.Seq != want {

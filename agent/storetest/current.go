@@ -75,7 +75,7 @@ func (t *trial) isCurrent(d *draft, answers ...run.Answer) {
 	}
 	want := *d
 	if _, ok := t.store.(record.CurrentLoader); ok && d.state.Snapshot > 0 {
-		want.records = d.records[d.state.Snapshot-1:]
+		want.records = d.records[d.state.Snapshot-d.records[0].Seq:]
 	}
 	if err := differs(log, &want, answers); err != nil {
 		t.Error(err)

@@ -65,6 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"list/questions", listQuestions},
 		{"list/body calls the store", listBody},
 		{"export and import", exportImport},
+		{"prune", prune},
 		{"blobs", blobsKept},
 		{"blobs/fenced", blobsFenced},
 		{"blobs/bounded", blobsBounded},

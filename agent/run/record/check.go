@@ -21,7 +21,11 @@ func CheckCreate(head Head, records []Record) error {
 	if err := head.Key.Check(); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
-	if err := inOrder(0, head, records); err != nil {
+	before := uint64(0)
+	if len(records) > 0 && records[0].Seq > 0 && Begins(records[0]) { // an import of a run that was pruned
+		before = records[0].Seq - 1
+	}
+	if err := inOrder(before, head, records); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	return nil

@@ -196,7 +196,8 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 	if err != nil {
 		return err
 	}
-	n := int(heads[0].Seq)
+	before := in.records[0].Seq - 1 // that were pruned
+	n := int(heads[0].Seq - before)
 	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:n])
 	if err != nil {
 		return err
@@ -207,10 +208,10 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 		}
 	}
 	for _, h := range heads[1:] {
-		if err := store.Append(ctx, lease, h, in.records[n:h.Seq]); err != nil {
+		if err := store.Append(ctx, lease, h, in.records[n:h.Seq-before]); err != nil {
 			return err
 		}
-		n = int(h.Seq)
+		n = int(h.Seq - before)
 	}
 	if len(in.answers) > 0 {
 		return store.Answer(ctx, in.head.Key, in.answers)

@@ -181,6 +181,18 @@ func (m *memory) list(q Query) (heads []Head) {
 	return heads
 }
 
+// Prune implements [Pruner].
+func (m *memory) Prune(ctx context.Context, lease Lease) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, err := m.leased(ctx, "prune", lease)
+	if err == nil {
+		k.records = (&Log{Head: k.head, Records: k.records}).Current().Records
+		k.records = slices.Clone(k.records)
+	}
+	return err
+}
+
 func (m *memory) Wish(ctx context.Context, key run.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

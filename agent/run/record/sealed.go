@@ -66,7 +66,7 @@ func (s *sealedStore) Load(ctx context.Context, key run.Key) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.open(key, log, 1)
+	return s.openAll(key, log)
 }
 
 // LoadCurrent implements [CurrentLoader].
@@ -75,15 +75,36 @@ func (s *sealedStore) LoadCurrent(ctx context.Context, key run.Key) (*Log, error
 	if err != nil {
 		return nil, err
 	}
+	return s.openAll(key, log)
+}
+
+// openAll opens a log that begins with the first record, or with the last snapshot.
+func (s *sealedStore) openAll(key run.Key, log *Log) (*Log, error) {
 	first := uint64(1)
-	if len(log.Records) > 0 && log.Records[0].Seq == log.Head.Snapshot {
-		first = log.Head.Snapshot
+	if len(log.Records) > 0 {
+		first = log.Records[0].Seq
 	}
-	return s.open(key, log, first)
+	opened, err := s.open(key, log, first)
+	if err == nil && !Begins(opened.Records[0]) {
+		return nil, fmt.Errorf("load run %q: record %d stands where record 1 should: %w", key.ID, first, ErrCorrupt)
+	}
+	return opened, err
+}
+
+// Prune implements [Pruner].
+func (s *sealedStore) Prune(ctx context.Context, lease Lease) error {
+	pruner, ok := s.Store.(Pruner)
+	if !ok {
+		return errNoPruner
+	}
+	return pruner.Prune(ctx, lease)
 }
 
 // open opens a log that has to begin with a record, and to be whole from there.
 func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err error) {
+	if len(log.Records) == 0 {
+		return nil, fmt.Errorf("load run %q: it has no records: %w", key.ID, ErrCorrupt)
+	}
 	opened := *log
 	opened.Records, opened.Answers = make([]Record, len(log.Records)), nil
 	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {

@@ -38,6 +38,7 @@ const aboutRuns = `Runs looks at the runs of a database, and changes them. It ne
 	mcpchain runs cancel  USER/RUN            ends a run
 	mcpchain runs revive  USER/RUN            has a parked run continue
 	mcpchain runs delete  -older 720h [flags] deletes runs that are over
+	mcpchain runs prune   -older 720h [flags] deletes what old conversations no longer need
 	mcpchain runs verify  [flags]             reads runs as a whole, and says what is wrong
 	mcpchain runs export  USER/RUN            writes a run to standard output
 	mcpchain runs import                      reads one from standard input
@@ -84,7 +85,7 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 	if o.older > 0 {
 		o.query.Before = time.Now().Add(-o.older)
 	}
-	want, ok := map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "verify": 0, "export": 1, "import": 0}[o.command]
+	want, ok := map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "prune": 0, "verify": 0, "export": 1, "import": 0}[o.command]
 	if err := o.place(); err != nil {
 		return nil, err
 	}
@@ -93,8 +94,8 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 		return nil, fmt.Errorf("there is no command %q", o.command)
 	case len(o.args) != want:
 		return nil, fmt.Errorf("%s takes %d arguments, and got %d", o.command, want, len(o.args))
-	case o.command == "delete" && o.older <= 0:
-		return nil, errors.New("delete needs -older, such as -older 720h")
+	case (o.command == "delete" || o.command == "prune") && o.older <= 0:
+		return nil, fmt.Errorf("%s needs -older, such as -older 720h", o.command)
 	}
 	return o, nil
 }
@@ -173,6 +174,11 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 		if err == nil {
 			fmt.Fprintln(out, nameOf(key))
 		}
+		return false, err
+	}
+	if o.command == "prune" {
+		n, err := record.Prune(ctx, store, o.query)
+		fmt.Fprintf(out, "%d runs pruned\n", n)
 		return false, err
 	}
 	n, err := record.DeleteEnded(ctx, store, o.query)

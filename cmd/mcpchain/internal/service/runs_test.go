@@ -52,7 +52,7 @@ func TestOperations(t *testing.T) {
 	keepRun(t, store, "parked", &record.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
-		"delete": "1 runs deleted", "import": "ada/one", "export": "mcpchain_run",
+		"delete": "1 runs deleted", "prune": "0 runs pruned", "import": "ada/one", "export": "mcpchain_run",
 	}
 	files := regexp.MustCompile(` [<>] (\S+)$`)
 	done := map[string]bool{}

@@ -1,0 +1,66 @@
+package storetest
+
+import (
+	"bytes"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// prune has the store forget old records, if it can: the run loads, continues, and moves to another place as before, with the answers
+// to closed questions.
+func prune(t *trial) {
+	if _, ok := t.store.(record.Pruner); !ok {
+		return
+	}
+	d := begin(one, opened("closed")...)
+	lease := t.create(d, held)
+	first := run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}
+	t.answer(d, first)
+	t.append(lease, d, &record.Answered{Answer: first}, said("before"))
+	t.prunes(0) // without a snapshot
+	t.append(lease, d, d.snapshot())
+	t.append(lease, d, said("after"))
+	t.append(lease, d, opened("open")...)
+	t.answer(d, yes("open"))
+	t.prunes(0) // it is held
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.prunes(1)
+	t.prunes(1) // nothing is left to do
+	d.records = d.records[d.state.Snapshot-1:]
+	t.has(d, yes("open"))
+	t.isCurrent(d, yes("open"))
+	other := first
+	other.Action = run.ActionCancel
+	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), record.ErrAnswered)
+	t.wants("prune as another holder", t.store.(record.Pruner).Prune(t.Context(), lease), record.ErrConflict)
+
+	var out bytes.Buffer
+	t.wants("export", record.Export(t.Context(), t.store, one, &out), nil)
+	t.wants("delete", t.store.Delete(t.Context(), one), nil)
+	if _, err := record.Import(t.Context(), t.store, &out); err != nil {
+		t.Fatal(err)
+	}
+	t.has(d, yes("open"))
+	lease = t.acquire(one, held)
+	t.append(lease, d, answered(yes("open")), said("more"))
+	later := &draft{state: must(record.Fold(d.records)), records: d.records}
+	t.append(lease, later, later.snapshot())
+	t.append(lease, later, said("last"))
+	t.has(later)
+	t.isCurrent(later)
+	for key, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {
+		t.Errorf("verify: got %v, %v", key, err)
+	}
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.prunes(1)
+	later.records = later.records[later.state.Snapshot-d.records[0].Seq:]
+	t.has(later)
+}
+
+func (t *trial) prunes(want int) {
+	t.Helper()
+	if n, err := record.Prune(t.Context(), t.store, record.Query{AllTenants: true}); err != nil || n != want {
+		t.Errorf("got %d runs that were pruned, %v, want %d", n, err, want)
+	}
+}
