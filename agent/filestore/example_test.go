@@ -59,5 +59,6 @@ func ExampleOpen() {
 		fmt.Println(head.Key.ID, "continues with answers:", head.Answers)
 	}
 	// Output:
-	// run_1 asks [ask_1] run_1 continues with answers: 1
+	// run_1 asks [ask_1]
+	// run_1 continues with answers: 1
 }
