@@ -46,7 +46,7 @@ func readModel(t *testing.T) (m conventions) {
 func attributes(all []attribute.KeyValue) map[string]string {
 	out := map[string]string{}
 	for _, a := range all {
-		out[string(a.Key)] = a.Value.Emit()
+		out[string(a.Key)] = fmt.Sprint(a.Value.AsInterface())
 	}
 	return out
 }

@@ -26,10 +26,10 @@ import (
 
 // What the spans of a model call have, of uses and of says.
 const (
-	asked    = "operation.name=chat provider.name=acme request.model=m response.finish_reasons=[\"tool_calls\"] response.model=m"
-	answered = "operation.name=chat provider.name=acme request.model=m response.finish_reasons=[\"stop\"] response.id=reply-1 response.model=m-1" +
+	asked    = "operation.name=chat provider.name=acme request.model=m response.finish_reasons=[tool_calls] response.model=m"
+	answered = "operation.name=chat provider.name=acme request.model=m response.finish_reasons=[stop] response.id=reply-1 response.model=m-1" +
 		" usage.cache_read.input_tokens=4 usage.input_tokens=7 usage.output_tokens=3 usage.reasoning.output_tokens=2"
-	used = "request.model=m response.finish_reasons=[\"stop\"] usage.input_tokens=7 usage.output_tokens=3"
+	used = "request.model=m response.finish_reasons=[stop] usage.input_tokens=7 usage.output_tokens=3"
 )
 
 // The spans of a run with a sub-agent whose tool fails. The sub-agent has no name of its

@@ -107,7 +107,7 @@ func (r *recorder) lines(t *testing.T) []string {
 		var attributes []string
 		for _, a := range s.Attributes {
 			if name := strings.TrimPrefix(string(a.Key), "gen_ai."); name != "conversation.id" {
-				attributes = append(attributes, fmt.Sprintf("%s=%s", name, a.Value.Emit()))
+				attributes = append(attributes, fmt.Sprintf("%s=%v", name, a.Value.AsInterface()))
 			}
 		}
 		slices.Sort(attributes)

@@ -61,7 +61,7 @@ func ExampleNew() {
 	fmt.Println(call.Name, call.SpanKind)
 	slices.SortFunc(call.Attributes, func(a, b attribute.KeyValue) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	for _, a := range call.Attributes {
-		fmt.Println(" ", a.Key, a.Value.String())
+		fmt.Println(" ", a.Key, a.Value.AsInterface())
 	}
 	fmt.Println("the server knows the span:", strings.Contains(result.Text(), call.SpanContext.SpanID().String()))
 	// Output:

@@ -98,7 +98,7 @@ func (r *recorder) points(name string) map[string]uint64 {
 func text(attributes []attribute.KeyValue) string {
 	var out []string
 	for _, a := range attributes {
-		out = append(out, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
+		out = append(out, fmt.Sprintf("%s=%v", a.Key, a.Value.AsInterface()))
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
