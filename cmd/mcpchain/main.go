@@ -108,10 +108,21 @@ func serve(args []string) int {
 	return web.Main(args)
 }
 
+// demoHelp is the help of demo.
+const demoHelp = `Demo stands in for a server or a model that a program does not have yet.
+
+  mcpchain demo        be the demo server, on standard input and output
+  mcpchain demo model  serve the demo model on this machine, and print the variables that name it
+`
+
 // demo is one of the demos for other programs.
 func demo(args []string) int {
-	if len(args) > 0 && args[0] == "model" {
+	switch {
+	case len(args) > 0 && args[0] == "model":
 		return chat.Main(append([]string{"-demo-model"}, args[1:]...))
+	case len(args) > 0 && args[0] != "-version" && isAlone(args[0]):
+		fmt.Print(demoHelp)
+		return 0
 	}
 	return chat.Main(append([]string{"-demo-server"}, args...))
 }

@@ -33,7 +33,7 @@ func mcpchain(t *testing.T, stdin string, args ...string) (status int, stdout, s
 // TestCommands runs each command: its help is on standard output, and a wrong flag is told in one form.
 func TestCommands(t *testing.T) {
 	for args, begin := range map[string]string{
-		"chat": "Chat ", "inspect": "Inspect ", "serve": "Serve ", "serve -api": "Serve -api ", "serve -temporal localhost:1": "Serve -api ", "runs list": "Runs ", "demo": "Chat ",
+		"chat": "Chat ", "inspect": "Inspect ", "serve": "Serve ", "serve -api": "Serve -api ", "serve -temporal localhost:1": "Serve -api ", "runs list": "Runs ", "demo": "Demo ", "demo model": "Chat ",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
