@@ -37,5 +37,5 @@ func Ask(ctx context.Context, file, question string, t *Terminal) (string, error
 	if t.missed() {
 		err = ErrNobody
 	}
-	return hosttext.Prose(result.Answer), err
+	return hosttext.Prose(result.Output), err
 }

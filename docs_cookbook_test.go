@@ -65,7 +65,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	looksUp, says := agenttest.Use(agenttest.Wanted{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
 	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Store: record.NewMemory()}))
 	for _, name := range []string{"ann", "bob"} {
-		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Answer != "Done." || got.Spent.Turns != 2 {
+		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Spent.Turns != 2 {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
@@ -123,7 +123,7 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 
 // What a reply costs counts, and the budget leaves no room for another call of that size.
 func TestCookbookBudget(t *testing.T) {
-	spends := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	spends := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		step := agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`})
 		if p.Request.Choice.Mode == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
@@ -132,7 +132,7 @@ func TestCookbookBudget(t *testing.T) {
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	got, err := budget(agenttest.PlayOn(spends).As(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
-	if err != nil || got.Answer != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
+	if err != nil || got.Output != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestCookbookSomeTools(t *testing.T) {
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "read_file"}, agenttest.Wanted{Tool: "write_file"}))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Approve: agent.AskPerson}))
 	got, err := a.Run(t.Context(), agent.Text("Change the file."))
-	if err != nil || len(got.Asks) != 1 || got.Asks[0].Tool != "write_file" {
+	if err != nil || len(got.Questions) != 1 || got.Questions[0].Tool != "write_file" {
 		t.Errorf("got %+v, %v, want a question about write_file", got, err)
 	}
 	prompt := model.Prompts()[0]
@@ -186,7 +186,7 @@ func TestCookbookOwnTools(t *testing.T) {
 		agenttest.Say("Pay today."),
 	)
 	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
-	if err != nil || got.Answer != "Pay today." || got.Spent.Turns != 4 || got.Spent.Calls != 2 {
+	if err != nil || got.Output != "Pay today." || got.Spent.Turns != 4 || got.Spent.Calls != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if third := model.Prompts()[2]; !slices.Equal(third.Results(), []string{"It wants money."}) {

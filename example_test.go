@@ -46,7 +46,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output:
 	// left out: files
 	// It is Sunday.

@@ -142,8 +142,8 @@ func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 		o = *opts
 	}
 	o.Tools = append([]adapter.Source{h.tools}, o.Tools...)
-	if t := h.options.Terminal; t != nil && o.Answer == nil && o.Store == nil {
-		o.Answer = t.Answer
+	if t := h.options.Terminal; t != nil && o.Reply == nil && o.Store == nil {
+		o.Reply = t.Reply
 		if o.Approve == nil {
 			o.Approve = agent.AskPerson
 		}

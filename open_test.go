@@ -146,7 +146,7 @@ func TestAgentOfAHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		result, err := a.Run(t.Context(), agent.Text("go"))
-		if err != nil || !strings.Contains(result.Answer, want) || !strings.Contains(shown.String(), `"s" asks the model:`) {
+		if err != nil || !strings.Contains(result.Output, want) || !strings.Contains(shown.String(), `"s" asks the model:`) {
 			t.Errorf("%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
 		}
 	}

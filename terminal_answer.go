@@ -10,18 +10,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Answer is an [agent.Options].Answer: it puts a question of a run to the person. Whatever the person says but yes refuses, and so
+// Reply is an [agent.Options].Answer: it puts a question of a run to the person. Whatever the person says but yes refuses, and so
 // does a value that does not fit its form. If nobody is there, a form, a page and a sign-in are cancelled, a call and a request to the model
 // denied with that reason, and a doubt stays open.
-func (t *Terminal) Answer(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	put := map[run.AskKind]func(context.Context, *run.Ask) (run.Answer, error){
-		run.AskApproval: t.approveLocked, run.AskSampling: t.lendLocked, run.AskForm: t.fillInLocked,
-		run.AskURL: t.openLocked, run.AskSignIn: t.openLocked, run.AskDoubt: t.doubtLocked,
+	put := map[run.QuestionKind]func(context.Context, *run.Question) (run.Reply, error){
+		run.QuestionApproval: t.approveLocked, run.QuestionSampling: t.lendLocked, run.QuestionForm: t.fillInLocked,
+		run.QuestionURL: t.openLocked, run.QuestionSignIn: t.openLocked, run.QuestionDoubt: t.doubtLocked,
 	}[q.Kind]
 	if put == nil {
-		return run.Answer{}, fmt.Errorf("a question of the unknown kind %q", q.Kind)
+		return run.Reply{}, fmt.Errorf("a question of the unknown kind %q", q.Kind)
 	}
 	a, err := put(ctx, q)
 	if errors.Is(err, ErrNobody) {
@@ -31,18 +31,18 @@ func (t *Terminal) Answer(ctx context.Context, q *run.Ask) (run.Answer, error) {
 }
 
 // unasked is what becomes of a question that found nobody: nothing is said in a person's name. A doubt stays open.
-func unasked(q *run.Ask) run.Answer {
+func unasked(q *run.Question) run.Reply {
 	switch q.Kind {
-	case run.AskDoubt:
-		return run.Answer{}
-	case run.AskApproval, run.AskSampling:
+	case run.QuestionDoubt:
+		return run.Reply{}
+	case run.QuestionApproval, run.QuestionSampling:
 		return q.Deny(ErrNobody.Error())
 	}
 	return q.Cancel()
 }
 
 // approveLocked asks about a call.
-func (t *Terminal) approveLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (t *Terminal) approveLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	line, err := t.askLocked(ctx, "Run %s%s with %s? y, n, or a for always with this tool:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
 	a := q.Allow()
 	switch line {
@@ -64,7 +64,7 @@ func on(server string) string {
 }
 
 // lendLocked asks whether a server may have a completion.
-func (t *Terminal) lendLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fmt.Fprintf(t.out(), "%s asks the model:\n%s\n", hosttext.Quote(q.Server), hosttext.Indent(hosttext.SamplingRequest(q.Sampling)))
 	line, err := t.askLocked(ctx, "Let it, for at most %d tokens? y or n:", q.Sampling.MaxTokens)
 	if line == "y" {
@@ -75,10 +75,10 @@ func (t *Terminal) lendLocked(ctx context.Context, q *run.Ask) (run.Answer, erro
 
 // fillInLocked asks for each field of a form. An empty line takes the default. Without a default it declines the form if the
 // field is required.
-func (t *Terminal) fillInLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fields, err := q.Elicit.Fields()
 	if err != nil {
-		return run.Answer{}, err
+		return run.Reply{}, err
 	}
 	fmt.Fprintf(t.out(), "%s asks: %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Elicit.Message))
 	content := map[string]any{}
@@ -130,9 +130,9 @@ func label(f *mcp.Field) string {
 }
 
 // openLocked asks the person to visit a page of a server. The page is never opened here.
-func (t *Terminal) openLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	address, reason := q.URL, "wants you to sign in"
-	if q.Kind == run.AskURL {
+	if q.Kind == run.QuestionURL {
 		address, reason = q.Elicit.URL, "asks you: "+hosttext.Quote(q.Elicit.Message)
 	}
 	link, err := hosttext.ReadLink(address)
@@ -150,7 +150,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Ask) (run.Answer, erro
 }
 
 // doubtLocked asks whether a call ran, until the person says yes or no.
-func (t *Terminal) doubtLocked(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	for {
 		line, err := t.askLocked(ctx, "It is not known whether %s%s ran with %s. Did it? y or n:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))
 		switch {

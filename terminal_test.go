@@ -18,34 +18,34 @@ import (
 
 // TestTerminal puts each kind of question, with each answer that a person may give.
 func TestTerminal(t *testing.T) {
-	visit := &run.Ask{ID: "q", Kind: run.AskURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: "Pay\u200b", URL: "https://pay.example.com/x"}}
-	signIn := &run.Ask{ID: "q", Kind: run.AskSignIn, Server: "shop", URL: "http://auth.example.com/x"}
-	doubt := &run.Ask{ID: "q", Kind: run.AskDoubt, Server: "shop", Tool: "buy", Arguments: json.RawMessage(`{"n":1}`)}
-	approval := &run.Ask{ID: "q", Kind: run.AskApproval, Server: "shop", Tool: "run\u3164", Arguments: json.RawMessage("{\"a\": \"\U000e0041\"}")}
-	native := &run.Ask{ID: "q", Kind: run.AskApproval, Tool: "now", Arguments: json.RawMessage(`{}`)}
-	script := &run.Ask{ID: "q", Kind: run.AskURL, Server: "shop", Elicit: &mcp.ElicitParams{URL: "javascript:alert(1)"}}
+	visit := &run.Question{ID: "q", Kind: run.QuestionURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: "Pay\u200b", URL: "https://pay.example.com/x"}}
+	signIn := &run.Question{ID: "q", Kind: run.QuestionSignIn, Server: "shop", URL: "http://auth.example.com/x"}
+	doubt := &run.Question{ID: "q", Kind: run.QuestionDoubt, Server: "shop", Tool: "buy", Arguments: json.RawMessage(`{"n":1}`)}
+	approval := &run.Question{ID: "q", Kind: run.QuestionApproval, Server: "shop", Tool: "run\u3164", Arguments: json.RawMessage("{\"a\": \"\U000e0041\"}")}
+	native := &run.Question{ID: "q", Kind: run.QuestionApproval, Tool: "now", Arguments: json.RawMessage(`{}`)}
+	script := &run.Question{ID: "q", Kind: run.QuestionURL, Server: "shop", Elicit: &mcp.ElicitParams{URL: "javascript:alert(1)"}}
 	for name, tt := range map[string]struct {
-		q     *run.Ask
+		q     *run.Question
 		typed string
-		want  run.Answer // the zero value: none
+		want  run.Reply // the zero value: none
 		shown string
 	}{
-		"visited":        {visit, "y\n", run.Answer{Ask: "q", Action: run.ActionAccept}, "\"shop\" asks you: \"Pay\\u200b\"\nat pay.example.com:\n\n  https://pay.example.com/x\n\n"},
-		"not visited":    {visit, "no\n", run.Answer{Ask: "q", Action: run.ActionDecline}, ""},
-		"nobody visits":  {visit, "", run.Answer{Ask: "q", Action: run.ActionCancel}, ""},
-		"not a page":     {script, "", run.Answer{Ask: "q", Action: run.ActionDecline}, "declined: "},
-		"signed in":      {signIn, "y\n", run.Answer{Ask: "q", Action: run.ActionAccept}, "Warning: http is not encrypted"},
-		"it ran":         {doubt, "y\n", run.Answer{Ask: "q", Action: run.ActionRan}, `It is not known whether "buy" on "shop" ran with {"n":1}. Did it?`},
-		"it did not run": {doubt, "what\nn\n", run.Answer{Ask: "q", Action: run.ActionNotRun}, ""},
-		"nobody knows":   {doubt, "", run.Answer{}, ""},
-		"allowed":        {approval, "y\n", run.Answer{Ask: "q", Action: run.ActionAllow}, `Run "run\u3164" on "shop" with {"a":"\udb40\udc41"}?`},
-		"for always":     {native, "a\n", run.Answer{Ask: "q", Action: run.ActionAllow, Scope: run.ScopeTool}, `Run "now" with {}?`},
-		"an empty line":  {native, "\n", run.Answer{Ask: "q", Action: run.ActionDeny, Reason: "the user said no"}, ""},
-		"nobody allows":  {native, "", run.Answer{Ask: "q", Action: run.ActionDeny, Reason: ErrNobody.Error()}, ""},
+		"visited":        {visit, "y\n", run.Reply{Question: "q", Action: run.ActionAccept}, "\"shop\" asks you: \"Pay\\u200b\"\nat pay.example.com:\n\n  https://pay.example.com/x\n\n"},
+		"not visited":    {visit, "no\n", run.Reply{Question: "q", Action: run.ActionDecline}, ""},
+		"nobody visits":  {visit, "", run.Reply{Question: "q", Action: run.ActionCancel}, ""},
+		"not a page":     {script, "", run.Reply{Question: "q", Action: run.ActionDecline}, "declined: "},
+		"signed in":      {signIn, "y\n", run.Reply{Question: "q", Action: run.ActionAccept}, "Warning: http is not encrypted"},
+		"it ran":         {doubt, "y\n", run.Reply{Question: "q", Action: run.ActionRan}, `It is not known whether "buy" on "shop" ran with {"n":1}. Did it?`},
+		"it did not run": {doubt, "what\nn\n", run.Reply{Question: "q", Action: run.ActionNotRun}, ""},
+		"nobody knows":   {doubt, "", run.Reply{}, ""},
+		"allowed":        {approval, "y\n", run.Reply{Question: "q", Action: run.ActionAllow}, `Run "run\u3164" on "shop" with {"a":"\udb40\udc41"}?`},
+		"for always":     {native, "a\n", run.Reply{Question: "q", Action: run.ActionAllow, Scope: run.ScopeTool}, `Run "now" with {}?`},
+		"an empty line":  {native, "\n", run.Reply{Question: "q", Action: run.ActionDeny, Reason: "the user said no"}, ""},
+		"nobody allows":  {native, "", run.Reply{Question: "q", Action: run.ActionDeny, Reason: ErrNobody.Error()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
-			got, err := (&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Answer(t.Context(), tt.q)
+			got, err := (&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Reply(t.Context(), tt.q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -81,7 +81,7 @@ func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 
 // fewer than usual, with the run that has it. A call after which the run may go on leaves as much as it takes, and
 // a sub-agent leaves the run that it works for what its last answer takes.
 func (a account) room(input int64, final bool) (output int64, stop StopReason, tight *engine) {
-	output, stop, tight = a.agent.maxOutput(), StopAnswer, a.engine
+	output, stop, tight = a.agent.maxOutput(), StopOutput, a.engine
 	keep, share := int64(lastAnswer), int64(2)
 	if final {
 		keep, share = 0, 1
@@ -112,7 +112,7 @@ func (a account) roomBeside(input int64, final bool) (output int64, stop StopRea
 	l := a.rec.ledger
 	for {
 		output, stop, tight = a.room(input, final)
-		if stop == StopAnswer || l.asking == 0 {
+		if stop == StopOutput || l.asking == 0 {
 			return output, stop, tight, nil
 		}
 		settled := l.settled
@@ -128,17 +128,17 @@ func (a account) roomBeside(input int64, final bool) (output int64, stop StopRea
 	}
 }
 
-// lacks names the limit for which a call has to be the last one, or is [StopAnswer].
+// lacks names the limit for which a call has to be the last one, or is [StopOutput].
 func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 	if !d.limited(limitsSpending) {
-		return StopAnswer, nil
+		return StopOutput, nil
 	}
 	input := d.inputOf(c)
 	d.rec.ledger.mu.Lock()
 	defer d.rec.ledger.mu.Unlock()
 	output, stop, _, err := d.roomBeside(input, false)
 	if output >= leastOutput {
-		stop = StopAnswer
+		stop = StopOutput
 	}
 	return stop, err
 }
@@ -153,14 +153,14 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 	input := d.inputOf(c)
 	d.rec.ledger.mu.Lock()
 	defer d.rec.ledger.mu.Unlock()
-	output, limit, tight, err := d.roomBeside(input, stop != StopAnswer)
+	output, limit, tight, err := d.roomBeside(input, stop != StopOutput)
 	if err != nil {
 		return 0, err
 	}
-	if limit != StopAnswer && output < leastOutput {
+	if limit != StopOutput && output < leastOutput {
 		output, limit, tight = d.room(input, true) // a hook has made the call longer
 	}
-	if limit != StopAnswer && output < leastOutput {
+	if limit != StopOutput && output < leastOutput {
 		return 0, d.short(limit, tight, input)
 	}
 	change.Reserved = d.most(input, output)

@@ -24,7 +24,7 @@ import (
 
 // greedy answers after a second, with as many tokens as it may.
 func greedy(s step) step {
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		time.Sleep(time.Second)
 		return using(s, 10, int64(p.Request.MaxTokens))(ctx, p)
 	}
@@ -47,7 +47,7 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 			lead := play(using(untilFinal(calls...), 100, 50)).called("m-1")
 			opts.Limits = limits
 			got := mustRun(t, boss(t, lead, sub(t, helper, agent.Sub), opts), human("go"))
-			if got.Answer != "enough" || got.Spent.Total > 30_000 || got.Spent.Cost["USD"] > 60_000 || got.Spent.Lost > 0 {
+			if got.Output != "enough" || got.Spent.Total > 30_000 || got.Spent.Cost["USD"] > 60_000 || got.Spent.Lost > 0 {
 				t.Errorf("stopped with %q: got %+v, want at most the limit", got.StopReason, got.Spent)
 			}
 			if text := lines(history(got))[2]; !strings.Contains(text, "helped") || got.Spent.Total < 20_000 {
@@ -61,7 +61,7 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 func TestCallsWaitForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most []int
-		helper := newAgent(t, play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		helper := newAgent(t, play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			most = append(most, p.Request.MaxTokens)
 			time.Sleep(time.Second)
 			return counted(says("helped"))(ctx, p)
@@ -70,8 +70,8 @@ func TestCallsWaitForRoom(t *testing.T) {
 		start := time.Now()
 		got := mustRun(t, boss(t, play(counted(calls), counted(says("done"))), sub(t, helper, agent.Sub),
 			agent.Options{Limits: run.Limits{Tokens: 20_000}}), human("go"))
-		if took := time.Since(start); took != 2*time.Second || got.Answer != "done" {
-			t.Errorf("got %q after %v, want one helper after the other", got.Answer, took)
+		if took := time.Since(start); took != 2*time.Second || got.Output != "done" {
+			t.Errorf("got %q after %v, want one helper after the other", got.Output, took)
 		}
 		diff(t, "bounds of the output", most, []int{8192, 8192})
 	})
@@ -84,7 +84,7 @@ func counted(s step) step { return using(s, 100, 50) }
 // model, or a completion that a server asks for.
 func TestReservationsOfAnotherProcess(t *testing.T) {
 	dies := func(cancel context.CancelFunc) step {
-		return func(ctx context.Context, _ prompt) (*model.Reply, error) {
+		return func(ctx context.Context, _ prompt) (*model.Response, error) {
 			cancel()
 			return nil, ctx.Err()
 		}
@@ -126,7 +126,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 
 // A call of the model that is made again after a timeout may be paid for twice.
 func TestTimeoutsCount(t *testing.T) {
-	late := func(context.Context, prompt) (*model.Reply, error) {
+	late := func(context.Context, prompt) (*model.Response, error) {
 		return nil, &model.Error{Kind: model.ErrorTimeout, Err: errors.New("too late")}
 	}
 	for limit, want := range map[int64]int{0: 0, 40_000: 2, 10_000: 0} {

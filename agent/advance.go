@@ -12,9 +12,9 @@ import (
 
 // Next says what a run waits for after a step.
 type Next struct {
-	Status run.Status
-	Asks   []*run.Ask // open questions, also of sub-agents, if the run waits
-	Wake   time.Time  // when a waiting run continues without an answer; zero: never
+	Status    run.Status
+	Questions []*run.Question // open questions, also of sub-agents, if the run waits
+	Wake      time.Time       // when a waiting run continues without an answer; zero: never
 }
 
 // step moves the run on by one turn at most.
@@ -38,7 +38,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 			return e.rec.commit()
 		})
 	})
-	return Next{Status: l.state.Status, Asks: record.Open(l.state), Wake: l.state.Wake}, err
+	return Next{Status: l.state.Status, Questions: record.Open(l.state), Wake: l.state.Wake}, err
 }
 
 // Begin keeps a new run in [Options.Store], or gives the input to the run that [In] names,

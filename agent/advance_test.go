@@ -18,7 +18,7 @@ import (
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		opts := agent.Options{AskTTL: time.Hour}
+		opts := agent.Options{QuestionTTL: time.Hour}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), uses(toolCall("2", "ask", "{}"))), opts)
 		key, err := first.Begin(t.Context(), human("go"), agent.In("r"), agent.ForTenant("acme"))
 		if want := (run.Key{Tenant: "acme", ID: "r"}); err != nil || key != want {
@@ -35,11 +35,11 @@ func TestAdvance(t *testing.T) {
 		}
 		advance(first, run.StatusRunning)
 		next := advance(first, run.StatusWaiting)
-		if len(next.Asks) != 1 || !next.Wake.Equal(next.Asks[0].Created.Add(time.Hour)) {
+		if len(next.Questions) != 1 || !next.Wake.Equal(next.Questions[0].Created.Add(time.Hour)) {
 			t.Fatalf("got %+v, want one question, open for an hour", next)
 		}
 		advance(first, run.StatusWaiting)
-		answer, err := next.Asks[0].Accept(map[string]any{"name": "Ann"})
+		answer, err := next.Questions[0].Accept(map[string]any{"name": "Ann"})
 		if err == nil {
 			err = record.Submit(t.Context(), store, key, answer)
 		}
@@ -60,7 +60,7 @@ func TestAdvance(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := record.Fold(log.Records)
-		if err != nil || agent.ResultOf(s).Answer != "done" || !log.Head.Held.IsZero() {
+		if err != nil || agent.ResultOf(s).Output != "done" || !log.Head.Held.IsZero() {
 			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", s, err, log.Head.Held)
 		}
 	})
@@ -103,7 +103,7 @@ func TestAdvanceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		gone := errors.New("no credit")
-		a, _ := process(t, store, play(func(context.Context, prompt) (*model.Reply, error) { return nil, gone }), agent.Options{})
+		a, _ := process(t, store, play(func(context.Context, prompt) (*model.Response, error) { return nil, gone }), agent.Options{})
 		key, err := a.Begin(t.Context(), human("go"))
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +166,7 @@ func TestCancelRun(t *testing.T) {
 			t.Fatalf("got %s, %v, want a cancelled run", status, err)
 		}
 	}
-	if err := a.Answer(t.Context(), theRun, got.Asks[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
+	if err := a.Reply(t.Context(), theRun, got.Questions[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want that it is not asked", err)
 	}
 	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.Once()); !errors.Is(err, record.ErrExists) {

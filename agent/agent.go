@@ -33,8 +33,8 @@
 //
 // # Questions
 //
-// Approvals, and what servers ask a person during a call, are questions of the run ([run.Ask]). The person at hand
-// answers them, [Options.Answer]; without one the run waits: its events end with [Suspended], and [Agent.Resume]
+// Approvals, and what servers ask a person during a call, are questions of the run ([run.Question]). The person at hand
+// answers them, [Options.Reply]; without one the run waits: its events end with [Suspended], and [Agent.Resume]
 // continues with the answers, in any process. What servers ask comes here, too, unless the host has given their
 // clients an Elicitation handler.
 //

@@ -26,7 +26,7 @@ func TestAnswerWithoutTools(t *testing.T) {
 	diff(t, "history", lines(history(got)), []string{`human: "what is the answer?"`, `ai: "42"`})
 	got.Messages, got.State, got.Window = nil, nil, nil
 	diff(t, "result", got, &agent.Result{
-		Status: run.StatusFinished, Answer: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopAnswer, FinishReason: "stop",
+		Status: run.StatusFinished, Output: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopOutput, FinishReason: "stop",
 	})
 	diff(t, "prompt", asked(model.prompts()[0]), []string{
 		`system: "Be brief."`,
@@ -85,19 +85,19 @@ func describe(e agent.Event) string {
 		return fmt.Sprintf("turn %d: tool %s (%s) at %v", e.Turn, e.Name, e.ID, e.Progress.Progress)
 	case *agent.ToolEnd:
 		return fmt.Sprintf("turn %d: tool %s (%s) ends: %s", e.Turn, e.Name, e.ID, e.Result.Text)
-	case *agent.AnswerStart:
-		return fmt.Sprintf("%s asks in %s: %s", e.Ask.Server, e.Ask.Tool, e.Ask.Elicit.Message)
-	case *agent.AnswerEnd:
+	case *agent.ReplyStart:
+		return fmt.Sprintf("%s asks in %s: %s", e.Question.Server, e.Question.Tool, e.Question.Elicit.Message)
+	case *agent.ReplyEnd:
 		if e.Err != nil {
 			return "no answer: " + e.Err.Error()
 		}
-		if e.Answer == nil {
+		if e.Reply == nil {
 			return "no answer yet"
 		}
-		r, err := e.Ask.Elicited(*e.Answer)
-		return fmt.Sprintf("%s was answered: %s %v%v", e.Ask.Server, r.Action, r.Content, or(err))
+		r, err := e.Question.Elicited(*e.Reply)
+		return fmt.Sprintf("%s was answered: %s %v%v", e.Question.Server, r.Action, r.Content, or(err))
 	case *agent.Suspended:
-		return fmt.Sprintf("waits for %d answers", len(e.Asks))
+		return fmt.Sprintf("waits for %d answers", len(e.Questions))
 	case *agent.ElicitationStart:
 		return fmt.Sprintf("%s asks in %s: %s", e.Server, name(e.Call), e.Params.Message)
 	case *agent.ElicitationEnd:
@@ -116,7 +116,7 @@ func describe(e agent.Event) string {
 		return fmt.Sprintf("%s is lost", e.Server)
 	case *agent.TurnEnd:
 		return fmt.Sprintf("turn %d: ends with %d messages", e.Turn, len(e.Messages))
-	case *agent.Answer:
+	case *agent.Output:
 		return fmt.Sprintf("answer: %s (%s)", e.Text, e.StopReason)
 	}
 	return fmt.Sprintf("%T", e)
@@ -174,7 +174,7 @@ func TestEveryRangeIsARun(t *testing.T) {
 func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 	for stage, steps := range map[string][]step{
 		"*agent.ModelStart": {says("x")},
-		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*model.Reply, error) {
+		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*model.Response, error) {
 			if err := p.Show(model.Delta{Text: "a"}); err != nil {
 				return nil, err
 			}
@@ -183,7 +183,7 @@ func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 		"*agent.ModelEnd": {says("x")},
 		"*agent.ToolEnd":  {uses(toolCall("a", "x", "{}"), toolCall("b", "x", "{}"))},
 		"*agent.TurnEnd":  {uses(toolCall("a", "x", "{}"))},
-		"*agent.Answer":   {says("x")},
+		"*agent.Output":   {says("x")},
 	} {
 		t.Run(stage, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // fails when a goroutine is left
@@ -263,29 +263,29 @@ func TestModelErrors(t *testing.T) {
 		text string
 	}{
 		"error": {
-			func(context.Context, prompt) (*model.Reply, error) { return nil, down },
+			func(context.Context, prompt) (*model.Response, error) { return nil, down },
 			down, "run agent: call model: quota used up",
 		},
 		"nil response": {
-			func(context.Context, prompt) (*model.Reply, error) { return nil, nil },
+			func(context.Context, prompt) (*model.Response, error) { return nil, nil },
 			agent.ErrNoAnswer, "ended without a reply",
 		},
 		"nothing": {
-			func(context.Context, prompt) (*model.Reply, error) { return new(model.Reply), nil },
+			func(context.Context, prompt) (*model.Response, error) { return new(model.Response), nil },
 			agent.ErrNoAnswer, `stopped with ""`,
 		},
 		"nothing said": {
-			func(context.Context, prompt) (*model.Reply, error) {
-				return &model.Reply{Message: run.Text(run.RoleAssistant, " \n"), Finish: model.FinishLength}, nil
+			func(context.Context, prompt) (*model.Response, error) {
+				return &model.Response{Message: run.Text(run.RoleAssistant, " \n"), Finish: model.FinishLength}, nil
 			},
 			agent.ErrNoAnswer, `stopped with "length"`,
 		},
 		"panic": {
-			func(context.Context, prompt) (*model.Reply, error) { panic("broken model") },
+			func(context.Context, prompt) (*model.Response, error) { panic("broken model") },
 			nil, "call model: model panicked: broken model",
 		},
 		"goexit": {
-			func(context.Context, prompt) (*model.Reply, error) { runtime.Goexit(); return nil, nil },
+			func(context.Context, prompt) (*model.Response, error) { runtime.Goexit(); return nil, nil },
 			nil, "ended the goroutine of the run",
 		},
 	} {
@@ -300,7 +300,7 @@ func TestModelErrors(t *testing.T) {
 
 // The error of a panic has the stack for a log, and not in its text.
 func TestPanicHasItsStack(t *testing.T) {
-	_, err := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { panic("broken model") }), nil).Run(t.Context(), human("go"))
+	_, err := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("broken model") }), nil).Run(t.Context(), human("go"))
 	p, ok := errors.AsType[*guard.PanicError](err)
 	if !ok || p.Value != "broken model" || !strings.Contains(string(p.Stack), "TestPanicHasItsStack") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want a panic with its stack beside the text", err)
@@ -322,7 +322,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Limits.Tokens":   {Limits: run.Limits{Tokens: -1}},
 		"Limits.Active":   {Limits: run.Limits{Active: -1}},
 		"MaxDuration":     {MaxDuration: -1},
-		"AskTTL":          {AskTTL: -1},
+		"QuestionTTL":     {QuestionTTL: -1},
 		"Model.MaxTokens": {Model: agent.ModelSettings{MaxTokens: -1}},
 		"Tools[1]":        {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
 	} {

@@ -21,7 +21,7 @@ type flakyStore struct {
 	times int
 }
 
-func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	outcome := func(r record.Record) bool { _, ok := r.Change.(*record.Outcome); return ok }
 	if f.times == 0 && !slices.ContainsFunc(records, outcome) {
 		return f.Store.Append(ctx, lease, head, records, answers...)
@@ -69,8 +69,8 @@ func TestStoreThatFails(t *testing.T) {
 					}
 					return
 				}
-				if err == nil || got.Status != run.StatusRunning || log.Head.Status != run.StatusRunning || got.Answer != "" {
-					t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Answer, err, log.Head.Status)
+				if err == nil || got.Status != run.StatusRunning || log.Head.Status != run.StatusRunning || got.Output != "" {
+					t.Errorf("got %s %q, %v, and %s in the store, want what the store has", got.Status, got.Output, err, log.Head.Status)
 				}
 				if said, _, _ := strings.Cut(err.Error(), "\n"); strings.Count(err.Error(), said) != 1 {
 					t.Errorf("the error says the same twice: %v", err)

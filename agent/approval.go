@@ -15,7 +15,7 @@ import (
 )
 
 // ErrAsk is what an [adapter.ApproveFunc] returns, possibly wrapped, to have a person
-// asked: the run opens a question, see [Options.Answer].
+// asked: the run opens a question, see [Options.Reply].
 var ErrAsk = errors.New("a person is asked")
 
 // AskPerson is an [adapter.ApproveFunc] that has a person asked about each call.
@@ -27,7 +27,7 @@ func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
 func (t *turn) asks(calls []*record.Call) bool {
 	return slices.ContainsFunc(calls, func(c *record.Call) bool {
 		j := t.tools.job(c)
-		return j.err == nil && c.Answer == nil && j.call.NeedsApproval(t.scope.ctx)
+		return j.err == nil && c.Reply == nil && j.call.NeedsApproval(t.scope.ctx)
 	})
 }
 
@@ -37,7 +37,7 @@ func (t *turn) decide(calls []*record.Call) error {
 	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
-		if open && j.err == nil && c.Answer == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.tooMany(c) {
+		if open && j.err == nil && c.Reply == nil && !j.call.NeedsApproval(t.scope.ctx) && !t.tooMany(c) {
 			decided = append(decided, t.decided(c, j, j.call))
 			continue
 		}
@@ -55,7 +55,7 @@ func (t *turn) decide(calls []*record.Call) error {
 // tooMany reports whether a call is beyond the limit of the run.
 func (t *turn) tooMany(c *record.Call) bool {
 	limit := t.rec.state.Limits.Calls
-	return c.Answer == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
+	return c.Reply == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
 }
 
 // decided says that a call runs as it was approved.
@@ -82,7 +82,7 @@ func (t *turn) admit(c *record.Call) error {
 	if j.err != nil {
 		return t.sender.refuse(j, j.err)
 	}
-	if c.Answer == nil {
+	if c.Reply == nil {
 		err := hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
 		if denied, ok := refusal(j, err); ok {
 			return t.sender.outcome(j, denied, 0)
@@ -96,15 +96,15 @@ func (t *turn) admit(c *record.Call) error {
 	}
 	var call *adapter.Prepared
 	var err error
-	if c.Answer != nil {
-		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Answer))
+	if c.Reply != nil {
+		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Reply))
 	} else {
 		call, err = j.call.Approve(t.scope.ctx)
 	}
 	switch {
 	case errors.Is(err, ErrAsk):
-		return t.desk.open(&run.Ask{
-			Kind: run.AskApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
+		return t.desk.open(&run.Question{
+			Kind: run.QuestionApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Shown(), Survives: true,
 		})
 	case err != nil:
@@ -114,7 +114,7 @@ func (t *turn) admit(c *record.Call) error {
 }
 
 // decisionOf is the answer to an approval as a decision of the adapter.
-func decisionOf(a *run.Answer) adapter.Decision {
+func decisionOf(a *run.Reply) adapter.Decision {
 	d := adapter.Decision{Allow: a.Action == run.ActionAllow, Reason: a.Reason, Arguments: a.Arguments}
 	for scope, name := range scopeNames {
 		if name == a.Scope {
@@ -152,8 +152,8 @@ func (s *sender) pause(c *record.Call, j *job, result *adapter.Result) error {
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all", c.Server, len(data), kept, maxRound, maxRounds)
 		return s.outcome(j, j.errorResult(text, err), 0)
 	}
-	paused := []record.Change{&record.Paused{Call: c.ID, Round: data, Answers: round.Answers}}
-	var asks []*run.Ask
+	paused := []record.Change{&record.Paused{Call: c.ID, Round: data, Replies: round.Answers}}
+	var asks []*run.Question
 	var expires time.Time
 	s.rec.read(func(s *record.State) {
 		if task := s.Call(c.ID).Task; task != nil {

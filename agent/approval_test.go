@@ -28,8 +28,8 @@ func TestAskingLogsNothing(t *testing.T) {
 	opts := &adapter.FuncOptions{Options: &adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, opts)
 	a := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
-	if got := mustRun(t, a, human("go")); len(got.Asks) != 1 || log.Len() > 0 {
-		t.Errorf("got the questions %v and the log %q, want one question and no line", got.Asks, log.String())
+	if got := mustRun(t, a, human("go")); len(got.Questions) != 1 || log.Len() > 0 {
+		t.Errorf("got the questions %v and the log %q, want one question and no line", got.Questions, log.String())
 	}
 }
 
@@ -305,8 +305,8 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Approve: approve})
 		result, err := a.Run(t.Context(), human("go"))
 		diff(t, "asked", asked, []string{`{"x":1}`, `{"x":2}`})
-		if errors.Is(err, closed) != fails || !fails && (err != nil || result.Answer != "done") {
-			t.Errorf("fails %t: got %v and %q", fails, err, result.Answer)
+		if errors.Is(err, closed) != fails || !fails && (err != nil || result.Output != "done") {
+			t.Errorf("fails %t: got %v and %q", fails, err, result.Output)
 		}
 	}
 }

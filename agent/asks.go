@@ -18,11 +18,11 @@ func keysOf(round *mcp.InputRequired) []string {
 	return slices.Sorted(maps.Keys(round.Requests))
 }
 
-func kindOf(params *mcp.ElicitParams) run.AskKind {
+func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 	if params.Mode == mcp.ElicitURL {
-		return run.AskURL
+		return run.QuestionURL
 	}
-	return run.AskForm
+	return run.QuestionForm
 }
 
 // goOn continues a call if all its questions are answered.
@@ -33,16 +33,16 @@ func goOn(t *turn, c *record.Call) (func() error, error) {
 	}
 	waits, sample := false, []string(nil)
 	for _, key := range keysOf(round) {
-		_, answered := c.Answers[key]
+		_, answered := c.Replies[key]
 		review, reviewed := c.Reviews[key]
 		switch {
 		case answered:
 		case !reviewed:
 			waits = true
-		case review.Answer.Action == run.ActionAllow:
+		case review.Reply.Action == run.ActionAllow:
 			sample = append(sample, key)
 		default:
-			return nil, t.sender.notAllowed(c, review.Answer)
+			return nil, t.sender.notAllowed(c, review.Reply)
 		}
 	}
 	switch {
@@ -86,8 +86,8 @@ func roundOf(c *record.Call) (*mcp.InputRequired, map[string]any, error) {
 	if err := json.Unmarshal(c.Round, round); err != nil {
 		return nil, nil, fmt.Errorf("read the questions of server %q: %w", c.Server, err)
 	}
-	answers := make(map[string]any, len(c.Answers))
-	for key, value := range c.Answers {
+	answers := make(map[string]any, len(c.Replies))
+	for key, value := range c.Replies {
 		answers[key] = value
 	}
 	return round, answers, nil

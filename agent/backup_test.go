@@ -118,7 +118,7 @@ func TestRestoredBackupAtAServer(t *testing.T) {
 			toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: server.connect(t), Idempotency: adapter.KeyInMeta(adapter.KeyMeta)})
 			twice := uses(toolCall("1", "write", `{}`), toolCall("2", "write", `{}`))
 			ctx, cancel := context.WithCancel(t.Context())
-			ends := func(ctx context.Context, _ prompt) (*model.Reply, error) {
+			ends := func(ctx context.Context, _ prompt) (*model.Response, error) {
 				cancel()
 				<-ctx.Done()
 				return nil, ctx.Err()

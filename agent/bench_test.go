@@ -43,7 +43,7 @@ func BenchmarkToolCalls(b *testing.B) {
 				calls = append(calls, toolCall(fmt.Sprint(i), "echo", `{"x":1}`))
 			}
 			ask, answer := uses(calls...), says("done")
-			a := withTools(b, instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+			a := withTools(b, instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 				if len(p.Request.Messages) == 1 {
 					return ask(ctx, p)
 				}
@@ -69,7 +69,7 @@ func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
 		calls = append(calls, toolCall(fmt.Sprint(i), "work", `{}`))
 	}
 	ask, answer := uses(calls...), says("done")
-	return newAgent(t, instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return newAgent(t, instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) == 1 {
 			return ask(ctx, p)
 		}
@@ -123,7 +123,7 @@ func (instant) Info() model.Info { return model.Info{Whole: true} }
 func (m instant) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		reply, err := m.step(ctx, prompt{Request: *r})
-		yield(model.Delta{Reply: reply}, err)
+		yield(model.Delta{Response: reply}, err)
 	}
 }
 
@@ -143,7 +143,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 		for _, calls := range []int{1, 8, 64} {
 			b.Run(fmt.Sprint(s.name, "/", calls), func(b *testing.B) {
 				n := 0
-				m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+				m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 					if n++; n%(turns+1) == 0 {
 						return says("done")(ctx, p)
 					}
@@ -235,7 +235,7 @@ func inputsTo(t testing.TB, store record.Store, id string) func() {
 // stepsOf moves a run on by a turn at a time.
 func stepsOf(t testing.TB, store record.Store, id string) func() {
 	n := 0
-	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		n++
 		return uses(toolCall(fmt.Sprint("c", n), "look", `{}`))(ctx, p)
 	}}

@@ -26,29 +26,29 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 	}, nil)
 	a := newAgent(t, play(uses(toolCall("1", "forecast", `{}`), toolCall("2", "now", `{}`)), says("done")), &agent.Options{
 		Tools: []adapter.Source{toolset, now}, Approve: agent.AskPerson,
-		Answer: func(ctx context.Context, q *run.Ask) (run.Answer, error) {
+		Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
 			answer := q.Allow()
 			switch {
-			case q.Kind == run.AskForm:
+			case q.Kind == run.QuestionForm:
 				close(open)
 				select {
 				case <-started:
 				case <-ctx.Done():
-					return run.Answer{}, context.Cause(ctx)
+					return run.Reply{}, context.Cause(ctx)
 				}
 				return q.Accept(map[string]any{"city": "Oslo"})
 			case q.Tool == "now":
 				select {
 				case <-open:
 				case <-ctx.Done():
-					return run.Answer{}, context.Cause(ctx)
+					return run.Reply{}, context.Cause(ctx)
 				}
 			}
 			return answer, nil
 		},
 	})
 	got, err := a.Run(ctx, human("go"))
-	if err != nil || got.Answer != "done" {
+	if err != nil || got.Output != "done" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 }

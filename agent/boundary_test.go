@@ -111,8 +111,8 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 		return
 	}
 	last := want.last
-	if last.Stop != string(agent.StopMaxTokens) || last.Answer != "enough" || last.Spent.Calls < 6 || last.Spent.Lost > 0 {
-		t.Fatalf("the undisturbed run ends at %q with %q, after %+v", last.Stop, last.Answer, last.Spent)
+	if last.Stop != string(agent.StopMaxTokens) || last.Output != "enough" || last.Spent.Calls < 6 || last.Spent.Lost > 0 {
+		t.Fatalf("the undisturbed run ends at %q with %q, after %+v", last.Stop, last.Output, last.Spent)
 	}
 	const most = 80
 	step := soak.Pick(7, 1)
@@ -133,8 +133,8 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 			return
 		}
 		lost.Add(1)
-		if answered := got.last.Answer == last.Answer; got.last.Stop != last.Stop || !answered && !strings.Contains(got.last.Error, agent.ErrLimit.Error()) {
-			t.Errorf("%s: the run ends at %q with %q and the error %q", name, got.last.Stop, got.last.Answer, got.last.Error)
+		if answered := got.last.Output == last.Output; got.last.Stop != last.Stop || !answered && !strings.Contains(got.last.Error, agent.ErrLimit.Error()) {
+			t.Errorf("%s: the run ends at %q with %q and the error %q", name, got.last.Stop, got.last.Output, got.last.Error)
 		}
 		if taken := got.last.Taken().Tokens; taken > limited.Limit || got.last.Spent.LostTokens == 0 || got.last.Spent.Calls > last.Spent.Calls {
 			t.Errorf("%s: %d tokens of %d are taken, by %+v", name, taken, limited.Limit, got.last.Spent)

@@ -35,7 +35,7 @@ func (l *ledgerOfKeys) in(t *testing.T, dir string, stop int, cancel func()) *ag
 	helper := newAgent(t, play(twice, says("helped")), &agent.Options{Tools: []adapter.Source{write}})
 	steps := []step{twice, uses(toolCall("h", "helper", `{"task":"help"}`)), twice, says("done")}
 	if stop > 0 {
-		steps[stop] = func(ctx context.Context, _ prompt) (*model.Reply, error) {
+		steps[stop] = func(ctx context.Context, _ prompt) (*model.Response, error) {
 			cancel()
 			<-ctx.Done()
 			return nil, ctx.Err()

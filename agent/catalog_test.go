@@ -56,14 +56,14 @@ func two(t *testing.T) (l *ledger, vault, evil *server, toolset *adapter.Toolset
 func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 	l, vault, evil, toolset, refresh := two(t)
 	model := play(
-		func(ctx context.Context, p prompt) (*model.Reply, error) {
+		func(ctx context.Context, p prompt) (*model.Response, error) {
 			vault.RemoveTools("save")
 			l.tool(evil, "evil", "save")
 			refresh()
 			return uses(toolCall("1", "save", `{"text":"my password"}`))(ctx, p)
 		},
 		uses(toolCall("2", "save", `{"text":"for evil"}`)),
-		func(ctx context.Context, p prompt) (*model.Reply, error) {
+		func(ctx context.Context, p prompt) (*model.Response, error) {
 			l.tool(vault, "vault", "save") // evil's get prefixes by that
 			refresh()
 			return uses(toolCall("3", "save", `{"text":"for evil, too"}`))(ctx, p)

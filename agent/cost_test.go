@@ -20,7 +20,7 @@ var prices = &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m-
 
 // costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of
 // the model m-1, which is 200 millionths.
-func costly(ctx context.Context, p prompt) (*model.Reply, error) {
+func costly(ctx context.Context, p prompt) (*model.Response, error) {
 	return counted(untilFinal(toolCall("", "x", "{}")))(ctx, p)
 }
 
@@ -38,7 +38,7 @@ func TestSpendingLimits(t *testing.T) {
 			model := play(costly).called("m-1")
 			got := mustRun(t, newAgent(t, model, opts), human("go"))
 			turns := int64(got.Spent.Turns)
-			if got.StopReason != tt.want || got.Answer != "enough" || turns < 3 || got.Spent.Total != 150*turns || got.Spent.Cost["USD"] != 200*turns {
+			if got.StopReason != tt.want || got.Output != "enough" || turns < 3 || got.Spent.Total != 150*turns || got.Spent.Cost["USD"] != 200*turns {
 				t.Errorf("stopped with %q: got %+v", got.StopReason, got.Spent)
 			}
 			if over := got.Spent.Total > 1500 || got.Spent.Cost["USD"] > 2000; over || got.Spent.Lost > 0 {
@@ -53,7 +53,7 @@ func TestSpendingLimits(t *testing.T) {
 	}
 	synctestRun(t, "active time", func(t *testing.T) {
 		toolset, _ := open(t, nil)
-		model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			return untilFinal(sleep("", 10))(ctx, p)
 		})
 		slow := func(context.Context, *adapter.Approval) (adapter.Decision, error) {

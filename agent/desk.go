@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// desk opens the questions of a run, and closes them with their answers. It asks nobody but [Options.Answer].
+// desk opens the questions of a run, and closes them with their answers. It asks nobody but [Options.Reply].
 type desk struct {
 	rec   *recorder
 	agent *recipe
@@ -25,56 +25,56 @@ func (d *desk) below(call string, sub *SubAgent) *desk {
 }
 
 // open opens a question.
-func (d *desk) open(q *run.Ask) error { return d.openAll(nil, []*run.Ask{q}) }
+func (d *desk) open(q *run.Question) error { return d.openAll(nil, []*run.Question{q}) }
 
 // openAll records changes and opens questions, all at once. Beyond the limit of open
 // questions the run fails.
-func (d *desk) openAll(changes []record.Change, asks []*run.Ask) error {
+func (d *desk) openAll(changes []record.Change, asks []*run.Question) error {
 	d.rec.ledger.mu.Lock()
 	defer d.rec.ledger.mu.Unlock()
 	return d.openLocked(changes, asks)
 }
 
-func (d *desk) openLocked(changes []record.Change, asks []*run.Ask) error {
+func (d *desk) openLocked(changes []record.Change, asks []*run.Question) error {
 	open := len(record.Open(d.rec.ledger.root))
-	if limit := d.rec.ledger.root.Limits.Asks; limit >= 0 && open+len(asks) > limit {
+	if limit := d.rec.ledger.root.Limits.Questions; limit >= 0 && open+len(asks) > limit {
 		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
 	}
 	var events []Event
 	for _, q := range asks {
 		q.ID = "ask_" + newKey()
 		q.Created = time.Now().UTC().Truncate(time.Millisecond)
-		if end := q.Created.Add(d.agent.opts.AskTTL); end.After(q.Created) && (q.Expires.IsZero() || end.Before(q.Expires)) {
+		if end := q.Created.Add(d.agent.opts.QuestionTTL); end.After(q.Created) && (q.Expires.IsZero() || end.Before(q.Expires)) {
 			q.Expires = end
 		}
 		q.Path = d.rec.path
-		changes, events = append(changes, &record.Opened{Ask: *q}), append(events, &Asked{Ask: q})
+		changes, events = append(changes, &record.Opened{Question: *q}), append(events, &Asked{Question: q})
 	}
 	return d.rec.recordLocked(events, changes...)
 }
 
 // askOf makes a question that a server asks in an open call.
-func (d *desk) askOf(server string, call *Call) *run.Ask {
-	q := &run.Ask{ID: "now", Server: server, Path: d.rec.path}
+func (d *desk) askOf(server string, call *Call) *run.Question {
+	q := &run.Question{ID: "now", Server: server, Path: d.rec.path}
 	if call != nil {
 		q.Call, q.Tool = call.ID, call.Name
 	}
 	return q
 }
 
-// atHandFunc is Options.Answer of the agent or of one that it works for.
-func (d *desk) atHandFunc() func(context.Context, *run.Ask) (run.Answer, error) {
+// atHandFunc is Options.Reply of the agent or of one that it works for.
+func (d *desk) atHandFunc() func(context.Context, *run.Question) (run.Reply, error) {
 	for ; d != nil; d = d.above {
-		if d.agent.opts.Answer != nil {
-			return d.agent.opts.Answer
+		if d.agent.opts.Reply != nil {
+			return d.agent.opts.Reply
 		}
 	}
 	return nil
 }
 
-// ask asks Options.Answer, and completes what it says. It returns nil if that does not answer.
-func (d *desk) ask(ctx context.Context, q *run.Ask) (*run.Answer, error) {
-	var a run.Answer
+// ask asks Options.Reply, and completes what it says. It returns nil if that does not answer.
+func (d *desk) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	var a run.Reply
 	err := guarded("answer callback", func() (err error) {
 		asked := *q
 		a, err = d.atHandFunc()(ctx, &asked)
@@ -83,7 +83,7 @@ func (d *desk) ask(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 	if err != nil || a.Action == "" {
 		return nil, err
 	}
-	a.Ask = cmp.Or(a.Ask, q.ID)
+	a.Question = cmp.Or(a.Question, q.ID)
 	if a.At.IsZero() {
 		a.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
@@ -91,8 +91,8 @@ func (d *desk) ask(ctx context.Context, q *run.Ask) (*run.Answer, error) {
 }
 
 // answered records an answer to an open question of this run or its sub-agents.
-func (d *desk) answered(a run.Answer) error {
-	q := d.rec.question(a.Ask)
+func (d *desk) answered(a run.Reply) error {
+	q := d.rec.question(a.Question)
 	if q == nil {
 		return d.answeredBelow(a) // or it was closed meanwhile
 	}
@@ -100,24 +100,24 @@ func (d *desk) answered(a run.Answer) error {
 }
 
 // closeAsk records the answer to a question of this run, if that is still open.
-func (d *desk) closeAsk(q *run.Ask, a run.Answer) error {
+func (d *desk) closeAsk(q *run.Question, a run.Reply) error {
 	value, err := valueOf(q, a)
 	if err != nil {
 		return err
 	}
 	d.rec.ledger.mu.Lock()
 	defer d.rec.ledger.mu.Unlock()
-	if d.rec.state.Ask(q.ID) == nil {
+	if d.rec.state.Question(q.ID) == nil {
 		return nil
 	}
-	return d.rec.recordLocked([]Event{&Answered{Ask: q, Answer: a}}, &record.Answered{Answer: a, Value: value})
+	return d.rec.recordLocked([]Event{&Replied{Question: q, Reply: a}}, &record.Replied{Reply: a, Value: value})
 }
 
 // warnOfUnused shows which answers came too late: a question that a server asked in an open call
 // ends with the process of the call.
-func (d *desk) warnOfUnused(answers []run.Answer) {
+func (d *desk) warnOfUnused(answers []run.Reply) {
 	for _, q := range record.Open(d.rec.state) {
-		if !q.Survives && slices.ContainsFunc(answers, func(a run.Answer) bool { return a.Ask == q.ID }) {
+		if !q.Survives && slices.ContainsFunc(answers, func(a run.Reply) bool { return a.Question == q.ID }) {
 			d.rec.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
 		}
 	}
@@ -127,8 +127,8 @@ func (d *desk) warnOfUnused(answers []run.Answer) {
 const unused = "the answer to the question %s about %s was not used: the call that asked ended with its process"
 
 // answeredBelow records an answer to a question of a sub-agent, which then continues.
-func (d *desk) answeredBelow(a run.Answer) error {
-	call, sub := d.asksBelow(a.Ask)
+func (d *desk) answeredBelow(a run.Reply) error {
+	call, sub := d.asksBelow(a.Question)
 	if sub == nil {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (d *desk) answeredBelow(a run.Answer) error {
 func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
 	d.rec.read(func(s *record.State) {
 		for _, c := range s.Calls {
-			if c.Child != nil && slices.ContainsFunc(record.Open(c.Child), func(q *run.Ask) bool { return q.ID == ask }) {
+			if c.Child != nil && slices.ContainsFunc(record.Open(c.Child), func(q *run.Question) bool { return q.ID == ask }) {
 				call, sub = c.ID, d.agent.sub(c)
 			}
 		}
@@ -152,7 +152,7 @@ func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
 }
 
 // valueOf is the answer as the server gets it, nil if no server waits for it.
-func valueOf(q *run.Ask, a run.Answer) (json.RawMessage, error) {
+func valueOf(q *run.Question, a run.Reply) (json.RawMessage, error) {
 	if q.Elicit == nil {
 		return nil, nil
 	}
@@ -175,20 +175,20 @@ func (d *desk) suspend() error {
 	if d.above == nil && d.rec.ledger.journal == nil && d.atHandFunc() == nil {
 		d.rec.show(&Warning{Text: notKept})
 	}
-	return d.rec.record([]Event{&Suspended{Asks: asks, Wake: wake}}, &record.Suspended{Wake: wake})
+	return d.rec.record([]Event{&Suspended{Questions: asks, Wake: wake}}, &record.Suspended{Wake: wake})
 }
 
 // notKept is the warning that only the caller can go on with a run that waits.
-const notKept = "the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; " +
+const notKept = "the run waits for answers, and nothing keeps it: Options.Reply and Options.Store are nil; " +
 	"set one of them, or go on with Result.State by Agent.ResumeState"
 
 // wake takes answers and the end of questions into a waiting run, which continues if there are
 // any.
-func (d *desk) wake(answers []run.Answer) error {
+func (d *desk) wake(answers []run.Reply) error {
 	now, goes := time.Now(), len(answers) > 0
 	d.warnOfUnused(answers)
 	for _, a := range refusalsFirst(answers) {
-		for _, a := range append([]run.Answer{a}, d.forTree(a)...) {
+		for _, a := range append([]run.Reply{a}, d.forTree(a)...) {
 			if err := d.answered(a); err != nil {
 				return err
 			}
@@ -215,35 +215,35 @@ func (d *desk) wake(answers []run.Answer) error {
 
 // refusalsFirst puts refusals before other answers: a sign-in that a person accepts is for
 // all calls without an answer. The first answer to a question counts.
-func refusalsFirst(answers []run.Answer) []run.Answer {
-	var refusals, others []run.Answer
+func refusalsFirst(answers []run.Reply) []run.Reply {
+	var refusals, others []run.Reply
 	asked := map[string]bool{}
 	for _, a := range answers {
 		switch {
-		case asked[a.Ask]:
+		case asked[a.Question]:
 		case a.Action == run.ActionDecline || a.Action == run.ActionCancel:
 			refusals = append(refusals, a)
 		default:
 			others = append(others, a)
 		}
-		asked[a.Ask] = true
+		asked[a.Question] = true
 	}
 	return append(refusals, others...)
 }
 
 // forTree returns the same answer to the other questions of the run and its sub-agents, if it accepts a sign-in
 // that these are for, too.
-func (d *desk) forTree(a run.Answer) (others []run.Answer) {
+func (d *desk) forTree(a run.Reply) (others []run.Reply) {
 	if a.Action != run.ActionAccept {
 		return nil
 	}
 	asks := record.Open(d.rec.state)
-	i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask && q.Kind == run.AskSignIn })
+	i := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == a.Question && q.Kind == run.QuestionSignIn })
 	if i < 0 {
 		return nil
 	}
 	for _, q := range asks {
-		if q.Kind == run.AskSignIn && q.ID != a.Ask && signInOf(q) == signInOf(asks[i]) {
+		if q.Kind == run.QuestionSignIn && q.ID != a.Question && signInOf(q) == signInOf(asks[i]) {
 			others = append(others, *signInAnswer(q, &a))
 		}
 	}
@@ -254,12 +254,12 @@ func (d *desk) forTree(a run.Answer) (others []run.Answer) {
 const unanswered = "no person answered in time"
 
 // expired is the answer to a question that came to its end.
-func expired(q *run.Ask, now time.Time) run.Answer {
-	a := run.Answer{Ask: q.ID, Reason: unanswered, At: now.UTC().Truncate(time.Millisecond)}
+func expired(q *run.Question, now time.Time) run.Reply {
+	a := run.Reply{Question: q.ID, Reason: unanswered, At: now.UTC().Truncate(time.Millisecond)}
 	switch q.Kind {
-	case run.AskApproval, run.AskSampling:
+	case run.QuestionApproval, run.QuestionSampling:
 		a.Action = run.ActionDeny
-	case run.AskDoubt:
+	case run.QuestionDoubt:
 		a.Action = run.ActionRan
 	default:
 		a.Action = run.ActionCancel

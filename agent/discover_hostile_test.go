@@ -49,7 +49,7 @@ func hunt(t *testing.T, by record.Discovery, query func(string) string, pick fun
 		}
 		name := ""
 		m := play(uses(toolCall("1", "search_tools", fmt.Sprintf(`{"query":%q}`, query(e.asked)))),
-			func(ctx context.Context, p prompt) (*model.Reply, error) {
+			func(ctx context.Context, p prompt) (*model.Response, error) {
 				told := results(p.Request.Messages)[0]
 				var names []string
 				for _, m := range regexp.MustCompile(`(?m)^- (\w+) \(|"name":"(\w+)"`).FindAllStringSubmatch(told, -1) {

@@ -363,7 +363,7 @@ func searching(seen *[]prompt) agent.Model {
 		{find("1", "pay an invoice")}, {toolCall("2", "pay_invoice", `{"text":"7"}`)}, {find("3", "export all items"), toolCall("4", "pay_invoice", `{"text":"8"}`)},
 		{toolCall("5", "export", `{}`)}, {toolCall("6", "read_result", `{"handle":%q,"pointer":"/items/500/note"}`)},
 	}
-	return instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		*seen = append(*seen, p)
 		turn := 0
 		for _, m := range p.Request.Messages {
@@ -475,7 +475,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 	weather := function(tasks[3], &calls)
 	source := &changing{adapter.Merge(invoice("bank", "Pays an invoice."), weather)}
 	to := func(now adapter.Source, calls ...run.Part) step {
-		return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		return func(ctx context.Context, p prompt) (*model.Response, error) {
 			source.now = now
 			return uses(calls...)(ctx, p)
 		}

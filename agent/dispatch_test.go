@@ -146,7 +146,7 @@ func TestSuccessForgivesFailures(t *testing.T) {
 	fails, works := uses(toolCall("", "fail", "{}")), uses(toolCall("", "fail", "{}"), toolCall("", "echo", "{}"))
 	model := play(fails, works, fails, works, fails, says("done"))
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Failures: 2}}), human("go"))
-	if got.StopReason != agent.StopAnswer || got.Spent.Turns != 6 {
+	if got.StopReason != agent.StopOutput || got.Spent.Turns != 6 {
 		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Spent.Turns)
 	}
 }
@@ -169,7 +169,7 @@ func TestLostServer(t *testing.T) {
 				return errors.Is(e.Err, mcpclient.ErrClosed)
 			case *agent.ToolEnd:
 				return !e.Result.IsError
-			case *agent.Answer:
+			case *agent.Output:
 				return true
 			}
 			return false
@@ -265,7 +265,7 @@ func TestPanicInATransportEndsTheRun(t *testing.T) {
 func TestRunsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
 	echo, answer := uses(toolCall("1", "echo", "{}")), says("done")
-	a := withTools(t, instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	a := withTools(t, instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) == 1 {
 			return echo(ctx, p)
 		}
@@ -275,8 +275,8 @@ func TestRunsSideBySide(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			got, err := a.Run(t.Context(), human("go"))
-			if err != nil || got.Answer != "done" || len(history(got)) != 4 {
-				t.Errorf("answer %q with %d messages, error %v", got.Answer, len(history(got)), err)
+			if err != nil || got.Output != "done" || len(history(got)) != 4 {
+				t.Errorf("answer %q with %d messages, error %v", got.Output, len(history(got)), err)
 			}
 		})
 	}

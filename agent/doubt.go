@@ -45,8 +45,8 @@ func doubt(t *turn, c *record.Call) (func() error, error) {
 	}
 	switch t.agent.opts.Doubt {
 	case DoubtAsk:
-		return nil, t.desk.open(&run.Ask{
-			Kind: run.AskDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
+		return nil, t.desk.open(&run.Question{
+			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	case DoubtFail:
 		return nil, fmt.Errorf("call of %s: it was under way when its process ended, and may or may not have run", c.Name)
@@ -62,21 +62,21 @@ func (j *job) repeatable() bool {
 
 // resolve goes by what a person says of a call in doubt.
 func resolve(t *turn, c *record.Call) (func() error, error) {
-	if c.Answer == nil {
+	if c.Reply == nil {
 		return nil, nil
 	}
 	j := t.tools.job(c)
-	switch c.Answer.Action {
+	switch c.Reply.Action {
 	case run.ActionNotRun:
 		if !t.sched.room() {
 			return nil, nil
 		}
 		return t.again(c)
 	case run.ActionKnown:
-		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Answer.Reason}, 0)
+		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."
-	if c.Answer.By == "" && c.Answer.Reason == unanswered {
+	if c.Reply.By == "" && c.Reply.Reason == unanswered {
 		text = unknown
 	}
 	return nil, t.sender.outcome(j, inDoubt(j, text), 0)

@@ -32,12 +32,12 @@ type loaded struct {
 	hold    *hold   // nil: it is not held in a store
 	journal journal // nil: nothing is kept
 	first   []record.Change
-	answers []run.Answer // that it had when it was loaded
-	counted tally        // of the history
+	answers []run.Reply // that it had when it was loaded
+	counted tally       // of the history
 }
 
 // Events gives the input to the model and returns what happens until it has answered,
-// or the run waits. The last pair holds an [*Answer] or a [*Suspended], or an error and no
+// or the run waits. The last pair holds an [*Output] or a [*Suspended], or an error and no
 // event. Without [In], each range is a run of its own, which calls its tools again.
 //
 // The run continues while the body of the range works on an event, up to its next event. Leaving the range cancels
@@ -112,7 +112,7 @@ func (a *Agent) holder() record.Holder {
 
 // hold takes a run of the store to continue it. The answers are kept with the first records of this
 // process. Answers are checked before the run is taken.
-func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Answer) (*loaded, error) {
+func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*loaded, error) {
 	l := new(loaded)
 	if err := l.load(ctx, a, key); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	if err != nil {
 		return err
 	}
-	l.answers = log.Answers
+	l.answers = log.Replies
 	if l.state, err = record.Fold(log.Records); err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
@@ -154,21 +154,21 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 // admit checks answers by their questions, takes them up, and returns those that the store has to make durable. These
 // include answers that the store has already: the process that gave them may have ended before they were durable.
 // The store itself knows the answers to questions that are closed.
-func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Answer) (unkept []run.Answer, err error) {
+func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Reply) (unkept []run.Reply, err error) {
 	open, err := record.CheckOpen(l.state, answers)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(open) < len(answers):
-		err = store.Answer(ctx, run.Key{Tenant: l.state.Tenant, ID: l.state.ID}, answers)
+		err = store.Reply(ctx, run.Key{Tenant: l.state.Tenant, ID: l.state.ID}, answers)
 		l.answers = append(l.answers, open...)
 		return nil, err
 	}
-	kept := make(map[string]run.Answer, len(l.answers))
+	kept := make(map[string]run.Reply, len(l.answers))
 	for _, a := range l.answers {
-		kept[a.Ask] = a
+		kept[a.Question] = a
 	}
-	fresh, err := record.CheckAnswers(record.HeadOf(l.state), kept, open)
+	fresh, err := record.CheckReplies(record.HeadOf(l.state), kept, open)
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +217,14 @@ func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, erro
 // Resume answers questions of a run in [Options.Store], and continues the run: after a suspension, or after its
 // process has ended. Its events are those of [Agent.Events]. Answers that do not fit their questions are refused,
 // each with its reason, and the run stays as it is. If the error matches [record.ErrHeld], the answers are kept, and
-// the holder takes them. A run that has its answer gives it again, as its one event [Answer], without a call of the
+// the holder takes them. A run that has its answer gives it again, as its one event [Output], without a call of the
 // model. The error for a run that is over without an answer matches [ErrFailed] or [ErrCancelled].
-func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Answer) iter.Seq2[Event, error] {
+func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Reply) iter.Seq2[Event, error] {
 	return a.resume(key, answers).events(ctx)
 }
 
 // ResumeRun is Resume for callers who want the outcome only. Like that of [Agent.Run], the result is never nil.
-func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Answer) (*Result, error) {
+func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Reply) (*Result, error) {
 	return a.resume(key, answers).outcome(ctx)
 }
 
@@ -241,14 +241,14 @@ func takeover(s *record.State) []record.Change {
 	return changes
 }
 
-func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
+func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
 		if a.opts.Store == nil {
 			return nil, errNoStore
 		}
 		l, err := a.hold(ctx, key, answers...)
 		if errors.Is(err, record.ErrHeld) && len(answers) > 0 {
-			if err := a.Answer(ctx, key, answers...); err != nil {
+			if err := a.Reply(ctx, key, answers...); err != nil {
 				return nil, err
 			}
 			l, err = a.hold(ctx, key) // which may be free by then
@@ -263,21 +263,21 @@ func (a *Agent) resume(key run.Key, answers []run.Answer) *session {
 	}}
 }
 
-// Answer keeps answers to questions of a run, from any process: the process that holds or resumes the run takes them.
+// Reply keeps answers to questions of a run, from any process: the process that holds or resumes the run takes them.
 // Answers are checked against their questions. The first answer to a question counts. A run of another agent is
-// refused. The error matches [run.ErrUnfit], [run.ErrExpired], [record.ErrAnswered] or [run.ErrNotAsked]; with an
+// refused. The error matches [run.ErrUnfit], [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an
 // error no answer is kept.
-func (a *Agent) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
+func (a *Agent) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
 	if a.opts.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
 	}
 	return record.Submit(ctx, a.runs(), key, answers...)
 }
 
-// Asks returns the open questions of a run in [Options.Store], also of its sub-agents, from any
+// Questions returns the open questions of a run in [Options.Store], also of its sub-agents, from any
 // process: none if the run does not wait. The error matches [record.ErrNotFound] if there is no such run.
-// [record.OpenAsks] has the questions of all runs.
-func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
+// [record.OpenQuestions] has the questions of all runs.
+func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, error) {
 	if a.opts.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
@@ -285,11 +285,11 @@ func (a *Agent) Asks(ctx context.Context, key run.Key) ([]*run.Ask, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}
-	return log.Asks()
+	return log.Questions()
 }
 
 // ErrWaiting says that a run waits for a person: it has no answer, and takes no input, before
-// its questions are answered, see [Agent.Resume]. Result.Asks has them. [As] and [ResumeAs] return
+// its questions are answered, see [Agent.Resume]. Result.Questions has them. [As] and [ResumeAs] return
 // it for a run that has begun to wait, [Agent.Run] only if it is given an input for a run that
 // waits already.
 var ErrWaiting = errors.New("the run waits for answers to its questions")
@@ -318,13 +318,13 @@ func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState continues a run of an agent without a store: state is [Result.State] of
 // a run that waits. The run and the state are the same, so resume a state once.
-func (a *Agent) ResumeState(ctx context.Context, state *record.State, answers ...run.Answer) iter.Seq2[Event, error] {
+func (a *Agent) ResumeState(ctx context.Context, state *record.State, answers ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
 		if state == nil || state.Seq == 0 {
 			return nil, errors.New("there is no state")
 		}
 		for _, answer := range answers {
-			if err := record.CheckAnswer(state, answer, time.Now()); err != nil {
+			if err := record.CheckReply(state, answer, time.Now()); err != nil {
 				return nil, err
 			}
 		}
@@ -359,7 +359,7 @@ func (l *loaded) wake(e *driver) error {
 	l.answers = nil
 	if len(answers) == 0 && l.journal != nil && len(record.Open(e.rec.state)) > 0 {
 		var err error
-		if answers, err = l.journal.Answers(e.ctx); err != nil {
+		if answers, err = l.journal.Replies(e.ctx); err != nil {
 			return err
 		}
 	}
@@ -393,10 +393,10 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	}
 	switch s := e.rec.state; s.Status {
 	case run.StatusWaiting:
-		e.rec.show(&Suspended{Asks: record.Open(s), Wake: s.Wake})
+		e.rec.show(&Suspended{Questions: record.Open(s), Wake: s.Wake})
 	case run.StatusFinished: // before: it is the event that Replay gives
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = e.rec.ledger.tell(&Answer{Meta: at, Text: s.Answer, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		_ = e.rec.ledger.tell(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
 	if err := e.rec.commit(); err != nil {
 		return err

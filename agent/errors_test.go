@@ -31,11 +31,11 @@ func errorTexts(t *testing.T, store record.Store) {
 	ctx := t.Context()
 	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Approve: agent.AskPerson})
 	waiting, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
-	if err != nil || len(waiting.Asks) != 1 {
+	if err != nil || len(waiting.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a run with one question", waiting, err)
 	}
-	ask := waiting.Asks[0]
-	if err := a.Answer(ctx, theRun, ask.Allow()); err != nil {
+	ask := waiting.Questions[0]
+	if err := a.Reply(ctx, theRun, ask.Allow()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Begin(ctx, human("go"), agent.In("begun")); err != nil {
@@ -72,8 +72,8 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"ResumeAs, none", third(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
 		{"Cancel, none", second(a.Cancel(ctx, none)), `cancel: load run "none": there is no such run`},
 		{"Advance, none", second(a.Advance(ctx, none, nil)), `advance: load run "none": there is no such run`},
-		{"Asks, none", second(a.Asks(ctx, none)), `read questions: load run "none": there is no such run`},
-		{"Answer, none", a.Answer(ctx, none, ask.Allow()), `load run "none": there is no such run`},
+		{"Asks, none", second(a.Questions(ctx, none)), `read questions: load run "none": there is no such run`},
+		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": there is no such run`},
 		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": there is no such run`},
 
 		{"ResumeRun, other", second(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it is of agent "agent", and this is "other"`},
@@ -81,15 +81,15 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Replay, other", replayed(ctx, other, theRun), `replay: run "r" is of agent "agent", and this is "other"`},
 
 		{"ResumeRun, no store", second(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Store`},
-		{"Answer, no store", unkept.Answer(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Store`},
+		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Store`},
 
-		{"not asked", a.Answer(ctx, theRun, run.Answer{Ask: "x", Action: run.ActionAllow}),
+		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
 			`answer question "x" of run "r": the question is not open`},
-		{"not asked, ResumeRun", second(a.ResumeRun(ctx, theRun, run.Answer{Ask: "x", Action: run.ActionAllow})),
+		{"not asked, ResumeRun", second(a.ResumeRun(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
 			`run agent: answer question "x" of run "r": the question is not open`},
-		{"unfit", a.Answer(ctx, theRun, run.Answer{Ask: ask.ID, Action: run.ActionAccept}),
+		{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
 			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`},
-		{"answered", a.Answer(ctx, theRun, ask.Deny("")),
+		{"answered", a.Reply(ctx, theRun, ask.Deny("")),
 			`answer question "` + ask.ID + `" of run "r": the question has another answer already`},
 		{"answered, ResumeRun", second(a.ResumeRun(ctx, theRun, ask.Deny(""))),
 			`run agent: answer question "` + ask.ID + `" of run "r": the question has another answer already`},
@@ -103,7 +103,7 @@ func errorTexts(t *testing.T, store record.Store) {
 func second[T any](_ T, err error) error        { return err }
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-func fails(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
+func fails(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
 
 func replayed(ctx context.Context, a *agent.Agent, key run.Key) (err error) {
 	for _, err = range a.Replay(ctx, key, agent.Position{}) {

@@ -15,9 +15,9 @@ import (
 
 // Event is something that happened in a run. The members are [*ModelStart],
 // [*ReasoningDelta], [*TextDelta], [*ModelEnd], [*ApprovalAsked], [*ApprovalDecided],
-// [*ToolStart], [*ToolProgress], [*ToolEnd], [*Asked], [*AnswerStart], [*AnswerEnd],
-// [*Answered], [*ElicitationStart], [*ElicitationEnd], [*SamplingStart], [*SamplingEnd],
-// [*ServerLost], [*Compacted], [*Warning], [*TurnEnd], [*Suspended] and [*Answer]; more may come, so a switch
+// [*ToolStart], [*ToolProgress], [*ToolEnd], [*Asked], [*ReplyStart], [*ReplyEnd],
+// [*Replied], [*ElicitationStart], [*ElicitationEnd], [*SamplingStart], [*SamplingEnd],
+// [*ServerLost], [*Compacted], [*Warning], [*TurnEnd], [*Suspended] and [*Output]; more may come, so a switch
 // needs a default.
 //
 // A turn is one call of the model and the tool calls that it asks for:
@@ -227,27 +227,27 @@ type ToolEnd struct {
 // Asked says that the run has a question to a person.
 type Asked struct {
 	Meta
-	Ask *run.Ask `json:"ask"`
+	Question *run.Question `json:"ask"`
 }
 
-// AnswerStart says that [Options.Answer] is asked.
-type AnswerStart struct {
+// ReplyStart says that [Options.Reply] is asked.
+type ReplyStart struct {
 	Meta
-	Ask *run.Ask `json:"ask"`
+	Question *run.Question `json:"ask"`
 }
 
-// AnswerEnd says what [Options.Answer] returned: without an Answer the question stays open.
-type AnswerEnd struct {
+// ReplyEnd says what [Options.Reply] returned: without an Answer the question stays open.
+type ReplyEnd struct {
 	Meta
-	Ask      *run.Ask      `json:"ask"`
-	Answer   *run.Answer   `json:"answer,omitempty"`
+	Question *run.Question `json:"ask"`
+	Reply    *run.Reply    `json:"answer,omitempty"`
 	Err      error         `json:"-"` // in JSON its text, as "error"
 	Duration time.Duration `json:"duration_ns,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (e *AnswerEnd) MarshalJSON() ([]byte, error) {
-	type members AnswerEnd
+func (e *ReplyEnd) MarshalJSON() ([]byte, error) {
+	type members ReplyEnd
 	return json.Marshal(struct {
 		*members
 		Error string `json:"error,omitempty"`
@@ -262,15 +262,15 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// Answered says that a question has its answer.
-type Answered struct {
+// Replied says that a question has its answer.
+type Replied struct {
 	Meta
-	Ask    *run.Ask   `json:"ask"`
-	Answer run.Answer `json:"answer"`
+	Question *run.Question `json:"ask"`
+	Reply    run.Reply     `json:"answer"`
 }
 
-// Question is what a server asks the person during a call.
-type Question struct {
+// Elicitation is what a server asks the person during a call.
+type Elicitation struct {
 	Server string            `json:"server"`         // the host's label: show it to the person
 	Call   *Call             `json:"call,omitempty"` // the tool call it belongs to, nil when that cannot be known
 	Params *mcp.ElicitParams `json:"params"`
@@ -280,14 +280,14 @@ type Question struct {
 // handler of its client answers, or a server of the legacy era asks.
 type ElicitationStart struct {
 	Meta
-	*Question
+	*Elicitation
 }
 
 // ElicitationEnd is what the server was answered: Result, or Err when the
 // callback failed or its context ended.
 type ElicitationEnd struct {
 	Meta
-	*Question
+	*Elicitation
 	Result   *mcp.ElicitResult `json:"result,omitempty"`
 	Err      error             `json:"-"` // in JSON its text, as "error"
 	Duration time.Duration     `json:"duration_ns,omitempty"`
@@ -358,8 +358,8 @@ type TurnEnd struct {
 // Suspended says that the run waits for a person.
 type Suspended struct {
 	Meta
-	Asks []*run.Ask `json:"asks"`
-	Wake time.Time  `json:"wake,omitzero"` // when it continues without an answer; zero: never
+	Questions []*run.Question `json:"asks"`
+	Wake      time.Time       `json:"wake,omitzero"` // when it continues without an answer; zero: never
 }
 
 // Compacted says that the oldest messages of the history were replaced.
@@ -382,8 +382,8 @@ type Warning struct {
 // String is the text: fmt prints a warning by it.
 func (w *Warning) String() string { return w.Text }
 
-// Answer ends a run.
-type Answer struct {
+// Output ends a run.
+type Output struct {
 	Meta
 	Text         string     `json:"text"`
 	StopReason   StopReason `json:"stop_reason"`
@@ -421,13 +421,13 @@ func (*ToolEnd) kind() string { return "tool_end" }
 func (*Asked) kind() string { return "asked" }
 
 // kind implements [Event].
-func (*AnswerStart) kind() string { return "answer_start" }
+func (*ReplyStart) kind() string { return "answer_start" }
 
 // kind implements [Event].
-func (*AnswerEnd) kind() string { return "answer_end" }
+func (*ReplyEnd) kind() string { return "answer_end" }
 
 // kind implements [Event].
-func (*Answered) kind() string { return "answered" }
+func (*Replied) kind() string { return "answered" }
 
 // kind implements [Event].
 func (*ElicitationStart) kind() string { return "elicitation_start" }
@@ -451,7 +451,7 @@ func (*TurnEnd) kind() string { return "turn_end" }
 func (*Suspended) kind() string { return "suspended" }
 
 // kind implements [Event].
-func (*Answer) kind() string { return "answer" }
+func (*Output) kind() string { return "answer" }
 
 // kind implements [Event].
 func (*Compacted) kind() string { return "compacted" }

@@ -24,12 +24,12 @@ func everyEvent() []agent.Event {
 	at := time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
 	meta := agent.Meta{Run: "r", Seq: 7, Time: at, Path: []string{"helper"}}
 	call := agent.Call{Turn: 1, ID: "1", Name: "box_echo", Arguments: `{"x":1}`, Server: "box", Tool: "echo"}
-	ask := &run.Ask{ID: "ask_7", Kind: run.AskApproval, Call: "1", Server: "box", Tool: "box_echo", Path: []string{"helper"}, Arguments: []byte(`{"x":1}`), Survives: true, Created: at, Expires: at}
-	answer := run.Answer{Ask: "ask_7", Action: run.ActionDeny, Reason: "no", By: "Ann", At: at}
+	ask := &run.Question{ID: "ask_7", Kind: run.QuestionApproval, Call: "1", Server: "box", Tool: "box_echo", Path: []string{"helper"}, Arguments: []byte(`{"x":1}`), Survives: true, Created: at, Expires: at}
+	answer := run.Reply{Question: "ask_7", Action: run.ActionDeny, Reason: "no", By: "Ann", At: at}
 	part := run.Part{Type: run.PartCall, ID: "1", Name: "box_echo", Arguments: `{"x":1}`}
 	result := run.Part{Type: run.PartResult, ID: "1", Name: "box_echo", Text: "1", Structured: []byte(`{"x":1}`), IsError: true}
 	spent := run.Spent{Turns: 1, Calls: 1, Input: 3, Output: 2, Cost: map[string]int64{"USD": 5}}
-	question := &agent.Question{Server: "box", Call: &call, Params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}}
+	question := &agent.Elicitation{Server: "box", Call: &call, Params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "who?"}}
 	sampling := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{}}
 	return []agent.Event{
 		&agent.ModelStart{Meta: meta, Turn: 1, Model: "m", Final: true, Messages: 2},
@@ -42,20 +42,20 @@ func everyEvent() []agent.Event {
 		&agent.ToolStart{Meta: meta, Call: call},
 		&agent.ToolProgress{Meta: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
 		&agent.ToolEnd{Meta: meta, Call: call, Part: result, Duration: 5},
-		&agent.Asked{Meta: meta, Ask: ask},
-		&agent.AnswerStart{Meta: meta, Ask: ask},
-		&agent.AnswerEnd{Meta: meta, Ask: ask, Answer: &answer, Err: errors.New("no form"), Duration: 5},
-		&agent.Answered{Meta: meta, Ask: ask, Answer: answer},
-		&agent.ElicitationStart{Meta: meta, Question: question},
-		&agent.ElicitationEnd{Meta: meta, Question: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form"), Duration: 5},
+		&agent.Asked{Meta: meta, Question: ask},
+		&agent.ReplyStart{Meta: meta, Question: ask},
+		&agent.ReplyEnd{Meta: meta, Question: ask, Reply: &answer, Err: errors.New("no form"), Duration: 5},
+		&agent.Replied{Meta: meta, Question: ask, Reply: answer},
+		&agent.ElicitationStart{Meta: meta, Elicitation: question},
+		&agent.ElicitationEnd{Meta: meta, Elicitation: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form"), Duration: 5},
 		&agent.SamplingStart{Meta: meta, Server: "box", Call: &call, Params: sampling},
 		&agent.SamplingEnd{Meta: meta, Server: "box", Call: &call, Params: sampling, Err: errors.New("no model"), Duration: 5},
 		&agent.ServerLost{Meta: meta, Server: "box", Err: errors.New("it crashed")},
 		&agent.Compacted{Meta: meta, Replaced: 4, By: 1},
 		&agent.Warning{Meta: meta, Text: "careful"},
 		&agent.TurnEnd{Meta: meta, Turn: 1, Messages: []run.Message{{Role: run.RoleTool, Parts: []run.Part{result}, Model: "m", At: at}}},
-		&agent.Suspended{Meta: meta, Asks: []*run.Ask{ask}, Wake: at},
-		&agent.Answer{Meta: meta, Text: "hi", StopReason: agent.StopAnswer, FinishReason: "stop"},
+		&agent.Suspended{Meta: meta, Questions: []*run.Question{ask}, Wake: at},
+		&agent.Output{Meta: meta, Text: "hi", StopReason: agent.StopOutput, FinishReason: "stop"},
 	}
 }
 

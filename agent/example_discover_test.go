@@ -37,7 +37,7 @@ func ExampleDiscover() {
 	for _, p := range model.Prompts() {
 		fmt.Println(p.Tools())
 	}
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output:
 	// [search_tools]
 	// [search_tools pay_invoice]

@@ -39,8 +39,8 @@ func ExampleAgent_Resume() {
 
 	second, _ := clerk(dir, play(says("Bill 17 is paid.")))
 	key := run.Key{ID: "bills"}
-	var answers []run.Answer
-	for _, q := range must(second.Asks(ctx, key)) {
+	var answers []run.Reply
+	for _, q := range must(second.Questions(ctx, key)) {
 		fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
 		answers = append(answers, q.Allow())
 	}
@@ -51,7 +51,7 @@ func ExampleAgent_Resume() {
 		switch e := event.(type) {
 		case *agent.ToolEnd:
 			fmt.Println("→", e.Part.Text)
-		case *agent.Answer:
+		case *agent.Output:
 			fmt.Println(e.Text)
 		}
 	}
@@ -72,13 +72,13 @@ func ExampleAgent_ResumeRun() {
 	second, _ := clerk(dir, play(says("Bill 17 is paid.")))
 
 	key := run.Key{ID: "bills"}
-	var answers []run.Answer
-	for _, q := range must(second.Asks(ctx, key)) {
+	var answers []run.Reply
+	for _, q := range must(second.Questions(ctx, key)) {
 		fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
 		answers = append(answers, q.Allow())
 	}
 	result := must(second.ResumeRun(ctx, key, answers...))
-	fmt.Println(result.Status, result.Answer)
+	fmt.Println(result.Status, result.Output)
 	// Output:
 	// May pay run with {"number":17}?
 	// done Bill 17 is paid.
@@ -96,8 +96,8 @@ func ExampleResumeAs() {
 	second, _ := clerk(dir, play(uses(toolCall("2", "final_answer", `{"number":17}`))))
 
 	paid, result, err := agent.As[receipt](ctx, first, agent.Text("Pay bill 17."), agent.In("bills"))
-	if errors.Is(err, agent.ErrWaiting) { // result.Asks has the questions
-		paid, result, err = agent.ResumeAs[receipt](ctx, second, run.Key{ID: "bills"}, result.Asks[0].Allow())
+	if errors.Is(err, agent.ErrWaiting) { // result.Questions has the questions
+		paid, result, err = agent.ResumeAs[receipt](ctx, second, run.Key{ID: "bills"}, result.Questions[0].Allow())
 	}
 	fmt.Println(paid.Number, result.Status, err)
 	// Output: 17 done <nil>
@@ -140,7 +140,7 @@ func ExampleRecover() {
 	web, _ := clerk(dir, play(uses(toolCall("1", "pay", `{"number":17}`))))
 	waiting := must(web.Run(ctx, agent.Text("Pay bill 17."), agent.In("bills")))
 
-	if err := web.Answer(ctx, run.Key{ID: "bills"}, waiting.Asks[0].Deny("it was paid in cash")); err != nil {
+	if err := web.Reply(ctx, run.Key{ID: "bills"}, waiting.Questions[0].Deny("it was paid in cash")); err != nil {
 		log.Fatal(err)
 	}
 
@@ -149,7 +149,7 @@ func ExampleRecover() {
 		Once:  true, // without it Recover continues until the context ends
 		Every: time.Millisecond,
 		OnEvent: func(key run.Key, e agent.Event) {
-			if answer, ok := e.(*agent.Answer); ok {
+			if answer, ok := e.(*agent.Output); ok {
 				fmt.Println(key.ID+":", answer.Text)
 			}
 		},

@@ -35,7 +35,7 @@ func ExampleNew() {
 	}, &adapter.FuncOptions{ReadOnly: true})
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset, today}}))
 	result := must(a.Run(ctx, agent.Text("What do I need in Oslo today?")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output: Take sunglasses.
 }
 
@@ -61,7 +61,7 @@ func ExampleOptions_serverInstructions() {
 		ServerInstructions: func(label string) bool { return label == "weather" },
 	}))
 	result := must(a.Run(ctx, agent.Text("What do I need in Oslo?")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output: Take sunglasses.
 }
 
@@ -72,13 +72,13 @@ func ExampleAskPerson() {
 	a := must(agent.New(model, &agent.Options{
 		Tools:   []adapter.Source{payment()},
 		Approve: agent.AskPerson,
-		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
 			return q.Allow(), nil // or q.Deny("too expensive"), for example
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17.")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output:
 	// May pay run with {"number":17}?
 	// Done.
@@ -91,7 +91,7 @@ func ExampleAskPerson_scope() {
 	a := must(agent.New(model, &agent.Options{
 		Tools:   []adapter.Source{payment()},
 		Approve: agent.AskPerson,
-		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			fmt.Printf("May %s run with %s, and later with others?\n", q.Tool, q.Arguments)
 			answer := q.Allow()
 			answer.Scope = run.ScopeTool
@@ -115,7 +115,7 @@ func ExampleWithLimits() {
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bills 17 and 18."), agent.WithLimits(run.Limits{Turns: 1})))
 	fmt.Println(result.StopReason)
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output:
 	// max_turns
 	// Bill 17 is paid, and I did not get to bill 18.
@@ -123,14 +123,14 @@ func ExampleWithLimits() {
 
 func ExampleFallback() {
 	ctx := context.Background()
-	large := play(func(context.Context, prompt) (*model.Reply, error) {
+	large := play(func(context.Context, prompt) (*model.Response, error) {
 		return nil, &model.Error{Kind: model.ErrorRateLimit, Repeated: true, Err: errors.New("too many requests")}
 	}).called("large")
 	small := play(says("42.")).called("small")
 
 	a := must(agent.New(agent.Fallback(large, small), nil))
 	result := must(a.Run(ctx, agent.Text("What is 6 by 7?")))
-	fmt.Println(result.Messages[1].Model, "says:", result.Answer)
+	fmt.Println(result.Messages[1].Model, "says:", result.Output)
 	fmt.Println(result.Warnings[0].Text)
 	// Output:
 	// small says: 42.
@@ -139,8 +139,8 @@ func ExampleFallback() {
 
 func ExamplePrices() {
 	ctx := context.Background()
-	model := play(func(context.Context, prompt) (*model.Reply, error) {
-		return &model.Reply{Message: run.Text(run.RoleAssistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
+	model := play(func(context.Context, prompt) (*model.Response, error) {
+		return &model.Response{Message: run.Text(run.RoleAssistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
 	}).called("gpt-5-mini")
 
 	a := must(agent.New(model, &agent.Options{
@@ -151,7 +151,7 @@ func ExamplePrices() {
 		Limits: run.Limits{Cost: map[string]int64{"USD": 50_000}}, // 0.05 USD
 	}))
 	result := must(a.Run(ctx, agent.Text("What is 6 by 7?")))
-	fmt.Println(result.Answer, result.Spent.Cost["USD"], "millionths of a dollar")
+	fmt.Println(result.Output, result.Spent.Cost["USD"], "millionths of a dollar")
 	// Output: 42. 1250 millionths of a dollar
 }
 
@@ -181,7 +181,7 @@ func ExampleSub() {
 	tool := must(agent.Sub(reader, "reader", "Reads letters. Give it one letter at a time."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tool}}))
 	result := must(a.Run(ctx, agent.Text("What have I got to do?")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	fmt.Println(result.Spent.Turns, "model calls")
 	// Output:
 	// You have to pay bill 17.
@@ -197,7 +197,7 @@ func ExampleHandoff() {
 	tool := must(agent.Handoff(lawyer, "lawyer", "Takes over questions about the law."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tool}}))
 	result := must(a.Run(ctx, agent.Text("Can I object to bill 17?")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output: You have two weeks to object.
 }
 
@@ -216,7 +216,7 @@ func ExampleHook() {
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{payment()}, Hooks: []agent.Hook{guard}}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 666.")))
 	fmt.Println(result.Messages[2].Parts[0].Text)
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output:
 	// Error: the call of pay was denied: bill 666 is a fraud. Nothing was done.
 	// I may not pay bill 666.
@@ -242,7 +242,7 @@ func ExampleStop() {
 	}
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{payment()}, Hooks: []agent.Hook{stop}}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17.")))
-	fmt.Println(result.Answer, result.StopReason)
+	fmt.Println(result.Output, result.StopReason)
 	// Output: Bill 17 is paid. hook
 }
 
@@ -260,7 +260,7 @@ func ExampleHook_input() {
 	}
 	a := must(agent.New(model, &agent.Options{Hooks: []agent.Hook{guard}}))
 	result := must(a.Run(ctx, agent.Text("Tell me about bill 666.")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output: I do not talk about bill 666.
 }
 
@@ -278,7 +278,7 @@ func ExampleHook_output() {
 	}
 	a := must(agent.New(model, &agent.Options{Hooks: []agent.Hook{redact}}))
 	result := must(a.Run(ctx, agent.Text("What is my card?")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output: Your card is **** 1111.
 }
 
@@ -291,7 +291,7 @@ func ExampleOptions_compact() {
 		Compact: compact.Summarize(compact.ByModel(cheapModel, nil), &compact.Options{Window: 32_000}),
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay what is left.")))
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output: Done.
 }
 
@@ -302,6 +302,6 @@ func ExampleIn() {
 	a := must(agent.New(model, &agent.Options{Store: record.NewMemory()}))
 	must(a.Run(ctx, agent.Text("I am Ann."), agent.In("ann")))
 	result := must(a.Run(ctx, agent.Text("What is my name?"), agent.In("ann")))
-	fmt.Println(result.Answer, len(result.Messages), "messages")
+	fmt.Println(result.Output, len(result.Messages), "messages")
 	// Output: Your name is Ann. 4 messages
 }

@@ -22,7 +22,7 @@ func (loud) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delt
 		if r.Stream && !yield(model.Delta{Text: text}, nil) {
 			return
 		}
-		yield(model.Delta{Reply: &model.Reply{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}}, nil)
 	}
 }
 
@@ -32,6 +32,6 @@ func ExampleModel() {
 	ctx := context.Background()
 	a := must(agent.New(loud{}, nil))
 	result := must(a.Run(ctx, agent.Text("Hello.")))
-	fmt.Println(result.Answer, result.Messages[1].Model)
+	fmt.Println(result.Output, result.Messages[1].Model)
 	// Output: HELLO. loud
 }

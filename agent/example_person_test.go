@@ -33,7 +33,7 @@ func ExampleErrAsk() {
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17, and remind me of bill 18.")))
-	fmt.Println(result.Status, len(result.Asks), result.Asks[0].Tool)
+	fmt.Println(result.Status, len(result.Questions), result.Questions[0].Tool)
 	// Output: waiting 1 pay
 }
 
@@ -53,7 +53,7 @@ func booking() mcpclient.Transport {
 }
 
 // A person fills in a form, and is asked again after a typing mistake.
-func ExampleAsk_accept() {
+func ExampleQuestion_accept() {
 	ctx := context.Background()
 	model := play(uses(toolCall("1", "book", `{}`)), says("See you."))
 	typed := []string{"fore", "4", ""}
@@ -63,10 +63,10 @@ func ExampleAsk_accept() {
 		return line, true
 	}
 
-	fillIn := func(_ context.Context, q *run.Ask) (run.Answer, error) {
+	fillIn := func(_ context.Context, q *run.Question) (run.Reply, error) {
 		fields, err := q.Elicit.Fields()
 		if err != nil {
-			return run.Answer{}, err
+			return run.Reply{}, err
 		}
 		content := map[string]any{}
 		for _, field := range fields {
@@ -88,7 +88,7 @@ func ExampleAsk_accept() {
 
 	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))
 	defer toolset.Close()
-	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}, Answer: fillIn}))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}, Reply: fillIn}))
 	result := must(a.Run(ctx, agent.Text("Book a table.")))
 	fmt.Println(result.Messages[2].Parts[0].Text)
 	// Output:
@@ -116,7 +116,7 @@ func ExampleLegacyQuestions() {
 	}))
 	waiting := must(a.Run(ctx, agent.Text("Book a table."), agent.In("table")))
 	fmt.Println(waiting.Status)
-	answer := must(waiting.Asks[0].Accept(map[string]any{"people": 4}))
+	answer := must(waiting.Questions[0].Accept(map[string]any{"people": 4}))
 	result := must(a.ResumeRun(ctx, run.Key{ID: "table"}, answer))
 	fmt.Println(result.Status, result.Messages[2].Parts[0].Text)
 	// Output:

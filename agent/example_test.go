@@ -62,7 +62,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	fmt.Println(result.Spent.Turns, "turns,", result.Spent.Calls, "tool call")
 	// Output:
 	// Take sunglasses.
@@ -96,7 +96,7 @@ func ExampleAgent_Events() {
 			fmt.Println("→", e.Part.Text)
 		}
 	}
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	fmt.Println(len(result.Messages), "messages")
 	// Output:
 	// forecast on weather: {"city":"Oslo"}
@@ -113,14 +113,14 @@ func ExampleOptions_answer() {
 	defer toolset.Close()
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},
-		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			fmt.Printf("%s asks: %s\n", q.Server, q.Elicit.Message)
 			return q.Accept(map[string]any{"city": "Rome"}) // or q.Decline(), for example
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("What do I need today?")))
 	fmt.Println(result.Messages[2].Parts[0].Text)
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	// Output:
 	// weather asks: Which city?
 	// Sunny in Rome.

@@ -37,12 +37,12 @@ func (f *failing) write(write func() error) error {
 	return errDown
 }
 
-func (f *failing) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (f *failing) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	return f.write(func() error { return f.Store.Append(ctx, lease, head, records, answers...) })
 }
 
-func (f *failing) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	return f.write(func() error { return f.Store.Answer(ctx, key, answers) })
+func (f *failing) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+	return f.write(func() error { return f.Store.Reply(ctx, key, answers) })
 }
 
 // errFull is not passing, either.

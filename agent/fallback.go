@@ -65,7 +65,7 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			i := (known.at + n) % len(f.models)
 			asked, next := *r, n+1 < len(f.models)
 			asked.Kept = &known.kept[i]
-			failed := f.ask(ctx, i, &asked, yield, next, func(reply *model.Reply) {
+			failed := f.ask(ctx, i, &asked, yield, next, func(reply *model.Response) {
 				known.at = i
 				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
 				reply.Warning = cmp.Or(warning, reply.Warning)
@@ -79,14 +79,14 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 }
 
 // ask asks one of the models. It returns the error for which the next one is to be asked.
-func (f *fallback) ask(ctx context.Context, i int, r *model.Request, yield func(model.Delta, error) bool, next bool, replied func(*model.Reply)) error {
+func (f *fallback) ask(ctx context.Context, i int, r *model.Request, yield func(model.Delta, error) bool, next bool, replied func(*model.Response)) error {
 	shown := false
 	for d, err := range f.models[i].Generate(ctx, r) {
 		if err != nil && next && !shown && ctx.Err() == nil && replaceable(err) {
 			return err
 		}
-		if d.Reply != nil {
-			replied(d.Reply)
+		if d.Response != nil {
+			replied(d.Response)
 		}
 		shown = shown || d.Text != "" || d.Reasoning != ""
 		if !yield(d, err) {

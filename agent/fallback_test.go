@@ -15,7 +15,7 @@ import (
 // The next model is asked if one cannot answer, and only if nothing was shown.
 func TestFallback(t *testing.T) {
 	fails := func(kind model.ErrorKind, shown string) step {
-		return func(_ context.Context, p prompt) (*model.Reply, error) {
+		return func(_ context.Context, p prompt) (*model.Response, error) {
 			if err := p.Show(model.Delta{Text: shown}); err != nil {
 				return nil, err
 			}
@@ -45,8 +45,8 @@ func TestFallback(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.Answer != "hello" || len(first.prompts()) != 1 || len(second.prompts()) != 2 {
-				t.Fatalf("got %q, %v after %d and %d calls: the run stays with the model that answers", got.Answer, err, len(first.prompts()), len(second.prompts()))
+			if err != nil || got.Output != "hello" || len(first.prompts()) != 1 || len(second.prompts()) != 2 {
+				t.Fatalf("got %q, %v after %d and %d calls: the run stays with the model that answers", got.Output, err, len(first.prompts()), len(second.prompts()))
 			}
 			if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "a failed and b is asked: sorry") {
 				t.Errorf("got the warnings %q", told)
@@ -62,14 +62,14 @@ func TestFallback(t *testing.T) {
 func TestFallbackOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := func(why string) step {
-			return func(context.Context, prompt) (*model.Reply, error) {
+			return func(context.Context, prompt) (*model.Response, error) {
 				return nil, &model.Error{Kind: model.ErrorUnavailable, Repeated: true, Err: errors.New(why)}
 			}
 		}
 		a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
 		got, err := newAgent(t, agent.Fallback(a, b), nil).Run(t.Context(), human("go"))
-		if err != nil || got.Answer != "a is back" || len(warningsOf(got)) != 2 {
-			t.Errorf("got %q, %v, %q", got.Answer, err, warningsOf(got))
+		if err != nil || got.Output != "a is back" || len(warningsOf(got)) != 2 {
+			t.Errorf("got %q, %v, %q", got.Output, err, warningsOf(got))
 		}
 		_, err = newAgent(t, agent.Fallback(play(down("a is down")), play(down("b is down"))), nil).Run(t.Context(), human("go"))
 		if err == nil || !strings.Contains(err.Error(), "b is down") {
@@ -99,10 +99,10 @@ func TestFallbackCost(t *testing.T) {
 	table := &agent.Prices{Date: "2026-11-22", Models: []agent.Price{
 		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
 	}}
-	down := play(func(context.Context, prompt) (*model.Reply, error) {
+	down := play(func(context.Context, prompt) (*model.Response, error) {
 		return nil, &model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")}
 	}).called("large")
-	dated := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+	dated := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := counted(says("hello"))(ctx, p)
 		reply.Message.Model = "small-2026-10-01"
 		return reply, err

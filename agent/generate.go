@@ -20,7 +20,7 @@ const maxWait = 30 * time.Second
 
 // generate calls the model, again if it fails for a passing reason and nothing of its
 // reply was shown.
-func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamed) (*model.Reply, error) {
+func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamed) (*model.Response, error) {
 	for n := 0; ; n++ {
 		reply, err := receive(ctx, d.agent.model, q, stream)
 		failed, ok := errors.AsType[*model.Error](err)
@@ -45,7 +45,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 }
 
 // receive asks the model once, and shows what comes of its reply.
-func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamed) (reply *model.Reply, err error) {
+func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamed) (reply *model.Response, err error) {
 	err = guarded("model", func() error {
 		for delta, err := range m.Generate(ctx, q) {
 			if err == nil {
@@ -54,8 +54,8 @@ func receive(ctx context.Context, m model.Model, q *model.Request, stream *strea
 			if err != nil {
 				return err
 			}
-			if delta.Reply != nil {
-				reply = delta.Reply
+			if delta.Response != nil {
+				reply = delta.Response
 			}
 		}
 		return nil
@@ -98,7 +98,7 @@ func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context
 		if r != nil && err == nil {
 			message := r.message
 			message.Parts = slices.Clone(message.Parts)
-			v.Reply = &message
+			v.Response = &message
 		}
 		if !stream.began.IsZero() {
 			v.FirstChunk = stream.began.Sub(began)

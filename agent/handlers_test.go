@@ -29,8 +29,8 @@ func answering(name string) mcp.ElicitationFunc {
 }
 
 // atHand is a person at hand who gives a name.
-func atHand(name string) func(context.Context, *run.Ask) (run.Answer, error) {
-	return func(_ context.Context, q *run.Ask) (run.Answer, error) {
+func atHand(name string) func(context.Context, *run.Question) (run.Reply, error) {
+	return func(_ context.Context, q *run.Question) (run.Reply, error) {
 		return q.Accept(map[string]any{"name": name})
 	}
 }
@@ -48,7 +48,7 @@ func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, too
 
 func isQuestion(e agent.Event) bool {
 	switch e.(type) {
-	case *agent.AnswerStart, *agent.AnswerEnd, *agent.Suspended, *agent.ElicitationStart, *agent.ElicitationEnd, *agent.SamplingStart, *agent.SamplingEnd, *agent.ToolEnd:
+	case *agent.ReplyStart, *agent.ReplyEnd, *agent.Suspended, *agent.ElicitationStart, *agent.ElicitationEnd, *agent.SamplingStart, *agent.SamplingEnd, *agent.ToolEnd:
 		return true
 	}
 	return false
@@ -57,7 +57,7 @@ func isQuestion(e agent.Event) bool {
 func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
 		next   mcp.ElicitationHandler
-		answer func(context.Context, *run.Ask) (run.Answer, error)
+		answer func(context.Context, *run.Question) (run.Reply, error)
 		want   []string
 	}{
 		"person at hand": {
@@ -75,7 +75,7 @@ func TestElicitation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEra(t, mcpclient.Options{Elicitation: test.next}, func(t *testing.T, toolset *adapter.Toolset) {
-				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: test.answer})
+				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Reply: test.answer})
 				got := happenings(t, a, isQuestion)
 				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
 			})
@@ -110,7 +110,7 @@ func TestElicitationByError(t *testing.T) {
 		Timeouts: mcpclient.Timeouts{ElicitationDone: -1},
 	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
-		Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			return q.Accept(nil)
 		},
 	})
@@ -144,10 +144,10 @@ func TestElicitationInParallelCalls(t *testing.T) {
 				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
 					adapter.Server{Name: "box", Transport: s.connect(t)})
 				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
-				a := withTools(t, model, toolset, &agent.Options{Answer: atHand("Ann"), ParallelWrites: true})
+				a := withTools(t, model, toolset, &agent.Options{Reply: atHand("Ann"), ParallelWrites: true})
 				got := happenings(t, a, func(e agent.Event) bool {
 					switch e.(type) {
-					case *agent.ElicitationStart, *agent.AnswerStart:
+					case *agent.ElicitationStart, *agent.ReplyStart:
 						return true
 					}
 					return false
@@ -187,7 +187,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		Prefix: adapter.PrefixAlways,
 		Client: &mcpclient.Options{Sampling: poet},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
-	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
+	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"one samples in sample",
 		"two asks in an unknown call: who are you?",
@@ -197,21 +197,21 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// An error of Options.Answer, or an answer that does not fit its form, ends the run. A server
+// An error of Options.Reply, or an answer that does not fit its form, ends the run. A server
 // that waits for the answer is told that the person cancelled.
 func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
-		answer func(*run.Ask) (run.Answer, error)
+		answer func(*run.Question) (run.Reply, error)
 		want   string
 	}{
-		"error": {func(*run.Ask) (run.Answer, error) { return run.Answer{}, errors.New("database is down") }, "database is down"},
-		"misspelled field": {func(q *run.Ask) (run.Answer, error) {
+		"error": {func(*run.Question) (run.Reply, error) { return run.Reply{}, errors.New("database is down") }, "database is down"},
+		"misspelled field": {func(q *run.Question) (run.Reply, error) {
 			return q.Accept(map[string]any{"nam": "Ann"})
 		}, `field "nam`},
-		"unfit": {func(q *run.Ask) (run.Answer, error) {
-			return run.Answer{Ask: q.ID, Action: run.ActionAccept, Content: json.RawMessage(`{"name":12.5}`)}, nil
+		"unfit": {func(q *run.Question) (run.Reply, error) {
+			return run.Reply{Question: q.ID, Action: run.ActionAccept, Content: json.RawMessage(`{"name":12.5}`)}, nil
 		}, `field "name"`},
-		"panic": {func(*run.Ask) (run.Answer, error) { panic("oh no") }, "answer callback panicked: oh no"},
+		"panic": {func(*run.Question) (run.Reply, error) { panic("oh no") }, "answer callback panicked: oh no"},
 	} {
 		for _, era := range eras {
 			for _, store := range []record.Store{nil, record.NewMemory()} {
@@ -223,7 +223,7 @@ func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	}
 }
 
-func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*run.Ask) (run.Answer, error), want string) {
+func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*run.Question) (run.Reply, error), want string) {
 	s, told := newServer(), make(chan string, 1)
 	if era == eras[0] {
 		s.addTool("ask", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -241,7 +241,7 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asked := 0
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		asked++
 		return answer(q)
 	}})
@@ -296,7 +296,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 				server.Transport, server.Client = nil, client
 			}
 			toolset := openAll(t, &adapter.Options{Client: o}, server)
-			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
+			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})
 			var got []string
 			for event, err := range a.Events(t.Context(), human("go")) {
 				if err != nil {
@@ -342,19 +342,19 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
 					returned := false
-					slow := func(ctx context.Context, _ *run.Ask) (run.Answer, error) {
+					slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
 						<-ctx.Done()
 						time.Sleep(time.Second)
 						returned = true
-						return run.Answer{}, ctx.Err()
+						return run.Reply{}, ctx.Err()
 					}
-					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Answer: slow})
+					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Reply: slow})
 					for e, err := range a.Events(t.Context(), human("go")) {
 						if err != nil {
 							t.Fatal(err)
 						}
 						_, legacy := e.(*agent.ElicitationStart)
-						if _, modern := e.(*agent.AnswerStart); legacy || modern {
+						if _, modern := e.(*agent.ReplyStart); legacy || modern {
 							synctest.Wait()
 							break
 						}
@@ -382,15 +382,15 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 		})
 		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
-		patient := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
+		patient := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 			close(asking)
 			<-ctx.Done()
 			return q.Cancel(), nil
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{Answer: patient, ParallelWrites: true})
+		a := withTools(t, model, toolset, &agent.Options{Reply: patient, ParallelWrites: true})
 		got := happenings(t, a, func(e agent.Event) bool {
-			_, answer := e.(*agent.Answer)
+			_, answer := e.(*agent.Output)
 			return answer || isQuestion(e)
 		})
 		diff(t, "events", got, []string{
@@ -411,13 +411,13 @@ func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	}
 	defer client.Close()
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Answer: atHand("Ann")})
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"box asks in ask: who are you?", "box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann",
 	})
 }
 
-// An error of Options.Answer ends the run once, whatever else the round of the call waits for.
+// An error of Options.Reply ends the run once, whatever else the round of the call waits for.
 func TestErrorOfAnswerInARound(t *testing.T) {
 	form := &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	//lint:ignore SA1019 servers may sample for as long as the feature works.
@@ -433,12 +433,12 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 		time.Sleep(time.Second)
 		return nil
 	}}
-	person := func(_ context.Context, q *run.Ask) (run.Answer, error) {
-		if q.Kind == run.AskSampling {
+	person := func(_ context.Context, q *run.Question) (run.Reply, error) {
+		if q.Kind == run.QuestionSampling {
 			return q.Allow(), nil
 		}
 		time.Sleep(time.Second)
-		return run.Answer{}, errors.New("the UI is gone")
+		return run.Reply{}, errors.New("the UI is gone")
 	}
 	for name, round := range map[string]sdk.InputRequestMap{"two forms": {"a": form, "b": form}, "a form and a completion": {"a": form, "b": poem}} {
 		t.Run(name, func(t *testing.T) {
@@ -449,7 +449,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 				})
 				client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
 				toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
-				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Answer: person})
+				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Reply: person})
 				if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
 					t.Errorf("got %v, want the end of the run with the error of the person", err)
 				}

@@ -22,9 +22,9 @@ type hold struct {
 	ttl   time.Duration // 0: the lease is the business of whoever drives the run
 	void  record.Wish   // an earlier one, which is not for this work; of the goroutine that looks
 
-	mu      sync.Mutex   // guards the fields below
-	renewed time.Time    // when the last renewal that succeeded was asked for
-	unkept  []run.Answer // given to this process, and kept with the first records
+	mu      sync.Mutex  // guards the fields below
+	renewed time.Time   // when the last renewal that succeeded was asked for
+	unkept  []run.Reply // given to this process, and kept with the first records
 }
 
 // appendPolicy is how long a store that has failed is left alone before it is asked again.
@@ -41,7 +41,7 @@ func (h *hold) Append(ctx context.Context, head record.Head, records []record.Re
 		if n > 0 && errors.Is(err, record.ErrConflict) && h.has(ctx, head, records) {
 			err = nil // the store had kept it and failed afterwards
 		}
-		if err == nil || errors.Is(err, record.ErrAnswered) || errors.Is(err, run.ErrNotAsked) {
+		if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
 			h.settled()
 			return err
 		}
@@ -84,7 +84,7 @@ func (h *hold) has(ctx context.Context, head record.Head, records []record.Recor
 	return true
 }
 
-func (h *hold) given() []run.Answer {
+func (h *hold) given() []run.Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.unkept
@@ -105,20 +105,20 @@ func (h *hold) keepAnswers(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	err := guarded("the store", func() error { return h.store.Answer(ctx, h.lease.Key, answers) })
+	err := guarded("the store", func() error { return h.store.Reply(ctx, h.lease.Key, answers) })
 	if err != nil {
 		return fmt.Errorf("keep the answers: %w", err)
 	}
 	return nil
 }
 
-// Answers implements [journal].
-func (h *hold) Answers(ctx context.Context) ([]run.Answer, error) {
+// Replies implements [journal].
+func (h *hold) Replies(ctx context.Context) ([]run.Reply, error) {
 	log, err := record.LoadCurrent(ctx, h.store, h.lease.Key)
 	if err != nil {
 		return nil, err
 	}
-	return log.Answers, nil
+	return log.Replies, nil
 }
 
 // Confirm returns nil if the lease lasts, by the clock of this process. A lease that may have

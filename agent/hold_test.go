@@ -28,7 +28,7 @@ type stopped struct {
 	renewal error // after the stop
 }
 
-func (s *stopped) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (s *stopped) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	err := s.Store.Append(ctx, lease, head, records, answers...)
 	if slices.ContainsFunc(records, func(r record.Record) bool { _, ok := r.Change.(*record.Intent); return ok }) {
 		time.Sleep(2 * leaseTTL)

@@ -58,8 +58,8 @@ func TestHooks(t *testing.T) {
 	diff(t, "history", lines(history(got))[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
 	})
-	if got.Answer != "done, ****" || asked || s.most.Load() > 0 {
-		t.Errorf("got %q; asked about the denied call: %v; it ran: %v", got.Answer, asked, s.most.Load() > 0)
+	if got.Output != "done, ****" || asked || s.most.Load() > 0 {
+		t.Errorf("got %q; asked about the denied call: %v; it ran: %v", got.Output, asked, s.most.Load() > 0)
 	}
 	for _, p := range model.prompts() {
 		if last := lines(p.Request.Messages[len(p.Request.Messages)-1:])[0]; last != `human: "(be kind)"` {
@@ -100,10 +100,10 @@ func TestHookLeavesNoRequest(t *testing.T) {
 func TestModelRetries(t *testing.T) {
 	fails := func(e model.Error) step {
 		e.Err = errors.New("busy")
-		return func(context.Context, prompt) (*model.Reply, error) { return nil, &e }
+		return func(context.Context, prompt) (*model.Response, error) { return nil, &e }
 	}
 	busy := fails(model.Error{Kind: model.ErrorRateLimit})
-	shown := func(ctx context.Context, p prompt) (*model.Reply, error) {
+	shown := func(ctx context.Context, p prompt) (*model.Response, error) {
 		if err := p.Show(model.Delta{Text: "He"}); err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func TestModelRetries(t *testing.T) {
 		"too long":    {[]step{fails(model.Error{Kind: model.ErrorUnavailable, RetryAfter: time.Minute})}, 0, 1, false},
 		"no key":      {[]step{fails(model.Error{Kind: model.ErrorAuth})}, 0, 1, false},
 		"shown":       {[]step{shown, says("hi")}, 0, 1, false},
-		"not passing": {[]step{func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }}, 0, 1, false},
+		"not passing": {[]step{func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }}, 0, 1, false},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			model, began := play(tt.steps...), time.Now()
@@ -179,11 +179,11 @@ func TestHookBeforeALateApproval(t *testing.T) {
 	}}}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || string(got.Asks[0].Arguments) != `{"x":2}` {
+	if err != nil || string(got.Questions[0].Arguments) != `{"x":2}` {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	second, _ := process(t, store, play(says("done")), opts)
-	got, err = second.ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
+	got, err = second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ type hostile struct {
 
 // loops asks for the same tool until it may not.
 func loops(name, arguments string) step {
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		if last := p.Request.Messages[len(p.Request.Messages)-1]; len(p.Request.Tools) == 0 || strings.Contains(last.Text(), "No more tool calls") {
 			return says("enough")(ctx, p)
 		}
@@ -53,7 +53,7 @@ func many(n int) step {
 	for i := range calls {
 		calls[i] = toolCall("", "x", "{}")
 	}
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		r, err := loops("x", "{}")(ctx, p)
 		if r.Finish == model.FinishCalls {
 			r.Message.Parts = slices.Clone(calls)
@@ -88,7 +88,7 @@ func asking(n int, state string) sdk.ToolHandler {
 }
 
 // accepts answers each question.
-func accepts(_ context.Context, q *run.Ask) (run.Answer, error) {
+func accepts(_ context.Context, q *run.Question) (run.Reply, error) {
 	return q.Accept(map[string]any{})
 }
 
@@ -120,9 +120,9 @@ var hostiles = map[string]hostile{
 	}, stop: agent.StopMaxFailures, told: "no answer within 24h"},
 	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: agent.StopMaxFailures},
 	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
-	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Asks: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
-	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more and more input"},
-	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Answer: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
+	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Questions: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
+	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Reply: accepts}, stop: agent.StopMaxFailures, told: "more and more input"},
+	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Reply: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 
 	"a model that loops":         {stop: agent.StopMaxTurns},
 	"unknown tools":              {model: loops("multi_tool_use.parallel", "{}"), stop: agent.StopMaxFailures, told: "there is no tool"},
@@ -135,18 +135,18 @@ var hostiles = map[string]hostile{
 		model: uses(toolCall("", "x", "{}")), err: `at the limit max_turns (Limits.Turns) it asked for tools ("x")`,
 	},
 	"empty replies": {model: says(""), err: "neither text nor tool calls"},
-	"no reply":      {model: func(context.Context, prompt) (*model.Reply, error) { return nil, nil }, err: "ended without a reply"},
-	"endless deltas": {slow: true, model: func(ctx context.Context, p prompt) (*model.Reply, error) {
+	"no reply":      {model: func(context.Context, prompt) (*model.Response, error) { return nil, nil }, err: "ended without a reply"},
+	"endless deltas": {slow: true, model: func(ctx context.Context, p prompt) (*model.Response, error) {
 		for chunk := strings.Repeat("x", 1<<16); ; {
 			if err := p.Show(model.Delta{Text: chunk}); err != nil {
 				return nil, err
 			}
 		}
 	}, err: "longer than"},
-	"a huge reply": {slow: true, model: func(ctx context.Context, p prompt) (*model.Reply, error) {
+	"a huge reply": {slow: true, model: func(ctx context.Context, p prompt) (*model.Response, error) {
 		return says(strings.Repeat("x", 40<<20))(ctx, p)
 	}, err: "longer than"},
-	"a model that hangs": {model: func(ctx context.Context, _ prompt) (*model.Reply, error) {
+	"a model that hangs": {model: func(ctx context.Context, _ prompt) (*model.Response, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
@@ -168,7 +168,7 @@ type faulty struct {
 	hang, panics bool
 }
 
-func (f *faulty) Append(ctx context.Context, l record.Lease, h record.Head, r []record.Record, answers ...run.Answer) error {
+func (f *faulty) Append(ctx context.Context, l record.Lease, h record.Head, r []record.Record, answers ...run.Reply) error {
 	if f.after--; f.after > 0 {
 		return f.Store.Append(ctx, l, h, r, answers...)
 	}
@@ -253,12 +253,12 @@ func TestRoundsOfARun(t *testing.T) {
 			if name == "over" {
 				got.State.Spent.Rounds = bound - kept + 1
 			}
-			answer, err := got.Asks[0].Accept(map[string]any{})
+			answer, err := got.Questions[0].Accept(map[string]any{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			state := got.State
-			for _, err := range h.agent(t, model, agent.Options{Answer: accepts}).ResumeState(t.Context(), state, answer) {
+			for _, err := range h.agent(t, model, agent.Options{Reply: accepts}).ResumeState(t.Context(), state, answer) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -283,8 +283,8 @@ func (h *hostile) goOn(t *testing.T, opts agent.Options) {
 		}
 	}
 	got, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID))
-	if err != nil || got.Answer != "fine" {
-		t.Fatalf("got %q, %v, want an answer to the next input", got.Answer, err)
+	if err != nil || got.Output != "fine" {
+		t.Fatalf("got %q, %v, want an answer to the next input", got.Output, err)
 	}
 	h.valid(t, model)
 }
@@ -395,9 +395,9 @@ func TestAgentCallsItself(t *testing.T) {
 			if err != nil && deepest == nil {
 				deepest = err
 			}
-			return got.Answer, err
+			return got.Output, err
 		}, nil)
-		model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			if len(p.Request.Messages) > 1 {
 				return says("enough")(ctx, p)
 			}
@@ -405,8 +405,8 @@ func TestAgentCallsItself(t *testing.T) {
 		})
 		a = newAgent(t, model, &agent.Options{Tools: []adapter.Source{self}})
 		got := mustRun(t, a, human("go"))
-		if got.Answer != "enough" || len(model.prompts()) != 10 || deepest == nil || !strings.Contains(deepest.Error(), "Limits.Depth") {
-			t.Errorf("got %q after %d calls of the model, and %v", got.Answer, len(model.prompts()), deepest)
+		if got.Output != "enough" || len(model.prompts()) != 10 || deepest == nil || !strings.Contains(deepest.Error(), "Limits.Depth") {
+			t.Errorf("got %q after %d calls of the model, and %v", got.Output, len(model.prompts()), deepest)
 		}
 	})
 }

@@ -181,7 +181,7 @@ func (t *tools) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
 	t.rec.read(func(s *record.State) {
 		if s.Discovery == record.DiscoveryCall {
-			name = s.AskedAs(j.about.ID, name)
+			name = s.CalledAs(j.about.ID, name)
 		}
 	})
 	return name

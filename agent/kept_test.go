@@ -53,7 +53,7 @@ type finder struct {
 }
 
 func newFinder() finder {
-	return finder{agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	return finder{agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		results := results(p.Request.Messages)
 		read := func(arguments string) agenttest.Step {
 			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
@@ -88,8 +88,8 @@ func TestKeptResult(t *testing.T) {
 			store, m := open(t), newFinder()
 			a := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(items)}})
 			got, err := a.Run(t.Context(), human("go"), agent.In("r"))
-			if err != nil || got.Answer != foundNote {
-				t.Fatalf("got %q, %v", got.Answer, err)
+			if err != nil || got.Output != foundNote {
+				t.Fatalf("got %q, %v", got.Output, err)
 			}
 			said := results(got.State.History)
 			if n := len(said[1]) + len(said[2]); len(said) != 3 || n > 4<<10 {
@@ -132,8 +132,8 @@ func TestNotKept(t *testing.T) {
 			in = append(in, agent.In("r"))
 		}
 		got, err := newAgent(t, m, opts).Run(t.Context(), human("go"), in...)
-		if err != nil || got.Answer != "done" || len(got.State.Kept) > 0 {
-			t.Errorf("%s: got %q, %v, kept %v", name, got.Answer, err, got.State.Kept)
+		if err != nil || got.Output != "done" || len(got.State.Kept) > 0 {
+			t.Errorf("%s: got %q, %v, kept %v", name, got.Output, err, got.State.Kept)
 		}
 		if said := results(got.State.History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
 			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
@@ -154,8 +154,8 @@ func TestKeptResultRefused(t *testing.T) {
 	store := &fullStore{dying{Store: record.NewMemory()}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 	got, err := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
-	if err != nil || got.Answer != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
-		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Answer, err, got.State.Kept, got.Warnings)
+	if err != nil || got.Output != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
+		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Output, err, got.State.Kept, got.Warnings)
 	}
 	if said := results(got.State.History)[0]; strings.Contains(said, "handle") || len(said) > 64<<10 {
 		t.Errorf("got a result of %d bytes, or one with a handle", len(said))
@@ -210,7 +210,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 	}
 	var told string
 	m := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`}),
-		func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 			told = p.Request.Messages[0].Text()
 			_, after, _ := strings.Cut(told, "\n- ")
 			handle, _, _ := strings.Cut(after, ":")
@@ -236,8 +236,8 @@ func TestTrimKeepsHandles(t *testing.T) {
 		Compact: compact.Trim(&compact.Options{Window: 2000, Keep: 1, Result: 600}),
 	}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
-	if err != nil || got.Answer != foundNote {
-		t.Fatalf("got %q, %v", got.Answer, err)
+	if err != nil || got.Output != foundNote {
+		t.Fatalf("got %q, %v", got.Output, err)
 	}
 	said := results(got.State.History)[0]
 	if k := got.State.Kept[0]; len(said) > 600 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
@@ -265,8 +265,8 @@ func TestKeptResultByAdvance(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := record.Fold(log.Records)
-			if err != nil || s.Answer != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != record.DigestOf([]byte(itemsOf(1000))) {
-				t.Errorf("got %q, %v, %+v", s.Answer, err, s.Kept)
+			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != record.DigestOf([]byte(itemsOf(1000))) {
+				t.Errorf("got %q, %v, %+v", s.Output, err, s.Kept)
 			}
 		})
 	}

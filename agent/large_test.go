@@ -29,8 +29,8 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	store := inFiles(t, filestore.SyncNever)
 	a := largeAgent(t, store, 8, strings.Repeat("much", 5<<18)) // 40 MiB
 	got, err := a.Run(t.Context(), human("go"), agent.In("r"))
-	if err != nil || got.Answer != "so much" {
-		t.Fatalf("got %q, %v", got.Answer, err)
+	if err != nil || got.Output != "so much" {
+		t.Fatalf("got %q, %v", got.Output, err)
 	}
 	log, err := store.Load(t.Context(), theRun)
 	if err != nil {
@@ -52,8 +52,8 @@ func TestResultTooLargeToKeep(t *testing.T) {
 	for _, store := range []record.Store{inFiles(t, filestore.SyncNever), nil} {
 		a := largeAgent(t, store, 1, strings.Repeat("\x01", 6<<20)) // 36 MiB as JSON
 		got, err := a.Run(t.Context(), human("go"))
-		if err != nil || got.Answer != "so much" {
-			t.Fatalf("got %q, %v", got.Answer, err)
+		if err != nil || got.Output != "so much" {
+			t.Fatalf("got %q, %v", got.Output, err)
 		}
 		kept := results(got.State.History)[0]
 		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {

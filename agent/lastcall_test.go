@@ -38,7 +38,7 @@ func (r *reader) agent(t *testing.T, opts agent.Options) *agent.Agent {
 // step calls one tool after the other in so many turns, and reports fewer tokens than there are
 // bytes for two.
 func (r *reader) step(turns int, tools ...string) step {
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		text := lines(p.Request.Messages)
 		turn := strings.Count(strings.Join(text, "\n"), "ai: ")
 		r.notes = append(r.notes, fmt.Sprint("at most ", p.Request.MaxTokens))
@@ -70,7 +70,7 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 	for limit := step; limit <= 120_000; limit += step {
 		limits := run.Limits{Tokens: limit}
 		one, others := &reader{limits: limits}, &reader{limits: limits}
-		got, err := one.agent(t, agent.Options{Answer: func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		got, err := one.agent(t, agent.Options{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			return q.Allow(), nil
 		}}).Run(t.Context(), human("go"))
 		if limit == 30_000 {
@@ -90,7 +90,7 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 		store := agent.Options{Store: record.NewMemory()}
 		got, err = others.agent(t, store).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		for err == nil && got.Status == run.StatusWaiting {
-			got, err = others.agent(t, store).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
+			got, err = others.agent(t, store).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 		}
 		diff(t, fmt.Sprint("limit ", limit), fmt.Sprint(got.StopReason, got.Spent.Total, err), want)
 		diff(t, fmt.Sprint("limit ", limit), others.notes, one.notes)

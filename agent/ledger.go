@@ -20,8 +20,8 @@ type journal interface {
 	// they are durable. An error ends the step.
 	Append(ctx context.Context, head record.Head, records []record.Record) error
 
-	// Answers returns answers to open questions that no record has yet.
-	Answers(ctx context.Context) ([]run.Answer, error)
+	// Replies returns answers to open questions that no record has yet.
+	Replies(ctx context.Context) ([]run.Reply, error)
 }
 
 // ledger has the state of a run with its sub-agents, the records that are not durable
@@ -49,9 +49,9 @@ type ledger struct {
 
 	durable run.Status // of the run in the journal
 
-	polling bool         // someone asks the journal for answers
-	polled  time.Time    // when that was asked last
-	kept    []run.Answer // that it had then
+	polling bool        // someone asks the journal for answers
+	polled  time.Time   // when that was asked last
+	kept    []run.Reply // that it had then
 
 	signIns  signIns
 	warnings []*Warning // that were shown, as many as a result has

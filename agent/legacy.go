@@ -19,12 +19,12 @@ import (
 //
 // A turn takes as many of them as Limits.Asks allows to be open. Beyond it the run fails.
 type LegacyQuestions struct {
-	// Hold is how long the call waits for an answer by [Agent.Answer], which may come from any
+	// Hold is how long the call waits for an answer by [Agent.Reply], which may come from any
 	// process, if the person at hand gives none. The question is one of the run meanwhile
-	// (run.Ask.Survives is false). After that time, or that of AskTTL if it is shorter, the
+	// (run.Question.Survives is false). After that time, or that of QuestionTTL if it is shorter, the
 	// server is told that the person cancelled. Default 5 min; negative: it is told at once
 	// that the person was not asked. A run that is not kept is never held:
-	// without Options.Answer the server is told that the person was not asked, and a [Warning] says so.
+	// without Options.Reply the server is told that the person was not asked, and a [Warning] says so.
 	Hold time.Duration
 
 	// Park reports whether a tool asks before it does anything, so that a call of it can be
@@ -45,7 +45,7 @@ const (
 
 // inOpenCall has a question answered that a server asks in an open call. The result is nil
 // if no person answers.
-func (p *person) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult, error) {
+func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
 	ask := p.desk.askOf(q.Server, q.Call)
 	ask.Kind, ask.Elicit = kindOf(q.Params), q.Params
 	if p.parks(q.Call) {
@@ -69,12 +69,12 @@ func (p *person) inOpenCall(ctx context.Context, q *Question) (*mcp.ElicitResult
 }
 
 // notAsked is the warning that a question reached no person.
-const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Answer is nil, " +
-	"and the run is not kept; set Options.Answer, or Options.Store for an answer from elsewhere"
+const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Reply is nil, " +
+	"and the run is not kept; set Options.Reply, or Options.Store for an answer from elsewhere"
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.
 func (p *person) countQuestion(server string) error {
-	limit := p.rec.ledger.root.Limits.Asks
+	limit := p.rec.ledger.root.Limits.Questions
 	p.mu.Lock()
 	p.asked++
 	over := limit >= 0 && p.asked > limit
@@ -87,7 +87,7 @@ func (p *person) countQuestion(server string) error {
 
 // holdQuestion keeps a question open while its call waits. The answer is nil if the call
 // is over.
-func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	hold := cmp.Or(p.agent.opts.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
 	if opened, err := p.openInCall(q, record.CallSent, record.CallTasked, record.CallInRound); err != nil || !opened {
@@ -113,12 +113,12 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Ask) (*run.Answer, err
 
 // openInCall opens a question of a call that is at one of the given places, or of one that
 // the server does not name. ok is false if that is over.
-func (p *person) openInCall(q *run.Ask, at ...record.CallAt) (ok bool, err error) {
+func (p *person) openInCall(q *run.Question, at ...record.CallAt) (ok bool, err error) {
 	p.rec.ledger.mu.Lock()
 	c := p.rec.state.Call(q.Call)
 	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
-		err = p.desk.openLocked(nil, []*run.Ask{q})
+		err = p.desk.openLocked(nil, []*run.Question{q})
 	}
 	p.rec.ledger.mu.Unlock()
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *person) openInCall(q *run.Ask, at ...record.CallAt) (ok bool, err error
 
 // awaitAnswer waits for the answer to a held question, from the person at hand and then
 // from the journal. After its time the question is cancelled.
-func (p *person) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
 	if answer, err := p.atHand(waiting, q); answer != nil || p.scope.failed() != nil {
@@ -163,14 +163,14 @@ func (p *person) awaitAnswer(ctx context.Context, q *run.Ask) (*run.Answer, erro
 
 // given returns the answer to a question that the journal keeps, nil if it has none. The
 // journal is asked if it was not for some time, by one goroutine.
-func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *run.Answer {
+func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
 	l.mu.Lock()
 	if !l.polling && time.Since(l.polled) >= after {
 		l.polling, l.polled = true, time.Now()
 		l.mu.Unlock()
-		var answers []run.Answer
+		var answers []run.Reply
 		err := guarded("the journal", func() (err error) {
-			answers, err = l.journal.Answers(ctx)
+			answers, err = l.journal.Replies(ctx)
 			return err
 		})
 		l.mu.Lock()
@@ -180,7 +180,7 @@ func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *ru
 	}
 	defer l.mu.Unlock()
 	for i := range l.kept {
-		if l.kept[i].Ask == ask {
+		if l.kept[i].Question == ask {
 			answer := l.kept[i]
 			return &answer
 		}
@@ -192,7 +192,7 @@ func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *ru
 func (p *person) closeHeld() error {
 	p.rec.ledger.mu.Lock()
 	p.closed = true
-	asks := slices.Clone(p.rec.state.Asks)
+	asks := slices.Clone(p.rec.state.Questions)
 	p.rec.ledger.mu.Unlock()
 	for _, q := range asks {
 		if !q.Survives {
@@ -205,7 +205,7 @@ func (p *person) closeHeld() error {
 }
 
 // cancelled is the answer to a question that no server waits for.
-func cancelled(q *run.Ask, why string) run.Answer {
+func cancelled(q *run.Question, why string) run.Reply {
 	a := q.Cancel()
 	a.Reason, a.At = why, time.Now().UTC().Truncate(time.Millisecond)
 	return a

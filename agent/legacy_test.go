@@ -64,18 +64,18 @@ func quiz(questions int) step {
 func TestHeldQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opts   agent.Options
-		answer func(*run.Ask) run.Answer // nil: none
+		answer func(*run.Question) run.Reply // nil: none
 		want   string
 		after  time.Duration // that the run ends
 	}{
 		"answered":       {agent.Options{}, signs("Ann"), "accept Ann", 10 * time.Second},
-		"declined":       {agent.Options{}, func(q *run.Ask) run.Answer { return q.Decline() }, "decline <nil>", 10 * time.Second},
+		"declined":       {agent.Options{}, func(q *run.Question) run.Reply { return q.Decline() }, "decline <nil>", 10 * time.Second},
 		"expires":        {agent.Options{}, nil, "cancel <nil>", 5 * time.Minute},
 		"told how long":  {agent.Options{Legacy: agent.LegacyQuestions{Hold: time.Hour}}, nil, "cancel <nil>", time.Hour},
-		"AskTTL":         {agent.Options{AskTTL: time.Minute}, nil, "cancel <nil>", time.Minute},
+		"QuestionTTL":    {agent.Options{QuestionTTL: time.Minute}, nil, "cancel <nil>", time.Minute},
 		"at the end":     {agent.Options{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}, signs("Ann"), "accept Ann", 9700 * time.Millisecond},
-		"not now":        {agent.Options{Answer: notNow}, signs("Bob"), "accept Bob", 10 * time.Second},
-		"person at hand": {agent.Options{Answer: atHand("Eve")}, nil, "accept Eve", 0},
+		"not now":        {agent.Options{Reply: notNow}, signs("Bob"), "accept Bob", 10 * time.Second},
+		"person at hand": {agent.Options{Reply: atHand("Eve")}, nil, "accept Eve", 0},
 		"declines":       {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, nil, failed(unasked), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,11 +88,11 @@ func TestHeldQuestion(t *testing.T) {
 				if tt.answer != nil {
 					time.Sleep(9500 * time.Millisecond)
 					second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
-					asks, err := second.Asks(t.Context(), theRun)
+					asks, err := second.Questions(t.Context(), theRun)
 					if err != nil || len(asks) != 1 || asks[0].Survives || asks[0].Tool != "quiz" {
 						t.Fatalf("got %+v, %v, want a question that does not survive", asks, err)
 					}
-					if err := second.Answer(t.Context(), theRun, tt.answer(asks[0])); err != nil {
+					if err := second.Reply(t.Context(), theRun, tt.answer(asks[0])); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -107,13 +107,13 @@ func TestHeldQuestion(t *testing.T) {
 }
 
 // signs answers a form with a name.
-func signs(name string) func(*run.Ask) run.Answer {
-	return func(q *run.Ask) run.Answer {
-		return run.Answer{Ask: q.ID, Action: run.ActionAccept, Content: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
+func signs(name string) func(*run.Question) run.Reply {
+	return func(q *run.Question) run.Reply {
+		return run.Reply{Question: q.ID, Action: run.ActionAccept, Content: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
 	}
 }
 
-func notNow(context.Context, *run.Ask) (run.Answer, error) { return run.Answer{}, nil }
+func notNow(context.Context, *run.Question) (run.Reply, error) { return run.Reply{}, nil }
 
 type runEnd struct {
 	*agent.Result
@@ -140,9 +140,9 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 		if got := <-begin(ctx, first); !errors.Is(got.err, context.DeadlineExceeded) {
 			t.Fatalf("got %v, want the end of the process", got.err)
 		}
-		var closed []*agent.Answered
+		var closed []*agent.Replied
 		second, calls := legacyProcess(t, store, play(says("done")), agent.Options{})
-		asks, err := second.Asks(t.Context(), theRun)
+		asks, err := second.Questions(t.Context(), theRun)
 		if err != nil || len(asks) != 1 {
 			t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
 		}
@@ -152,19 +152,19 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			switch e := e.(type) {
-			case *agent.Answered:
+			case *agent.Replied:
 				closed = append(closed, e)
-			case *agent.Answer:
+			case *agent.Output:
 				answer = e.Text
 			}
 		}
-		if len(closed) != 1 || closed[0].Answer.Action != run.ActionCancel || closed[0].Answer.Reason != "the process that asked has ended" {
+		if len(closed) != 1 || closed[0].Reply.Action != run.ActionCancel || closed[0].Reply.Reason != "the process that asked has ended" {
 			t.Errorf("got %+v, want the end of the question", closed)
 		}
 		if answer != "done" || calls.Load() != 0 {
 			t.Errorf("got %q and %d calls, want the answer of the model, told of the doubt", answer, calls.Load())
 		}
-		if err := second.Answer(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
+		if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
 			t.Errorf("got %v, want %v", err, run.ErrNotAsked)
 		}
 	})
@@ -181,11 +181,11 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			"at hand, and stored": {record.NewMemory(), 7},
 		} {
 			asked := 0
-			counting := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
+			counting := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 				asked++
 				return atHand("Ann")(ctx, q)
 			}
-			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Answer: counting, Limits: run.Limits{Asks: tt.limit}})
+			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Reply: counting, Limits: run.Limits{Questions: tt.limit}})
 			_, err := a.Run(t.Context(), human("go"))
 			want := max(tt.limit, 100*(1-min(tt.limit, 1)))
 			text := fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Asks)`, want)
@@ -205,12 +205,12 @@ func TestParkedCall(t *testing.T) {
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	made, asked := calls.Load(), []string{}
 	for _, name := range []string{"Ann", "Bob"} {
-		if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 1 || !got.Asks[0].Survives || !got.Asks[0].Parked {
+		if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 || !got.Questions[0].Survives || !got.Questions[0].Parked {
 			t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
 		}
-		asked = append(asked, got.Asks[0].Elicit.Message)
+		asked = append(asked, got.Questions[0].Elicit.Message)
 		next, calls := legacyProcess(t, store, play(says("done")), opts)
-		got, err = next.ResumeRun(t.Context(), theRun, signs(name)(got.Asks[0]))
+		got, err = next.ResumeRun(t.Context(), theRun, signs(name)(got.Questions[0]))
 		made += calls.Load()
 	}
 	if err != nil {
@@ -224,12 +224,12 @@ func TestParkedCall(t *testing.T) {
 // A person at hand answers a parked call's questions without a store.
 func TestParkedCallAtHand(t *testing.T) {
 	var asked []string
-	answer := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
+	answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 		asked = append(asked, q.Elicit.Message)
 		return atHand("Ann")(ctx, q)
 	}
 	park := func(string, string) bool { return true }
-	a, calls := legacyProcess(t, nil, play(quiz(2), says("done")), agent.Options{Answer: answer, Legacy: agent.LegacyQuestions{Park: park}})
+	a, calls := legacyProcess(t, nil, play(quiz(2), says("done")), agent.Options{Reply: answer, Legacy: agent.LegacyQuestions{Park: park}})
 	got := mustRun(t, a, human("go"))
 	diff(t, "questions", asked, []string{"question 1", "question 2"})
 	diff(t, "calls", calls.Load(), int32(3))
@@ -260,8 +260,8 @@ func TestParkedCallSurvivesKills(t *testing.T) {
 				got, err = a.ResumeRun(t.Context(), theRun)
 			}
 			if err == nil && got.Status == run.StatusWaiting {
-				asked = append(asked, got.Asks[0].ID)
-				got, err = a.ResumeRun(t.Context(), theRun, signs("Ann")(got.Asks[0]))
+				asked = append(asked, got.Questions[0].ID)
+				got, err = a.ResumeRun(t.Context(), theRun, signs("Ann")(got.Questions[0]))
 			}
 			if err == nil {
 				break
@@ -311,9 +311,9 @@ func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 			switch e := e.(type) {
 			case *agent.Asked:
 				close(asking)
-			case *agent.Answered:
-				why = append(why, e.Answer.Reason)
-			case *agent.Answer:
+			case *agent.Replied:
+				why = append(why, e.Reply.Reason)
+			case *agent.Output:
 				why = append(why, e.Text)
 			}
 		}
@@ -334,11 +334,11 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Store: store}))
 		time.Sleep(time.Minute)
 		second := newAgent(t, play(says("no")), &agent.Options{Store: store})
-		asks, err := second.Asks(t.Context(), theRun)
-		if err != nil || len(asks) != 1 || asks[0].Kind != run.AskForm {
+		asks, err := second.Questions(t.Context(), theRun)
+		if err != nil || len(asks) != 1 || asks[0].Kind != run.QuestionForm {
 			t.Fatalf("got %+v, %v, want the form of the server", asks, err)
 		}
-		if err := second.Answer(t.Context(), theRun, signs("Ann")(asks[0])); err != nil {
+		if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); err != nil {
 			t.Fatal(err)
 		}
 		got := <-ended

@@ -76,7 +76,7 @@ func (l *life) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var answers []run.Answer
+	var answers []run.Reply
 	for {
 		log, err := l.store.Load(ctx, theRun)
 		switch {
@@ -107,7 +107,7 @@ func (l *life) begin(ctx context.Context) (err error) {
 }
 
 // resume continues the run until it is over or waits.
-func (l *life) resume(ctx context.Context, answers []run.Answer) error {
+func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 	if l.Limit > 0 {
 		_, err := l.agent.ResumeRun(ctx, theRun, answers...)
 		return err
@@ -116,7 +116,7 @@ func (l *life) resume(ctx context.Context, answers []run.Answer) error {
 		_, _, err := agent.ResumeAs[weatherReport](ctx, l.agent, theRun, answers...)
 		return err
 	}
-	if err := l.agent.Answer(ctx, theRun, answers...); err != nil {
+	if err := l.agent.Reply(ctx, theRun, answers...); err != nil {
 		return err
 	}
 	if l.By == "recover" {
@@ -131,7 +131,7 @@ func (l *life) resume(ctx context.Context, answers []run.Answer) error {
 }
 
 // answers are the person's answers to the open questions.
-func (l *life) answers(ctx context.Context, records []record.Record) (answers []run.Answer, err error) {
+func (l *life) answers(ctx context.Context, records []record.Record) (answers []run.Reply, err error) {
 	s, err := record.Fold(records)
 	if err != nil {
 		return nil, err
@@ -139,13 +139,13 @@ func (l *life) answers(ctx context.Context, records []record.Record) (answers []
 	for _, q := range record.Open(s) {
 		answer := q.Allow()
 		switch {
-		case q.Kind == run.AskDoubt:
+		case q.Kind == run.QuestionDoubt:
 			answer, err = l.doubt(ctx, q)
 			answers = append(answers, answer)
 			continue
-		case q.Kind == run.AskForm:
+		case q.Kind == run.QuestionForm:
 			answer, err = q.Accept(map[string]any{"name": "Ann"})
-		case q.Kind == run.AskURL || q.Kind == run.AskSignIn:
+		case q.Kind == run.QuestionURL || q.Kind == run.QuestionSignIn:
 			answer, err = q.Accept(nil)
 		case strings.Contains(string(q.Arguments), "edit"):
 			answer = q.AllowWith(fmt.Appendf(nil, `{"n":%q,"by":"Ann"}`, number(q.Arguments)))
@@ -162,7 +162,7 @@ func (l *life) answers(ctx context.Context, records []record.Record) (answers []
 }
 
 // doubt is what the person says who looks whether a call has run.
-func (l *life) doubt(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (l *life) doubt(ctx context.Context, q *run.Question) (run.Reply, error) {
 	ran, err := l.tell(ctx, number(q.Arguments), "")
 	if err == nil && (q.Tries == 0 || q.Sent.IsZero()) {
 		err = fmt.Errorf("got the doubt %+v, want how often and when the call was sent", q)
@@ -253,7 +253,7 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 // newSpender makes an agent with a sub-agent, which spend tokens until the limit.
 func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 	opts := agent.Options{Tools: []adapter.Source{toolset}, Model: agent.ModelSettings{MaxTokens: 500}}
-	helper, err := agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Reply, error) {
+	helper, err := agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) > 1 {
 			return says("helped")(ctx, p)
 		}
@@ -268,7 +268,7 @@ func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 		return nil, err
 	}
 	opts.Tools, opts.Store, opts.Limits = append(opts.Tools, tool), l.store, run.Limits{Tokens: l.Limit}
-	return agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
 		n := fmt.Sprint(after(p.Request.Messages))
 		if after(p.Request.Messages)%2 == 1 {
 			return untilFinal(toolCall(n, "helper", fmt.Sprintf(`{"task":%q}`, n)))(ctx, p)
@@ -279,7 +279,7 @@ func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 
 // spends has a step report its tokens.
 func spends(s step) step {
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		return using(s, int64(len(fmt.Sprint(lines(p.Request.Messages)))/4), 200)(ctx, p)
 	}
 }
@@ -335,17 +335,17 @@ func (m *mortal) Create(ctx context.Context, h record.Holder, head record.Head, 
 	return lease, err
 }
 
-func (m *mortal) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (m *mortal) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	return m.write(func() error { return m.Store.Append(ctx, lease, head, records, answers...) })
 }
 
-func (m *mortal) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	return m.write(func() error { return m.Store.Answer(ctx, key, answers) })
+func (m *mortal) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+	return m.write(func() error { return m.Store.Reply(ctx, key, answers) })
 }
 
 // lead is the model: it continues after the last call of its history, through each feature
 // once.
-func lead(ctx context.Context, p prompt) (*model.Reply, error) {
+func lead(ctx context.Context, p prompt) (*model.Response, error) {
 	next := after(p.Request.Messages)
 	n := fmt.Sprint(next)
 	arguments := fmt.Sprintf(`{"n":%q}`, n)
@@ -383,7 +383,7 @@ func lead(ctx context.Context, p prompt) (*model.Reply, error) {
 }
 
 // help is the model of the sub-agent: its task is a number.
-func help(ctx context.Context, p prompt) (*model.Reply, error) {
+func help(ctx context.Context, p prompt) (*model.Response, error) {
 	id := p.Request.Messages[0].Text()
 	switch len(p.Request.Messages) {
 	case 1:
@@ -397,7 +397,7 @@ func help(ctx context.Context, p prompt) (*model.Reply, error) {
 }
 
 // stopping is the model of a sub-agent whose hook stops it after the first of two calls.
-func stopping(ctx context.Context, p prompt) (*model.Reply, error) {
+func stopping(ctx context.Context, p prompt) (*model.Response, error) {
 	return uses(toolCall("s1", "write", `{"n":"s1"}`), toolCall("s2", "write", `{"n":"s2"}`))(ctx, p)
 }
 
@@ -406,7 +406,7 @@ func stopAfter(_ context.Context, _ *record.State, c *agent.ToolCall, result *ru
 }
 
 // closing is the model of the agent that takes the run over, and gives its answer.
-func closing(ctx context.Context, p prompt) (*model.Reply, error) {
+func closing(ctx context.Context, p prompt) (*model.Response, error) {
 	text := strings.Join(lines(p.Request.Messages), "\n")
 	switch {
 	case !strings.Contains(text, "c1="):

@@ -25,7 +25,7 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 		def   int
 	}{
 		{&l.Turns, defaultTurns}, {&l.Calls, defaultCalls}, {&l.Failures, defaultFailures},
-		{&l.Parallel, defaultParallel}, {&l.Asks, defaultAsks}, {&l.Depth, defaultDepth},
+		{&l.Parallel, defaultParallel}, {&l.Questions, defaultAsks}, {&l.Depth, defaultDepth},
 	} {
 		if *limit.value == 0 {
 			*limit.value = limit.def
@@ -67,7 +67,7 @@ func (r StopReason) limit() string {
 	return ""
 }
 
-// limit names the limit that the run has reached, or is [StopAnswer].
+// limit names the limit that the run has reached, or is [StopOutput].
 func (a *account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
@@ -86,8 +86,8 @@ func (a *account) limit() StopReason {
 
 // limitAbove names a limit that the run has reached for which a sub-agent works.
 func (a *account) limitAbove() (stop StopReason) {
-	stop = StopAnswer
-	for p := a.parent; p != nil && stop == StopAnswer; p = p.parent {
+	stop = StopOutput
+	for p := a.parent; p != nil && stop == StopOutput; p = p.parent {
 		p.rec.read(func(s *record.State) {
 			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
 				stop = StopMaxToolCalls

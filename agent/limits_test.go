@@ -16,7 +16,7 @@ import (
 
 // untilFinal asks for tools until it may not any more.
 func untilFinal(calls ...run.Part) step {
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		if strings.Contains(p.Request.Messages[len(p.Request.Messages)-1].Text(), "No more tool calls") {
 			return says("enough")(ctx, p)
 		}
@@ -54,8 +54,8 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := mustRun(t, newAgent(t, play(untilFinal(test.calls...)), &test.opts), human("go"))
-			if got.Answer != "enough" {
-				t.Errorf("answer %q, want that of the last call", got.Answer)
+			if got.Output != "enough" {
+				t.Errorf("answer %q, want that of the last call", got.Output)
 			}
 			counters := agent.Result{Spent: run.Spent{Turns: got.Spent.Turns, Calls: got.Spent.Calls}, StopReason: got.StopReason}
 			diff(t, "counters", counters, test.want)
@@ -92,12 +92,12 @@ func TestDefaultToolCalls(t *testing.T) {
 func TestStubbornModel(t *testing.T) {
 	// It asks for tools although it may not.
 	t.Run("with text", func(t *testing.T) {
-		model := play(func(context.Context, prompt) (*model.Reply, error) {
+		model := play(func(context.Context, prompt) (*model.Response, error) {
 			return replied(textPart("hm"), toolCall("", "x", "{}")), nil
 		})
 		got := mustRun(t, newAgent(t, model, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
-		if got.Answer != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
-			t.Errorf("answer %q, reason %q after %d model calls", got.Answer, got.StopReason, len(model.prompts()))
+		if got.Output != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
+			t.Errorf("answer %q, reason %q after %d model calls", got.Output, got.StopReason, len(model.prompts()))
 		}
 		diff(t, "last message", lines(history(got)[len(history(got))-1:]), []string{`ai: "hm"`})
 	})
@@ -115,7 +115,7 @@ func TestStubbornModel(t *testing.T) {
 func TestActiveOfSubAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(s step) step {
-			return func(ctx context.Context, p prompt) (*model.Reply, error) {
+			return func(ctx context.Context, p prompt) (*model.Response, error) {
 				time.Sleep(time.Second)
 				return s(ctx, p)
 			}

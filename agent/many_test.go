@@ -120,7 +120,7 @@ func (m turnsOf) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 			next = uses(toolCall(fmt.Sprint(turn), "work", "{}"))
 		}
 		reply, err := next(ctx, prompt{})
-		yield(model.Delta{Reply: reply}, err)
+		yield(model.Delta{Response: reply}, err)
 	}
 }
 
@@ -165,18 +165,18 @@ func resume(t testing.TB, store record.Store, a *agent.Agent, id string) {
 func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
 	log, err := store.Load(t.Context(), run.Key{ID: id})
-	if err != nil || len(log.Head.Asks) != 1 {
+	if err != nil || len(log.Head.Questions) != 1 {
 		t.Fatalf("run %s: got %v, want one question", id, err)
 	}
-	return log.Head.Asks[0]
+	return log.Head.Questions[0]
 }
 
 // allow answers the question of a run, and brings it to its end.
 func allow(t testing.TB, a *agent.Agent, id, ask string) {
 	t.Helper()
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: id}, run.Answer{Ask: ask, Action: run.ActionAllow})
-	if err != nil || got.Answer != "done" {
-		t.Fatalf("run %s: got %q, %v, want its answer", id, got.Answer, err)
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: id}, run.Reply{Question: ask, Action: run.ActionAllow})
+	if err != nil || got.Output != "done" {
+		t.Fatalf("run %s: got %q, %v, want its answer", id, got.Output, err)
 	}
 }
 
@@ -270,8 +270,8 @@ func BenchmarkActiveRuns(b *testing.B) {
 				var wg sync.WaitGroup
 				for range runs {
 					wg.Go(func() {
-						if got, err := a.Run(context.Background(), human("go")); err != nil || got.Answer != "done" {
-							b.Errorf("got %q, %v, want the answer", got.Answer, err)
+						if got, err := a.Run(context.Background(), human("go")); err != nil || got.Output != "done" {
+							b.Errorf("got %q, %v, want the answer", got.Output, err)
 						}
 					})
 				}

@@ -26,7 +26,7 @@ var ErrNoAnswer = errors.New("the model gave no answer")
 
 // finalOf is the limit for which the model has to answer, "" if it may go on.
 func finalOf(stop StopReason) string {
-	if stop == StopAnswer {
+	if stop == StopOutput {
 		return ""
 	}
 	return string(stop)
@@ -97,12 +97,12 @@ func (d *dialog) turn() error {
 	d.visits.end()
 	return d.rec.record([]Event{
 		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
-		&Answer{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
-	}, &record.Ended{Status: run.StatusFinished, Stop: string(stop), Answer: reply.text, Output: reply.output})
+		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
+	}, &record.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
 }
 
 // failed records that the run has failed, unless it only ends in this process.
-func (e *engine) failed(err error) error { return e.failedAt(StopAnswer, err) }
+func (e *engine) failed(err error) error { return e.failedAt(StopOutput, err) }
 
 // failedAt is failed for a run that is at a limit.
 func (e *engine) failedAt(stop StopReason, err error) error {
@@ -131,7 +131,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if err != nil {
 		return nil, stop, err
 	}
-	a, final := d.agent, stop != StopAnswer
+	a, final := d.agent, stop != StopOutput
 	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.modelName(), Final: final, Messages: len(d.rec.state.History)}
 	output, err := d.called(c, stop, start)
 	if err != nil {
@@ -226,16 +226,16 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	}
 	call := func() *ModelCall {
 		c := &ModelCall{Turn: d.rec.state.Turn, Request: d.request()}
-		d.lastTurn(c.Request, stop != StopAnswer)
+		d.lastTurn(c.Request, stop != StopOutput)
 		return c
 	}
 	c := call()
-	if stop == StopAnswer {
+	if stop == StopOutput {
 		var err error
 		if stop, err = d.lacks(c); err != nil {
 			return nil, stop, err
 		}
-		if stop != StopAnswer {
+		if stop != StopOutput {
 			c = call()
 		}
 	}
@@ -283,7 +283,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 		r.output, _ = d.written(r.text) // see complaint
 	}
 	r.repair = !final && r.stop == nil && d.engine.repairs(r)
-	change := &record.Replied{
+	change := &record.Responded{
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.limited(limitsSpending) {
@@ -362,7 +362,7 @@ func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
 func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }
 
 // reply reads what a model has replied. A model that it does not name is the one asked for.
-func (d *dialog) reply(got *model.Reply) *reply {
+func (d *dialog) reply(got *model.Response) *reply {
 	m := got.Message
 	m.Role = run.RoleAssistant
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)

@@ -13,7 +13,7 @@ import (
 
 // streams answers in pieces when it is asked to stream.
 func streams(pieces ...string) step {
-	return func(_ context.Context, p prompt) (*model.Reply, error) {
+	return func(_ context.Context, p prompt) (*model.Response, error) {
 		for _, piece := range pieces {
 			if err := p.Show(model.Delta{Text: piece}); err != nil {
 				return nil, err
@@ -79,7 +79,7 @@ func TestStreaming(t *testing.T) {
 func TestReasoningDelta(t *testing.T) {
 	calls := 0
 	busy := &model.Error{Kind: model.ErrorRateLimit, Err: errors.New("slow down")}
-	model := play(func(_ context.Context, p prompt) (*model.Reply, error) {
+	model := play(func(_ context.Context, p prompt) (*model.Response, error) {
 		calls++
 		for _, piece := range []string{"I ", "", "think"} {
 			if err := p.Show(model.Delta{Reasoning: piece}); err != nil {
@@ -125,7 +125,7 @@ func TestModelSettings(t *testing.T) {
 }
 
 func TestModelNamesItself(t *testing.T) {
-	model := play(func(context.Context, prompt) (*model.Reply, error) {
+	model := play(func(context.Context, prompt) (*model.Response, error) {
 		reply := replied(textPart("x"))
 		reply.Message.Model = "m-1-2026"
 		return reply, nil

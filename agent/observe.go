@@ -55,7 +55,7 @@ type Invocation struct {
 
 	// At the end: what the work came to.
 	Status run.Status
-	Answer *run.Message // of a run that is done
+	Output *run.Message // of a run that is done
 	Finish string       // the provider's word for why its last message ended
 }
 
@@ -67,7 +67,7 @@ type Inference struct {
 	Request  *model.Request
 
 	// At the end: the reply as the AfterModel hooks leave it, nil without one or if a hook fails.
-	Reply      *run.Message
+	Response   *run.Message
 	ID         string // of the reply, empty if the provider names none
 	Finish     string // the provider's word for why the reply ended
 	Usage      run.Spent
@@ -98,7 +98,7 @@ func (e *engine) observe(work func() error) (err error) {
 		s := e.rec.view()
 		v.Status, v.Finish = s.Status, s.Finish
 		if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
-			v.Answer = &s.History[n-1]
+			v.Output = &s.History[n-1]
 		}
 		done(err)
 	}()

@@ -55,7 +55,7 @@ func TestObserver(t *testing.T) {
 		contexts = append(contexts, at)
 	}
 	wrap := func(next step) step {
-		return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		return func(ctx context.Context, p prompt) (*model.Response, error) {
 			where(ctx)
 			return next(ctx, p)
 		}
@@ -81,11 +81,11 @@ func TestObserver(t *testing.T) {
 	}
 	v := o.invocations[0]
 	if v.Run != theRun.ID || v.Agent != "boss" || v.Version != "v7" || v.Model != "m" || v.System != "Be brief." || len(v.History) != 1 ||
-		v.Before != nil || v.Status != run.StatusFinished || v.Answer == nil || v.Answer.Text() != "done" || v.Finish != "stop" {
+		v.Before != nil || v.Status != run.StatusFinished || v.Output == nil || v.Output.Text() != "done" || v.Finish != "stop" {
 		t.Errorf("got the invocation %+v", v)
 	}
 	i := o.inferences[1]
-	if i.Turn != 2 || i.Provider != "acme" || i.Request.System != "Be brief." || len(i.Request.Messages) != 3 || len(i.Request.Tools) != 1 || i.Reply == nil || i.Reply.Text() != "done" || i.Request.Stream {
+	if i.Turn != 2 || i.Provider != "acme" || i.Request.System != "Be brief." || len(i.Request.Messages) != 3 || len(i.Request.Tools) != 1 || i.Response == nil || i.Response.Text() != "done" || i.Request.Stream {
 		t.Errorf("got the inference %+v", i)
 	}
 	e := o.executions[0]
@@ -116,8 +116,8 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			i := o.inferences[0]
-			if (i.Reply == nil) != tt.fails || i.Reply != nil && i.Reply.Text() != tt.want {
-				t.Errorf("got the reply %+v, want %q", i.Reply, tt.want)
+			if (i.Response == nil) != tt.fails || i.Response != nil && i.Response.Text() != tt.want {
+				t.Errorf("got the reply %+v, want %q", i.Response, tt.want)
 			}
 			if failed := o.errs[0] != nil; failed != tt.fails || i.Usage.Total != 150 {
 				t.Errorf("got %v and %+v, want 150 tokens", o.errs[0], i.Usage)
@@ -129,7 +129,7 @@ func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 // A panic of the model ends all that is observed.
 func TestObserverOfAPanic(t *testing.T) {
 	o := &observer{}
-	a := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { panic("boom") }), &agent.Options{Observe: o})
+	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("boom") }), &agent.Options{Observe: o})
 	if _, err := a.Run(t.Context(), human("go")); err == nil {
 		t.Fatal("the run has no error")
 	}

@@ -75,23 +75,23 @@ type Options struct {
 	// the tools.
 	Approve adapter.ApproveFunc
 
-	// Answer is the person at hand: it answers the questions of a run, see [run.Ask]. Calls of it may overlap. What
+	// Reply is the person at hand: it answers the questions of a run, see [run.Question]. Calls of it may overlap. What
 	// servers ask comes here, unless the host has given their clients an Elicitation handler. If it returns the zero
-	// [run.Answer] and no error, or is nil, the run waits until [Agent.Resume] brings the answer. An error, or an
+	// [run.Reply] and no error, or is nil, the run waits until [Agent.Resume] brings the answer. An error, or an
 	// answer that does not fit its question, ends the run. The context ends when the question is settled elsewhere.
 	//
 	// A server of the legacy era waits for its answer in an open call, see Legacy. If Answer
 	// fails, the server is told that the person cancelled.
-	Answer func(ctx context.Context, q *run.Ask) (run.Answer, error)
+	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
 	// Legacy says what happens to a question that a server asks in an open call. Such a call cannot outlive the
 	// process. Default: if Answer gives no answer, the call of a run in a Store waits
 	// for 5 min for one from elsewhere; in other runs the server is told that the person declined.
 	Legacy LegacyQuestions
 
-	// AskTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default 0:
+	// QuestionTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default 0:
 	// without end.
-	AskTTL time.Duration
+	QuestionTTL time.Duration
 
 	// Doubt says what happens to a call that was under way when its process ended. Default: [DoubtTellModel].
 	Doubt DoubtPolicy
@@ -144,7 +144,7 @@ type StopReason string
 
 const (
 	// StopAnswer: the model answered without asking for tools.
-	StopAnswer StopReason = "answer"
+	StopOutput StopReason = "answer"
 
 	// StopHook: a hook ended the run with an answer, see [Stop].
 	StopHook StopReason = "hook"
@@ -176,8 +176,8 @@ func (o *Options) withDefaults() (*Options, error) {
 			return nil, fmt.Errorf("options: Prices: %w", err)
 		}
 	}
-	if out.MaxDuration < 0 || out.AskTTL < 0 || out.LeaseTTL < 0 {
-		return nil, fmt.Errorf("options: MaxDuration is %v, AskTTL %v and LeaseTTL %v; give positive durations, or 0 for the defaults", out.MaxDuration, out.AskTTL, out.LeaseTTL)
+	if out.MaxDuration < 0 || out.QuestionTTL < 0 || out.LeaseTTL < 0 {
+		return nil, fmt.Errorf("options: MaxDuration is %v, QuestionTTL %v and LeaseTTL %v; give positive durations, or 0 for the defaults", out.MaxDuration, out.QuestionTTL, out.LeaseTTL)
 	}
 	if err := out.Discover.check(); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 // ResumeAs is [Agent.ResumeRun] for a run that [As] has begun. A run that is over has its
 // answer already. The schema stays that of the beginning: if T has another one (descriptions may
 // differ), the error comes at once, no answer is kept, and the run stays as it is.
-func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Answer) (T, *Result, error) {
+func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
 		return *new(T), ResultOf(new(record.State)), err
@@ -121,7 +121,7 @@ func undescribed(v any) any {
 func as[T any](result *Result, err error) (T, *Result, error) {
 	var out T
 	if err == nil && result.Status == run.StatusFinished {
-		err = json.Unmarshal(result.State.Output, &out)
+		err = json.Unmarshal(result.State.Structured, &out)
 	}
 	if err == nil && result.Status == run.StatusWaiting {
 		err = ErrWaiting
@@ -290,8 +290,8 @@ func (e *engine) repairs(r *reply) bool {
 // finishWith ends the run with a structured answer.
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.visits.end()
-	return e.rec.record([]Event{&Answer{Text: string(output), StopReason: StopAnswer, FinishReason: e.rec.state.Finish}},
-		&record.Ended{Status: run.StatusFinished, Stop: string(StopAnswer), Answer: string(output), Output: output})
+	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
+		&record.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
 }
 
 // noOutput is the error of a run that ends in words.

@@ -116,7 +116,7 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 			s.addTool("final_answer", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("theirs"), nil })
 			toolset := openAll(t, nil, adapter.Server{Name: label, Transport: s.connect(t)})
 			var ours string
-			model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+			model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 				for _, d := range p.Request.Tools {
 					if strings.Contains(d.Description, "final answer") {
 						ours = d.Name
@@ -125,7 +125,7 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 					}
 				}
 				return uses(toolCall("1", theirs, `{"city":"Bergen","degree":1}`))(ctx, p)
-			}, says("7 degrees"), func(ctx context.Context, p prompt) (*model.Reply, error) {
+			}, says("7 degrees"), func(ctx context.Context, p prompt) (*model.Response, error) {
 				told := lines(p.Request.Messages)
 				if last := told[len(told)-1]; !strings.Contains(last, "the tool "+ours+".") || ours == theirs {
 					t.Errorf("the model is told %s; the tools are %q and %q", last, ours, theirs)
@@ -150,7 +150,7 @@ func TestResumeAs(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
-	report, _, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun, got.Asks[0].Allow())
+	report, _, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun, got.Questions[0].Allow())
 	if err != nil || report != (weatherReport{"Oslo", 7}) {
 		t.Errorf("got %+v, %v", report, err)
 	}
@@ -175,14 +175,14 @@ func TestResumeAsAnotherType(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
-	_, _, err = agent.ResumeAs[changed](t.Context(), second, theRun, got.Asks[0].Allow())
+	_, _, err = agent.ResumeAs[changed](t.Context(), second, theRun, got.Questions[0].Allow())
 	if err == nil || !strings.Contains(err.Error(), "another schema than that of type agent_test.changed") {
 		t.Errorf("got %v, want an error about the type", err)
 	}
-	if asks, err := second.Asks(t.Context(), theRun); err != nil || len(asks) != 1 {
+	if asks, err := second.Questions(t.Context(), theRun); err != nil || len(asks) != 1 {
 		t.Errorf("got %v, %v, want the question open", asks, err)
 	}
-	report, _, err := agent.ResumeAs[described](t.Context(), second, theRun, got.Asks[0].Deny("no"))
+	report, _, err := agent.ResumeAs[described](t.Context(), second, theRun, got.Questions[0].Deny("no"))
 	if err != nil || report.City != "Oslo" {
 		t.Errorf("with other descriptions: got %+v, %v", report, err)
 	}
@@ -201,7 +201,7 @@ func TestRecoverAs(t *testing.T) {
 		second, _ := process(t, store, play(
 			says("7 degrees"), uses(toolCall("f", "final_answer", `{"city":1}`)), uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`)),
 		), opts)
-		if err := second.Answer(t.Context(), theRun, got.Asks[0].Allow()); err != nil {
+		if err := second.Reply(t.Context(), theRun, got.Questions[0].Allow()); err != nil {
 			t.Fatal(err)
 		}
 		if err := agent.Recover(t.Context(), store, []*agent.Agent{second}, &agent.RecoverOptions{Once: true}); err != nil {
@@ -219,13 +219,13 @@ func TestAsInASession(t *testing.T) {
 	store := record.NewMemory()
 	good := uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))
 	a, _ := process(t, store, play(says("hello"), good, says("in words")), agent.Options{})
-	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Answer != "hello" {
+	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "hello" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if report, _, err := agent.As[weatherReport](t.Context(), a, human("go"), agent.In(theRun.ID)); err != nil || report.City != "Oslo" {
 		t.Fatalf("got %+v, %v", report, err)
 	}
-	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Answer != "in words" {
+	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "in words" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	if _, _, err := agent.ResumeAs[weatherReport](t.Context(), a, theRun); err == nil || !strings.Contains(err.Error(), "As did not begin it") {
@@ -291,10 +291,10 @@ func TestAsByFormat(t *testing.T) {
 		err     error
 		last    string // of the last request: what the model is told
 	}{
-		"at once":       {[]string{good}, run.Limits{}, agent.StopAnswer, nil, "go"},
-		"after a tool":  {[]string{calls, good}, run.Limits{}, agent.StopAnswer, nil, "tool_call_id"},
-		"does not fit":  {[]string{`{"role":"assistant","content":"{\"city\":1,\"wind\":[]}"}`, good}, run.Limits{}, agent.StopAnswer, nil, "wind"},
-		"in words":      {[]string{words, words, good}, run.Limits{}, agent.StopAnswer, nil, "not a JSON object"},
+		"at once":       {[]string{good}, run.Limits{}, agent.StopOutput, nil, "go"},
+		"after a tool":  {[]string{calls, good}, run.Limits{}, agent.StopOutput, nil, "tool_call_id"},
+		"does not fit":  {[]string{`{"role":"assistant","content":"{\"city\":1,\"wind\":[]}"}`, good}, run.Limits{}, agent.StopOutput, nil, "wind"},
+		"in words":      {[]string{words, words, good}, run.Limits{}, agent.StopOutput, nil, "not a JSON object"},
 		"only in words": {[]string{words}, run.Limits{}, "", agent.ErrNoOutput, "not a JSON object"},
 		"at a limit":    {[]string{calls, good}, run.Limits{Turns: 1}, agent.StopMaxTurns, nil, "Answer now"},
 	} {

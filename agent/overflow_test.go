@@ -100,7 +100,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 				for i := range 10 {
 					question := fmt.Sprintf("question %d of %d", i, process)
 					r, err := a.Run(t.Context(), human(question), agent.In(theRun.ID))
-					if err != nil || r.Answer != "Read." {
+					if err != nil || r.Output != "Read." {
 						t.Fatalf("%s: got %v, %v", question, r, err)
 					}
 					if last := w.asked[len(w.asked)-1]; !strings.Contains(last, question) {
@@ -134,7 +134,7 @@ func TestOverflowWithoutSummary(t *testing.T) {
 	})
 	for i := range 6 {
 		r, err := a.Run(t.Context(), human(fmt.Sprint("question ", i)), agent.In(theRun.ID))
-		if err != nil || r.Answer != "Read." {
+		if err != nil || r.Output != "Read." {
 			t.Fatalf("question %d: got %v, %v", i, r, err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestSilentTruncation(t *testing.T) {
 // The person is told once what a model says of how it was asked.
 func TestWarningOfAModel(t *testing.T) {
 	warns := func(s step) step {
-		return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		return func(ctx context.Context, p prompt) (*model.Response, error) {
 			reply, err := s(ctx, p)
 			reply.Warning = "it does not reason with tools"
 			return reply, err

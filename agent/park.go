@@ -26,13 +26,13 @@ func (p *person) parks(c *Call) (ok bool) {
 
 // park answers a question as the person has answered the equal one before. Otherwise
 // it becomes a question of the run, and the server is told that the person cancelled.
-func (p *person) park(q *run.Ask) (*mcp.ElicitResult, error) {
+func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage
 	tries := 0
 	p.rec.read(func(s *record.State) {
 		if c := s.Call(q.Call); c != nil {
-			given, tries = c.Answers[q.Key], c.Tries
+			given, tries = c.Replies[q.Key], c.Tries
 		}
 	})
 	if given != nil {
@@ -66,7 +66,7 @@ func parkedKey(p *mcp.ElicitParams) string {
 func unpark(t *turn, c *record.Call) (func() error, error) {
 	waits := false
 	t.rec.read(func(s *record.State) {
-		waits = slices.ContainsFunc(s.Asks, func(q *run.Ask) bool { return q.Call == c.ID })
+		waits = slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == c.ID })
 	})
 	if waits || !t.sched.room() {
 		return nil, nil

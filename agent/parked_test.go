@@ -27,7 +27,7 @@ func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
 	synctest.Test(t, func(t *testing.T) {
 		store, key := open(t), theRun
 		calls := 0
-		deadly := func(ctx context.Context, _ prompt) (*model.Reply, error) {
+		deadly := func(ctx context.Context, _ prompt) (*model.Response, error) {
 			calls++
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -91,7 +91,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 		begin := func(id string, deaths int) {
 			for n := range 1 + deaths {
 				ctx, kill := context.WithTimeout(t.Context(), time.Second)
-				a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Reply, error) {
+				a, _ := process(t, store, play(func(ctx context.Context, _ prompt) (*model.Response, error) {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}), agent.Options{})
@@ -107,7 +107,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 		begin("good", 0)
 		time.Sleep(time.Minute)
 		var together, most int
-		slow := func(ctx context.Context, p prompt) (*model.Reply, error) {
+		slow := func(ctx context.Context, p prompt) (*model.Response, error) {
 			if together++; together > most {
 				most = together
 			}

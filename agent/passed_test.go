@@ -44,7 +44,7 @@ func passing(t *testing.T, taken *[]string) adapter.Source {
 
 // passer reads the file, and has it written elsewhere by its handle.
 func passer(reference string) *agenttest.Model {
-	return agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	return agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		said := results(p.Request.Messages)
 		var next agenttest.Step
 		switch len(said) {
@@ -69,21 +69,21 @@ func TestPassedResult(t *testing.T) {
 			opts := &agent.Options{Store: open(t), Tools: []adapter.Source{passing(t, &taken)}, Approve: agent.AskPerson}
 			first := passer(`{"$result":%q}`)
 			got, err := newAgent(t, first, opts).Run(t.Context(), human("go"), agent.In("r"))
-			for err == nil && got.Status == run.StatusWaiting && got.Asks[0].Tool != "write_file" {
-				got, err = newAgent(t, first, opts).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
+			for err == nil && got.Status == run.StatusWaiting && got.Questions[0].Tool != "write_file" {
+				got, err = newAgent(t, first, opts).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 			}
 			if err != nil || got.Status != run.StatusWaiting {
 				t.Fatalf("got %v, %v", got.Status, err)
 			}
 			k := got.State.Kept[0]
 			want := fmt.Sprintf(`{"path":"copy","content":{"$result":%q,"size":%d,"kind":"text","shape":"3 lines","sha256":%q}}`, k.Handle, k.Size, k.Digest)
-			if asked := string(got.Asks[0].Arguments); asked != want {
+			if asked := string(got.Questions[0].Arguments); asked != want {
 				t.Errorf("the person was asked about\n%s\nwant\n%s", asked, want)
 			}
 			second := passer(`{"$result":%q}`)
-			got, err = newAgent(t, second, opts).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
-			if err != nil || got.Answer != fmt.Sprintf("wrote %d bytes", k.Size) {
-				t.Fatalf("got %q, %v", got.Answer, err)
+			got, err = newAgent(t, second, opts).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+			if err != nil || got.Output != fmt.Sprintf("wrote %d bytes", k.Size) {
+				t.Fatalf("got %q, %v", got.Output, err)
 			}
 			if len(taken) != 1 || record.DigestOf([]byte(taken[0])) != k.Digest {
 				t.Errorf("the server got %d files, and not the one that was read", len(taken))
@@ -118,8 +118,8 @@ func TestPassedResultThatDoesNotFit(t *testing.T) {
 		var taken []string
 		m := passer(reference)
 		got, err := newAgent(t, m, &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{passing(t, &taken)}}).Run(t.Context(), human("go"))
-		if err != nil || len(taken) > 0 || !strings.Contains(got.Answer, want) || !strings.Contains(got.Answer, "Nothing was done") {
-			t.Errorf("%s: got %q, %v, and %d calls", reference, got.Answer, err, len(taken))
+		if err != nil || len(taken) > 0 || !strings.Contains(got.Output, want) || !strings.Contains(got.Output, "Nothing was done") {
+			t.Errorf("%s: got %q, %v, and %d calls", reference, got.Output, err, len(taken))
 		}
 	}
 }

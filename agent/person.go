@@ -27,17 +27,17 @@ type person struct {
 	asked int        // questions of open calls
 }
 
-// questions returns what puts the open questions to Options.Answer, each once, and of several
+// questions returns what puts the open questions to Options.Reply, each once, and of several
 // for one sign-in the first. It ends the wait for answers to questions that are settled. A handler
 // puts the questions that do not survive.
 func (p *person) questions() (launch []errand) {
 	if p.desk.atHandFunc() == nil {
 		return nil
 	}
-	var asks []*run.Ask
-	p.rec.read(func(s *record.State) { asks = slices.Clone(s.Asks) })
+	var asks []*run.Question
+	p.rec.read(func(s *record.State) { asks = slices.Clone(s.Questions) })
 	for id, cancel := range p.prompts {
-		if !slices.ContainsFunc(asks, func(q *run.Ask) bool { return q.ID == id }) {
+		if !slices.ContainsFunc(asks, func(q *run.Question) bool { return q.ID == id }) {
 			cancel()
 			delete(p.prompts, id)
 		}
@@ -55,15 +55,15 @@ func (p *person) questions() (launch []errand) {
 
 // putsSignIn reports whether the sign-in of a question is put for another call. It is put once:
 // what the person accepts is for all calls, and after a refusal the next one is put.
-func (p *person) putsSignIn(q *run.Ask, asks []*run.Ask) bool {
-	return q.Kind == run.AskSignIn && slices.ContainsFunc(asks, func(o *run.Ask) bool {
+func (p *person) putsSignIn(q *run.Question, asks []*run.Question) bool {
+	return q.Kind == run.QuestionSignIn && slices.ContainsFunc(asks, func(o *run.Question) bool {
 		return o.Kind == q.Kind && o.Server == q.Server && o.URL == q.URL && p.prompts[o.ID] != nil
 	})
 }
 
 // put puts a question to the person at hand, and records the answer. Without one the
 // question stays open.
-func (p *person) put(ctx context.Context, q *run.Ask) error {
+func (p *person) put(ctx context.Context, q *run.Question) error {
 	answer, err := p.putOnce(ctx, q)
 	switch {
 	case p.rec.ended() != nil:
@@ -82,29 +82,29 @@ func (p *person) put(ctx context.Context, q *run.Ask) error {
 
 // putOnce asks the person at hand. A sign-in that the person is being asked for by another agent of the run
 // gets the answer to that.
-func (p *person) putOnce(ctx context.Context, q *run.Ask) (answer *run.Answer, err error) {
-	if q.Kind == run.AskSignIn {
+func (p *person) putOnce(ctx context.Context, q *run.Question) (answer *run.Reply, err error) {
+	if q.Kind == run.QuestionSignIn {
 		other, end, ended := p.rec.ledger.signIns.begin(ctx, q)
 		if end == nil {
 			return other, ended
 		}
 		defer func() { end(answer, err) }()
 	}
-	p.rec.show(&AnswerStart{Ask: q})
+	p.rec.show(&ReplyStart{Question: q})
 	start := time.Now()
 	answer, err = p.desk.ask(ctx, q)
-	p.rec.show(&AnswerEnd{Ask: q, Answer: answer, Err: err, Duration: time.Since(start)})
+	p.rec.show(&ReplyEnd{Question: q, Reply: answer, Err: err, Duration: time.Since(start)})
 	return answer, err
 }
 
-// notAnswered is the error of Options.Answer, which ends the run.
-func notAnswered(q *run.Ask, err error) error {
+// notAnswered is the error of Options.Reply, which ends the run.
+func notAnswered(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
 }
 
 // atHand asks the person at hand what a server waits for, nil if there is no answer. An error
 // ends the run, unless the question is over.
-func (p *person) atHand(ctx context.Context, q *run.Ask) (*run.Answer, error) {
+func (p *person) atHand(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if p.desk.atHandFunc() == nil {
 		return nil, nil
 	}

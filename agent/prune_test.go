@@ -20,7 +20,7 @@ func TestPrunedRun(t *testing.T) {
 
 func prunedRun(t *testing.T, store record.Store) {
 	var read int
-	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		read = len(p.Request.Messages)
 		return says(fmt.Sprint("answer ", read))(ctx, p)
 	}}
@@ -57,7 +57,7 @@ func prunedRun(t *testing.T, store record.Store) {
 		if first == nil {
 			first = e
 		}
-		if answer, ok := e.(*agent.Answer); ok {
+		if answer, ok := e.(*agent.Output); ok {
 			last = answer.Text
 		}
 	}

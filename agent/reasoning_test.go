@@ -75,7 +75,7 @@ func (d *dying) Create(ctx context.Context, by record.Holder, h record.Head, all
 	return lease, err
 }
 
-func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Answer) error {
+func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Reply) error {
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 
@@ -177,7 +177,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	next := process(host)
 	for range 2 {
 		got, err := next.Run(t.Context(), human("and?"), agent.In(theRun.ID))
-		if err != nil || got.Answer != "done" {
+		if err != nil || got.Output != "done" {
 			t.Fatalf("got %v, %v", got, err)
 		}
 		if told := warningsOf(got); len(told) != 1 || !strings.Contains(told[0], "earlier thoughts") {
@@ -248,7 +248,7 @@ func TestPromptsBeginAlike(t *testing.T) {
 		return fmt.Sprint("seen ", in.N), nil
 	}, &adapter.FuncOptions{ReadOnly: true})
 	a := newAgent(t, thinking(t, host, "gpt-6-sol"), &agent.Options{System: "Be brief.", Tools: []adapter.Source{look}, Limits: run.Limits{Turns: 30}})
-	if got, err := a.Run(t.Context(), human("go")); err != nil || got.Answer != "done" {
+	if got, err := a.Run(t.Context(), human("go")); err != nil || got.Output != "done" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	requests := host.Requests()

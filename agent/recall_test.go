@@ -40,11 +40,11 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
 			got, err := process(tt.first, &memhttp.Wire{Replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Asks) != 2 {
+			if err != nil || len(got.Questions) != 2 {
 				t.Fatalf("got %+v, %v, want two questions", got, err)
 			}
 			w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
-			answers := []run.Answer{got.Asks[0].Allow(), got.Asks[1].Allow()}
+			answers := []run.Reply{got.Questions[0].Allow(), got.Questions[1].Allow()}
 			if _, err := process(tt.second, w).ResumeRun(t.Context(), theRun, answers...); err != nil {
 				t.Fatal(err)
 			}

@@ -141,8 +141,8 @@ func (r *recorder) view() *record.State {
 }
 
 // question is an open question of the run, nil if it is closed.
-func (r *recorder) question(id string) (q *run.Ask) {
-	r.read(func(s *record.State) { q = s.Ask(id) })
+func (r *recorder) question(id string) (q *run.Question) {
+	r.read(func(s *record.State) { q = s.Question(id) })
 	return q
 }
 

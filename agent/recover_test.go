@@ -60,11 +60,11 @@ func TestRecover(t *testing.T) {
 		if a, b := status("killed"), status("waiting"); a != run.StatusRunning || b != run.StatusWaiting {
 			t.Errorf("got %s and %s, want both to wait", a, b)
 		}
-		answer, err := waiting.Asks[0].Accept(map[string]any{"name": "Ann"})
+		answer, err := waiting.Questions[0].Accept(map[string]any{"name": "Ann"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := first.Answer(t.Context(), run.Key{ID: "waiting"}, answer); err != nil {
+		if err := first.Reply(t.Context(), run.Key{ID: "waiting"}, answer); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -141,7 +141,7 @@ func TestRecoverShares(t *testing.T) {
 			mu.Unlock()
 			return "waited", nil
 		}, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
-		model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			if len(p.Request.Messages) > 1 {
 				return says("done")(ctx, p)
 			}
@@ -196,7 +196,7 @@ func (s *passes) List(ctx context.Context, q record.Query) iter.Seq2[record.Head
 func TestRecoverListsForRunsThatWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tenants, each, share, most int
-		model                      func(context.Context, prompt) (*model.Reply, error)
+		model                      func(context.Context, prompt) (*model.Response, error)
 	}{
 		"none waits":     {100, 1, 1, 1, says("done")},
 		"they wait":      {2, 20, 5, 4, says("done")},
@@ -206,7 +206,7 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &passes{Store: record.NewMemory()}
-				model := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+				model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 					time.Sleep(time.Second)
 					return tc.model(ctx, p)
 				})
@@ -247,7 +247,7 @@ func TestWokenProcessIsRefused(t *testing.T) {
 		time.Sleep(20 * time.Second) // the lease is over
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		got, err := second.ResumeRun(t.Context(), theRun)
-		if err != nil || got.Answer != "done" {
+		if err != nil || got.Output != "done" {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		if err := <-late; !errors.Is(err, record.ErrConflict) {
@@ -288,7 +288,7 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 // A worker is told what came of each run.
 func TestRecoverTellsTheEnd(t *testing.T) {
 	store := record.NewMemory()
-	broken := func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
+	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{})
 	if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ type broken struct {
 	panics bool
 }
 
-func (b broken) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (b broken) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	if *b.left--; *b.left >= 0 {
 		return b.Store.Append(ctx, lease, head, records, answers...)
 	}
@@ -359,17 +359,17 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, err := record.Fold(log.Records)
-		if err != nil || len(state.Asks) != 1 {
+		if err != nil || len(state.Questions) != 1 {
 			t.Fatalf("got %+v, %v", state, err)
 		}
-		answer, err := state.Asks[0].Accept(map[string]any{"name": "Ann"})
+		answer, err := state.Questions[0].Accept(map[string]any{"name": "Ann"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Answer(t.Context(), theRun, answer); err != nil {
+		if err := a.Reply(t.Context(), theRun, answer); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-ended; got.Answer != "done" {
+		if got := <-ended; got.Output != "done" {
 			t.Errorf("got %+v, want the run to go on", got)
 		}
 	})
@@ -472,7 +472,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 	suspend(t, a, 0, 10)
 	for i := range 10 {
 		id := fmt.Sprint(i)
-		if err := store.Answer(t.Context(), run.Key{ID: id}, []run.Answer{{Ask: question(t, store, id), Action: run.ActionAllow}}); err != nil {
+		if err := store.Reply(t.Context(), run.Key{ID: id}, []run.Reply{{Question: question(t, store, id), Action: run.ActionAllow}}); err != nil {
 			t.Fatal(err)
 		}
 	}

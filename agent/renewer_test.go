@@ -49,7 +49,7 @@ func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Age
 			return "", ctx.Err()
 		}
 	}, nil)
-	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		if all := p.Request.Messages; all[len(all)-1].Role == run.RoleTool {
 			return says("so be it")(ctx, p)
 		}
@@ -66,8 +66,8 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 1000 {
 			group.Go(func() {
-				if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Answer != "so be it" {
-					t.Errorf("run %d: got %q, %v", i, got.Answer, err)
+				if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
+					t.Errorf("run %d: got %q, %v", i, got.Output, err)
 				}
 			})
 		}
@@ -132,7 +132,7 @@ func TestBusyDatabase(t *testing.T) {
 			return "", ctx.Err()
 		}
 	}, nil)
-	m := instant{func(ctx context.Context, p prompt) (*model.Reply, error) {
+	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) > 2*turns {
 			return says("so be it")(ctx, p)
 		}
@@ -152,9 +152,9 @@ func TestBusyDatabase(t *testing.T) {
 	var lost atomic.Int64
 	for i := range runs {
 		group.Go(func() {
-			if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Answer != "so be it" {
+			if got, err := a.Run(t.Context(), human("go"), agent.In(fmt.Sprint("r", i))); err != nil || got.Output != "so be it" {
 				lost.Add(1)
-				t.Errorf("run %d: got %q, %v", i, got.Answer, err)
+				t.Errorf("run %d: got %q, %v", i, got.Output, err)
 			}
 		})
 	}

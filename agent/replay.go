@@ -19,8 +19,8 @@ import (
 // The order, Meta and members are the live ones, but for what no record has: durations,
 // [ToolEnd].Result, and [ModelEnd].Streamed, which is false because no [TextDelta] came
 // before. [ModelStart].Model is what this agent asks for. [ModelStart], [ModelEnd],
-// [ToolStart], [ToolEnd], [Asked], [Answered], [Compacted], [TurnEnd], [Suspended] and
-// [Answer] are replayed, also of sub-agents. Events of other types have no record
+// [ToolStart], [ToolEnd], [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and
+// [Output] are replayed, also of sub-agents. Events of other types have no record
 // and do not come again. If older records were pruned ([record.Prune]), a [Warning] says so first. A run that has failed ends without an error: its head says so.
 //
 // Replay takes no lease: another process may drive the run meanwhile. The last pair holds
@@ -46,7 +46,7 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return err
 	}
-	p := &replay{asks: map[string]*run.Ask{}, words: map[*record.State]bool{}}
+	p := &replay{asks: map[string]*run.Question{}, words: map[*record.State]bool{}}
 	s := new(record.State)
 	if first := log.Records[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		gone := &Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)}
@@ -82,8 +82,8 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 
 // replay is what the events of a record need of the records before.
 type replay struct {
-	asks  map[string]*run.Ask    // by their ids
-	words map[*record.State]bool // runs whose last reply asks for nothing, which is a turn
+	asks  map[string]*run.Question // by their ids
+	words map[*record.State]bool   // runs whose last reply asks for nothing, which is a turn
 }
 
 // events makes the events of a change that the state has taken. next is the change of the
@@ -98,7 +98,7 @@ func (p *replay) events(at place, c, next record.Change) []Event {
 		if !takesOver(next) {
 			return []Event{&ModelStart{Turn: s.Turn, Model: at.model(), Final: c.Final != "", Messages: len(s.History)}}
 		}
-	case *record.Replied:
+	case *record.Responded:
 		if p.words[s] = len(c.Calls) == 0 && !c.Repair; !takesOver(c) {
 			return []Event{modelEnd(s.Turn, c)}
 		}
@@ -107,17 +107,17 @@ func (p *replay) events(at place, c, next record.Change) []Event {
 	case *record.Outcome:
 		return []Event{&ToolEnd{Call: at.call(c.Call), Part: c.Result}}
 	case *record.Opened:
-		q := c.Ask
+		q := c.Question
 		p.asks[q.ID] = &q
-		return []Event{&Asked{Ask: &q}}
-	case *record.Answered:
-		return []Event{&Answered{Ask: p.asks[c.Answer.Ask], Answer: c.Answer}}
+		return []Event{&Asked{Question: &q}}
+	case *record.Replied:
+		return []Event{&Replied{Question: p.asks[c.Reply.Question], Reply: c.Reply}}
 	case *record.Compacted:
 		return []Event{&Compacted{Replaced: c.Replaced, By: len(c.Messages)}}
 	case *record.TurnEnded:
 		return []Event{&TurnEnd{Turn: s.Turn - 1, Messages: at.last(2)}}
 	case *record.Suspended:
-		return []Event{&Suspended{Asks: record.Open(s), Wake: c.Wake}}
+		return []Event{&Suspended{Questions: record.Open(s), Wake: c.Wake}}
 	case *record.Ended:
 		return p.ended(at, c)
 	}
@@ -132,18 +132,18 @@ func (p *replay) ended(at place, c *record.Ended) (events []Event) {
 	if p.words[at.state] {
 		events = append(events, &TurnEnd{Turn: at.state.Turn, Messages: at.last(1)})
 	}
-	return append(events, &Answer{Text: c.Answer, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
+	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
 }
 
 // takesOver reports whether a change is an answer that the model has not given, see
 // finishFor: no model was called.
 func takesOver(c record.Change) bool {
-	r, ok := c.(*record.Replied)
+	r, ok := c.(*record.Responded)
 	return ok && r.Usage.Turns == 0
 }
 
 // modelEnd is the event of a reply.
-func modelEnd(turn int, c *record.Replied) *ModelEnd {
+func modelEnd(turn int, c *record.Responded) *ModelEnd {
 	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
 	for _, part := range c.Message.Parts {
 		if part.Type == run.PartCall {

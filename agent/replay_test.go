@@ -32,7 +32,7 @@ type written struct {
 }
 
 // write writes the events, and returns the last question among them.
-func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, asked *run.Ask) {
+func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, asked *run.Question) {
 	t.Helper()
 	out = []written{}
 	for e, err := range events {
@@ -40,7 +40,7 @@ func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, a
 			t.Fatal(err)
 		}
 		if q, ok := e.(*agent.Asked); ok {
-			asked = q.Ask
+			asked = q.Question
 		}
 		data, err := agent.MarshalEvent(e)
 		if err != nil {
@@ -78,7 +78,7 @@ func resumes(t *testing.T, a *agent.Agent, live []written) {
 
 // What is replayed is what happened, from each number on.
 func TestReplay(t *testing.T) {
-	asks := func(ctx context.Context, p prompt) (*model.Reply, error) {
+	asks := func(ctx context.Context, p prompt) (*model.Response, error) {
 		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.RoleUser {
 			return uses(toolCall("1", "ask", `{}`))(ctx, p)
 		}
@@ -134,7 +134,7 @@ func TestReplay(t *testing.T) {
 // Sub-agents that work side by side do not mix up the positions of each other's events.
 func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
-	works := func(ctx context.Context, p prompt) (*model.Reply, error) {
+	works := func(ctx context.Context, p prompt) (*model.Response, error) {
 		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.RoleUser {
 			return uses(toolCall("1", "echo", `{}`))(ctx, p)
 		}

@@ -17,11 +17,11 @@ type Result struct {
 	// if there is one: a run whose end could not be kept is run.StatusRunning.
 	Status run.Status
 
-	// Answer is the text of the model's last message.
-	Answer string
+	// Output is the text of the model's last message.
+	Output string
 
-	// Asks are the open questions of a run that waits, see [Agent.Resume].
-	Asks []*run.Ask
+	// Questions are the open questions of a run that waits, see [Agent.Resume].
+	Questions []*run.Question
 
 	// Messages is the history of complete turns: what the run was given and what it added,
 	// without [Options.System]. Give it back with a new human message to continue: an append makes a new
@@ -51,7 +51,7 @@ func ResultOf(s *record.State) *Result {
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
-		Status: s.Status, Answer: s.Answer, Asks: record.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
+		Status: s.Status, Output: s.Output, Questions: record.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
 		StopReason: StopReason(s.Stop), FinishReason: s.Finish, State: s,
 	}
 }
@@ -102,7 +102,7 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 	r := ResultOf(s)
 	r.Warnings, r.Window = d.warnings, d.window
 	if d.unkept != "" {
-		r.Status, r.StopReason, r.Answer = d.unkept, "", ""
+		r.Status, r.StopReason, r.Output = d.unkept, "", ""
 	}
 	return r, err
 }
@@ -147,8 +147,8 @@ func (r *Result) Add(e Event) {
 	case *TurnEnd:
 		r.Messages = append(r.Messages, e.Messages...)
 	case *Suspended:
-		r.Status, r.Asks = run.StatusWaiting, e.Asks
-	case *Answer:
-		r.Status, r.Answer, r.StopReason = run.StatusFinished, e.Text, e.StopReason
+		r.Status, r.Questions = run.StatusWaiting, e.Questions
+	case *Output:
+		r.Status, r.Output, r.StopReason = run.StatusFinished, e.Text, e.StopReason
 	}
 }

@@ -21,7 +21,7 @@ type listed struct {
 	calls  []string
 	before func()       // called once, before a run is taken
 	append func() error // fails an append; nil: none fails
-	given  []run.Answer // that were kept
+	given  []run.Reply  // that were kept
 }
 
 func (s *listed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
@@ -29,7 +29,7 @@ func (s *listed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.Store.Load(ctx, key)
 }
 
-func (s *listed) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (s *listed) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	s.calls = append(s.calls, "append")
 	if s.append != nil {
 		return s.append()
@@ -38,10 +38,10 @@ func (s *listed) Append(ctx context.Context, l record.Lease, head record.Head, r
 	return s.Store.Append(ctx, l, head, records, answers...)
 }
 
-func (s *listed) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+func (s *listed) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	s.calls = append(s.calls, "answer")
 	s.given = append(s.given, answers...)
-	return s.Store.Answer(ctx, key, answers)
+	return s.Store.Reply(ctx, key, answers)
 }
 
 func (s *listed) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
@@ -65,9 +65,9 @@ func TestResumeWritesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.calls = nil
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow})
-	if err != nil || got.Answer != "done" {
-		t.Fatalf("got %q, %v, want the answer", got.Answer, err)
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
+	if err != nil || got.Output != "done" {
+		t.Fatalf("got %q, %v, want the answer", got.Output, err)
 	}
 	diff(t, "calls of the store", before, []string{"load", "acquire", "append"})
 }
@@ -99,9 +99,9 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 	}
 	store.calls = nil
 	clear(seen)
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionDeny})
-	if err != nil || got.Answer != "done" {
-		t.Fatalf("got %q, %v, want the answer", got.Answer, err)
+	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: log.Head.Questions[0], Action: run.ActionDeny})
+	if err != nil || got.Output != "done" {
+		t.Fatalf("got %q, %v, want the answer", got.Output, err)
 	}
 	for _, who := range []string{"Compact", "BeforeModel"} {
 		diff(t, "calls of the store before "+who, seen[who], []string{"load", "acquire", "append"})
@@ -121,12 +121,12 @@ func TestResumeOfHeldRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.ResumeRun(t.Context(), key, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow})
+	_, err = a.ResumeRun(t.Context(), key, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
 	if !errors.Is(err, record.ErrHeld) {
 		t.Errorf("got %v, want %v", err, record.ErrHeld)
 	}
-	if log, err = store.Load(t.Context(), key); err != nil || len(log.Answers) != 1 {
-		t.Errorf("got %d answers, %v, want the one that was given", len(log.Answers), err)
+	if log, err = store.Load(t.Context(), key); err != nil || len(log.Replies) != 1 {
+		t.Errorf("got %d answers, %v, want the one that was given", len(log.Replies), err)
 	}
 }
 
@@ -146,22 +146,22 @@ func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agen
 		t.Fatal(err)
 	}
 	store.calls = nil
-	return store, a, log.Head.Asks[0], worked
+	return store, a, log.Head.Questions[0], worked
 }
 
 // An answer that is refused leaves the run to whoever holds it: a process whose lease has expired may
 // still append.
 func TestRefusedAnswerTakesNoLease(t *testing.T) {
 	store, a, ask, _ := waitingRun(t)
-	yes := run.Answer{Ask: ask, Action: run.ActionAllow}
+	yes := run.Reply{Question: ask, Action: run.ActionAllow}
 	for _, c := range []struct {
 		name    string
-		answers []run.Answer
+		answers []run.Reply
 		want    error
 	}{
-		{"forged", []run.Answer{yes, {Ask: "ask_forged", Action: run.ActionAllow}}, run.ErrNotAsked},
-		{"unfit", []run.Answer{{Ask: ask, Action: run.ActionAccept}}, run.ErrUnfit},
-		{"two", []run.Answer{yes, {Ask: ask, Action: run.ActionDeny}}, record.ErrAnswered},
+		{"forged", []run.Reply{yes, {Question: "ask_forged", Action: run.ActionAllow}}, run.ErrNotAsked},
+		{"unfit", []run.Reply{{Question: ask, Action: run.ActionAccept}}, run.ErrUnfit},
+		{"two", []run.Reply{yes, {Question: ask, Action: run.ActionDeny}}, record.ErrReplied},
 	} {
 		if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, c.answers...); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
@@ -177,15 +177,15 @@ func TestAnswerOfAFailedResume(t *testing.T) {
 	store, a, ask, worked := waitingRun(t)
 	broken := errFull
 	store.append = func() error { return broken }
-	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.ActionAllow}); !errors.Is(err, broken) {
+	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 	store.append = nil
-	if log, err := store.Store.Load(t.Context(), run.Key{ID: "0"}); err != nil || len(log.Answers) != 1 || worked.Load() != 0 {
-		t.Errorf("got %d answers, %v, and %d calls, want the answer that was given, and no call", len(log.Answers), err, worked.Load())
+	if log, err := store.Store.Load(t.Context(), run.Key{ID: "0"}); err != nil || len(log.Replies) != 1 || worked.Load() != 0 {
+		t.Errorf("got %d answers, %v, and %d calls, want the answer that was given, and no call", len(log.Replies), err, worked.Load())
 	}
-	if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" {
-		t.Errorf("got %q, %v, want the answer", got.Answer, err)
+	if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Output != "done" {
+		t.Errorf("got %q, %v, want the answer", got.Output, err)
 	}
 }
 
@@ -196,8 +196,8 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	for name, broken := range map[string]error{"appended": nil, "the run cannot go on": errFull} {
 		t.Run(name, func(t *testing.T) {
 			store, a, ask, worked := waitingRun(t)
-			yes := run.Answer{Ask: ask, Action: run.ActionAllow}
-			if err := store.Store.Answer(t.Context(), key, []run.Answer{yes}); err != nil {
+			yes := run.Reply{Question: ask, Action: run.ActionAllow}
+			if err := store.Store.Reply(t.Context(), key, []run.Reply{yes}); err != nil {
 				t.Fatal(err)
 			}
 			if broken != nil {
@@ -206,12 +206,12 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 			if _, err := a.ResumeRun(t.Context(), key, yes); !errors.Is(err, broken) {
 				t.Errorf("got %v, want %v", err, broken)
 			}
-			if len(store.given) == 0 || store.given[0].Ask != ask {
+			if len(store.given) == 0 || store.given[0].Question != ask {
 				t.Errorf("got the answers %v in %q, want the one that was given", store.given, store.calls)
 			}
 			store.append = nil
-			if got, err := a.ResumeRun(t.Context(), key); broken != nil && (err != nil || got.Answer != "done") || worked.Load() != 1 {
-				t.Errorf("got %q, %v after %d calls, want one call", got.Answer, err, worked.Load())
+			if got, err := a.ResumeRun(t.Context(), key); broken != nil && (err != nil || got.Output != "done") || worked.Load() != 1 {
+				t.Errorf("got %q, %v after %d calls, want one call", got.Output, err, worked.Load())
 			}
 		})
 	}
@@ -222,16 +222,16 @@ func TestResumeBesideOthers(t *testing.T) {
 	t.Run("another answer", func(t *testing.T) {
 		store, a, ask, worked := waitingRun(t)
 		store.before = func() {
-			if err := store.Store.Answer(t.Context(), run.Key{ID: "0"}, []run.Answer{{Ask: ask, Action: run.ActionDeny}}); err != nil {
+			if err := store.Store.Reply(t.Context(), run.Key{ID: "0"}, []run.Reply{{Question: ask, Action: run.ActionDeny}}); err != nil {
 				t.Error(err)
 			}
 		}
-		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Answer{Ask: ask, Action: run.ActionAllow})
-		if !errors.Is(err, record.ErrAnswered) || worked.Load() != 0 {
-			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), record.ErrAnswered)
+		_, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow})
+		if !errors.Is(err, record.ErrReplied) || worked.Load() != 0 {
+			t.Errorf("got %v after %d calls, want %v and no call", err, worked.Load(), record.ErrReplied)
 		}
-		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Answer != "done" || worked.Load() != 0 {
-			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Answer, err, worked.Load())
+		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}); err != nil || got.Output != "done" || worked.Load() != 0 {
+			t.Errorf("got %q, %v after %d calls, want the first answer to count", got.Output, err, worked.Load())
 		}
 	})
 	t.Run("another run of the name", func(t *testing.T) {
@@ -248,38 +248,38 @@ func TestResumeBesideOthers(t *testing.T) {
 				}
 				suspend(t, a, 0, 1)
 			}
-			if err := store.Store.Answer(t.Context(), theRun, []run.Answer{{Ask: ask, Action: run.ActionAllow}}); err != nil {
+			if err := store.Store.Reply(t.Context(), theRun, []run.Reply{{Question: ask, Action: run.ActionAllow}}); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := a.ResumeRun(t.Context(), theRun); err != nil || got.Status != run.StatusWaiting || worked.Load() != 0 {
 				t.Errorf("%s: got %+v, %v after %d calls, want the new run to wait", name, got, err, worked.Load())
 			}
 			log, err := store.Load(t.Context(), theRun)
-			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.Asks[0] == ask || len(log.Answers) > 0 {
+			if err != nil || log.Head.Seq != old.Head.Seq || log.Head.Questions[0] == ask || len(log.Replies) > 0 {
 				t.Fatalf("%s: got %+v, %v, want the new run at record %d with its own question", name, log, err, old.Head.Seq)
 			}
-			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
+			if _, err := a.ResumeRun(t.Context(), theRun, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
-			err = record.Submit(t.Context(), store, theRun, run.Answer{Ask: ask, Action: run.ActionAllow})
+			err = record.Submit(t.Context(), store, theRun, run.Reply{Question: ask, Action: run.ActionAllow})
 			if !errors.Is(err, run.ErrNotAsked) {
 				t.Errorf("%s: got %v for the answer to the old run, want %v", name, err, run.ErrNotAsked)
 			}
-			if _, err := a.ResumeRun(t.Context(), theRun, run.Answer{Ask: log.Head.Asks[0], Action: run.ActionAllow}); err != nil || worked.Load() != 1 {
+			if _, err := a.ResumeRun(t.Context(), theRun, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow}); err != nil || worked.Load() != 1 {
 				t.Errorf("%s: got %v after %d calls, want the new run to go on", name, err, worked.Load())
 			}
 		}
 	})
 	t.Run("the end", func(t *testing.T) {
 		store, a, ask, worked := waitingRun(t)
-		yes := run.Answer{Ask: ask, Action: run.ActionAllow}
+		yes := run.Reply{Question: ask, Action: run.ActionAllow}
 		store.before = func() {
 			if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil {
 				t.Error(err)
 			}
 		}
-		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Answer != "done" || worked.Load() != 1 {
-			t.Errorf("got %q, %v after %d calls, want the answer of the run that continued, and one call", got.Answer, err, worked.Load())
+		if got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, yes); err != nil || got.Output != "done" || worked.Load() != 1 {
+			t.Errorf("got %q, %v after %d calls, want the answer of the run that continued, and one call", got.Output, err, worked.Load())
 		}
 	})
 }

@@ -37,10 +37,10 @@ func TestAnswerInAnotherProcess(t *testing.T) {
 	asking := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`)))
 	first, _ := process(t, store, asking, agent.Options{})
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 1 || !got.Asks[0].Survives {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 || !got.Questions[0].Survives {
 		t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
 	}
-	answer, err := got.Asks[0].Accept(map[string]any{"name": "Ann"})
+	answer, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +60,13 @@ func TestAnswerInAnotherProcess(t *testing.T) {
 // An approval waits in the same way; what was approved is what runs.
 func TestApprovalInAnotherProcess(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer func(*run.Ask) run.Answer
+		answer func(*run.Question) run.Reply
 		want   string
 	}{
-		"allow": {func(q *run.Ask) run.Answer { return q.Allow() }, `tool: 1/echo→"{\"x\":1}"`},
-		"edit": {func(q *run.Ask) run.Answer { return q.AllowWith([]byte(`{"x":2}`)) },
+		"allow": {func(q *run.Question) run.Reply { return q.Allow() }, `tool: 1/echo→"{\"x\":1}"`},
+		"edit": {func(q *run.Question) run.Reply { return q.AllowWith([]byte(`{"x":2}`)) },
 			`tool: 1/echo→"[the user changed the arguments to {\"x\":2}]\n{\"x\":2}"`},
-		"deny": {func(q *run.Ask) run.Answer { return q.Deny("not on Fridays") },
+		"deny": {func(q *run.Question) run.Reply { return q.Deny("not on Fridays") },
 			`tool: 1/echo→"Error: the call of echo was denied: not on Fridays. Nothing was done."`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,11 +74,11 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 			opts := agent.Options{Approve: agent.AskPerson}
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Asks) != 1 || string(got.Asks[0].Arguments) != `{"x":1}` {
+			if err != nil || len(got.Questions) != 1 || string(got.Questions[0].Arguments) != `{"x":1}` {
 				t.Fatalf("got %+v, %v, want a question about the call", got, err)
 			}
 			second, _ := process(t, store, play(says("done")), opts)
-			got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Asks[0]))
+			got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,13 +92,13 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 func TestCallInDoubt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		policy agent.DoubtPolicy
-		answer func(*run.Ask) run.Answer
+		answer func(*run.Question) run.Reply
 		want   string
 	}{
 		"tell the model": {agent.DoubtTellModel, nil, "It is unknown whether the call ran"},
-		"it ran":         {agent.DoubtAsk, func(q *run.Ask) run.Answer { return q.Ran() }, "The user says that the call ran"},
-		"it has run so":  {agent.DoubtAsk, func(q *run.Ask) run.Answer { return q.RanWith("7 lines") }, "7 lines"},
-		"it has not run": {agent.DoubtAsk, func(q *run.Ask) run.Answer { return q.NotRun() }, "slept 1 s"},
+		"it ran":         {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.Ran() }, "The user says that the call ran"},
+		"it has run so":  {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
+		"it has not run": {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.NotRun() }, "slept 1 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -114,13 +114,13 @@ func TestCallInDoubt(t *testing.T) {
 				second, s := process(t, store, play(says("done")), opts)
 				got, err := second.ResumeRun(t.Context(), theRun)
 				if tt.answer != nil {
-					if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskDoubt {
+					if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionDoubt {
 						t.Fatalf("got %+v, %v, want a question about the call", got, err)
 					}
-					if q := got.Asks[0]; q.Tries != 1 || !q.Sent.Equal(sent) {
+					if q := got.Questions[0]; q.Tries != 1 || !q.Sent.Equal(sent) {
 						t.Errorf("the question says that the call was sent %d times, last at %v, want once, at %v", q.Tries, q.Sent, sent)
 					}
-					got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Asks[0]))
+					got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -176,14 +176,14 @@ func TestResumeState(t *testing.T) {
 		return newAgent(t, model, &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
 	}
 	got, err := process(play(uses(toolCall("1", "pay", `{"Bill":"17"}`), toolCall("2", "pay", `{"Bill":18}`)))).Run(t.Context(), human("go"))
-	if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 2 || ran != "" {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 2 || ran != "" {
 		t.Fatalf("got %+v, %v, want two questions and no call", got, err)
 	}
 	data, err := json.Marshal(got.State)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resume := func(answers ...run.Answer) (*agent.Result, error) {
+	resume := func(answers ...run.Reply) (*agent.Result, error) {
 		state := new(record.State)
 		if err := json.Unmarshal(data, state); err != nil {
 			t.Fatal(err)
@@ -198,25 +198,25 @@ func TestResumeState(t *testing.T) {
 		data, err = json.Marshal(state)
 		return r, err
 	}
-	one, two := got.Asks[0], got.Asks[1]
+	one, two := got.Questions[0], got.Questions[1]
 	for _, c := range []struct {
-		answer run.Answer
+		answer run.Reply
 		want   error
 	}{
-		{run.Answer{Ask: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked}, {run.Answer{Ask: one.ID, Action: run.ActionAccept}, run.ErrUnfit},
+		{run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked}, {run.Reply{Question: one.ID, Action: run.ActionAccept}, run.ErrUnfit},
 		{one.AllowWith(json.RawMessage(`{"Bill":"x"}`)), run.ErrUnfit},
 	} {
 		if _, err := resume(c.answer); !errors.Is(err, c.want) || ran != "" {
 			t.Errorf("%+v: got %v and the calls %q, want %v", c.answer, err, ran, c.want)
 		}
 	}
-	if r, err := resume(one.Allow()); err != nil || r.Status != run.StatusWaiting || len(r.Asks) != 1 || r.Asks[0].ID != two.ID || ran != "17 " {
+	if r, err := resume(one.Allow()); err != nil || r.Status != run.StatusWaiting || len(r.Questions) != 1 || r.Questions[0].ID != two.ID || ran != "17 " {
 		t.Fatalf("got %+v, %v and the calls %q, want the other question", r, err, ran)
 	}
 	if _, err := resume(one.Allow()); !errors.Is(err, run.ErrNotAsked) || ran != "17 " {
 		t.Errorf("the first answer again: got %v and the calls %q, want %v", err, ran, run.ErrNotAsked)
 	}
-	if r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`))); err != nil || r.Answer != "done" || ran != "17 19 " {
+	if r, err := resume(two.AllowWith(json.RawMessage(`{"Bill":19}`))); err != nil || r.Output != "done" || ran != "17 19 " {
 		t.Errorf("got %+v, %v and the calls %q, want the answer", r, err, ran)
 	}
 	for _, err := range process(play(says("done"))).ResumeState(t.Context(), nil) {
@@ -236,9 +236,9 @@ func TestAnswersAreRefused(t *testing.T) {
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("paid"), nil })
 		toolset := openAll(t, nil, adapter.Server{Name: "bank", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "pay", `{"bill":17}`), toolCall("2", "pay", `{"bill":18}`)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{Store: store, Approve: agent.AskPerson, AskTTL: time.Hour})
+		a := withTools(t, model, toolset, &agent.Options{Store: store, Approve: agent.AskPerson, QuestionTTL: time.Hour})
 		got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Asks) != 2 {
+		if err != nil || len(got.Questions) != 2 {
 			t.Fatalf("got %+v, %v, want two questions", got, err)
 		}
 		again, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID))
@@ -248,32 +248,32 @@ func TestAnswersAreRefused(t *testing.T) {
 		if _, result, err := agent.As[weatherReport](t.Context(), a, human("and?"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrWaiting) || result.Status != run.StatusWaiting {
 			t.Errorf("As with a run that waits: got %+v, %v", result, err)
 		}
-		if again.Status != run.StatusWaiting || len(again.Asks) != 2 {
-			t.Errorf("an input to a run that waits: the result is %s with %d questions, want it waiting with 2", again.Status, len(again.Asks))
+		if again.Status != run.StatusWaiting || len(again.Questions) != 2 {
+			t.Errorf("an input to a run that waits: the result is %s with %d questions, want it waiting with 2", again.Status, len(again.Questions))
 		}
-		one, two := got.Asks[0], got.Asks[1]
-		refused := func(name string, key run.Key, answer run.Answer, want error) {
+		one, two := got.Questions[0], got.Questions[1]
+		refused := func(name string, key run.Key, answer run.Reply, want error) {
 			t.Helper()
-			err := a.Answer(t.Context(), key, answer)
+			err := a.Reply(t.Context(), key, answer)
 			if !errors.Is(err, want) || strings.Count(err.Error(), "answer question") > 1 {
 				t.Errorf("%s: got %v, want %v", name, err, want)
 			}
 		}
 		refused("arguments that do not fit", theRun, one.AllowWith(json.RawMessage(`{"bill":"all"}`)), run.ErrUnfit)
 		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), record.ErrNotFound)
-		refused("a question that was never asked", theRun, run.Answer{Ask: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
+		refused("a question that was never asked", theRun, run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
 		for range 2 { // an equal answer changes nothing
-			if err := a.Answer(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))); err != nil {
+			if err := a.Reply(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		refused("a second answer", theRun, one.Deny("no"), record.ErrAnswered)
-		if open, err := a.Asks(t.Context(), theRun); err != nil || len(open) != 1 || open[0].ID != two.ID {
+		refused("a second answer", theRun, one.Deny("no"), record.ErrReplied)
+		if open, err := a.Questions(t.Context(), theRun); err != nil || len(open) != 1 || open[0].ID != two.ID {
 			t.Errorf("got %+v, %v, want the second question", open, err)
 		}
 		time.Sleep(2 * time.Hour)
 		refused("a late answer", theRun, two.Allow(), run.ErrExpired)
-		if _, err := a.Asks(t.Context(), run.Key{ID: "other"}); !errors.Is(err, record.ErrNotFound) {
+		if _, err := a.Questions(t.Context(), run.Key{ID: "other"}); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("the questions of another run: got %v, want %v", err, record.ErrNotFound)
 		}
 	})
@@ -285,19 +285,19 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 	opts := agent.Options{Name: "clerk", Approve: agent.AskPerson}
 	clerk, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), opts)
 	got, err := clerk.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Asks) != 1 {
+	if err != nil || len(got.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a question", got, err)
 	}
 	other, _ := process(t, store, play(says("never")), agent.Options{Name: "other"})
-	yes, no := got.Asks[0].Allow(), got.Asks[0].Deny("no")
-	_, asked := other.Asks(t.Context(), theRun)
+	yes, no := got.Questions[0].Allow(), got.Questions[0].Deny("no")
+	_, asked := other.Questions(t.Context(), theRun)
 	_, resumed := other.ResumeRun(t.Context(), theRun, yes)
-	for name, err := range map[string]error{"Asks": asked, "ResumeRun": resumed, "Answer": other.Answer(t.Context(), theRun, yes)} {
+	for name, err := range map[string]error{"Asks": asked, "ResumeRun": resumed, "Answer": other.Reply(t.Context(), theRun, yes)} {
 		if err == nil || !strings.Contains(err.Error(), `it is of agent "clerk", and this is "other"`) {
 			t.Errorf("%s: got %v, want the names of both agents", name, err)
 		}
 	}
-	if err := clerk.Answer(t.Context(), theRun, no); err != nil {
+	if err := clerk.Reply(t.Context(), theRun, no); err != nil {
 		t.Errorf("the answer through the right agent: got %v, want it to be the first", err)
 	}
 }
@@ -305,7 +305,7 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 // A run that is over without an answer gives its error each time, from any process.
 func TestResumeWithoutAnAnswer(t *testing.T) {
 	store := record.NewMemory()
-	broken := func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("no key") }
+	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{Approve: agent.AskPerson})
 	_, live := a.Run(t.Context(), human("go"), agent.In("failed"))
 	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Approve: agent.AskPerson})
@@ -377,12 +377,12 @@ func TestInputToARunUnderWay(t *testing.T) {
 func TestResumeAfterTheAnswer(t *testing.T) {
 	store := record.NewMemory()
 	first, _ := process(t, store, play(says("42")), agent.Options{})
-	var live *agent.Answer
+	var live *agent.Output
 	for e, err := range first.Events(t.Context(), human("go"), agent.In(theRun.ID)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		live, _ = e.(*agent.Answer)
+		live, _ = e.(*agent.Output)
 	}
 	model := play(says("another"))
 	second, _ := process(t, store, model, agent.Options{})
@@ -396,7 +396,7 @@ func TestResumeAfterTheAnswer(t *testing.T) {
 		}
 		diff(t, "events", got, []agent.Event{live})
 	}
-	if got, err := second.ResumeRun(t.Context(), theRun); err != nil || got.Answer != "42" || len(model.prompts()) > 0 {
+	if got, err := second.ResumeRun(t.Context(), theRun); err != nil || got.Output != "42" || len(model.prompts()) > 0 {
 		t.Errorf("got %+v, %v after %d model calls, want the answer and none", got, err, len(model.prompts()))
 	}
 }

@@ -68,7 +68,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 		return nil, err
 	}
 	q := s.person.desk.askOf(server, call)
-	q.Kind, q.Sampling, q.Model = run.AskSampling, later.Params, later.Model
+	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
 	answer, err := s.person.atHand(ctx, q)
 	switch {
 	case err != nil:
@@ -83,15 +83,15 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 }
 
 // reviewOf makes a question to a person of a sampling request of a round.
-func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ask {
+func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Question {
 	s.mu.Lock()
 	later := s.reviews[question{call, key}]
 	s.mu.Unlock()
 	if later != nil {
-		return &run.Ask{Kind: run.AskSampling, Key: key, Sampling: later.Params, Model: later.Model}
+		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: later.Params, Model: later.Model}
 	}
 	if params, ok := request.Sampling(); ok {
-		return &run.Ask{Kind: run.AskSampling, Key: key, Sampling: params}
+		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: params}
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review
 }
 
 // notAllowed ends a call whose server may not have a completion. A modern server is not told.
-func (s *sender) notAllowed(c *record.Call, a run.Answer) error {
+func (s *sender) notAllowed(c *record.Call, a run.Reply) error {
 	j := s.tools.job(c)
 	text := "Error: the user did not let the tool's server use the model. The call was given up."
 	if a.Reason != "" {

@@ -59,23 +59,23 @@ func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent
 func TestSamplingReviewInAnotherProcess(t *testing.T) {
 	edited := json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
 	for name, tt := range map[string]struct {
-		answer func(*run.Ask) run.Answer
+		answer func(*run.Question) run.Reply
 		asked  string // of the poet
 		want   string
 	}{
-		"allow": {func(q *run.Ask) run.Answer { return q.Allow() }, `"a poem"`, `tool: 1/sample→"roses"`},
-		"edit":  {func(q *run.Ask) run.Answer { return q.AllowWith(edited) }, `"a short poem"`, `tool: 1/sample→"roses"`},
-		"deny": {func(q *run.Ask) run.Answer { return q.Deny("no poems here") }, "",
+		"allow": {func(q *run.Question) run.Reply { return q.Allow() }, `"a poem"`, `tool: 1/sample→"roses"`},
+		"edit":  {func(q *run.Question) run.Reply { return q.AllowWith(edited) }, `"a short poem"`, `tool: 1/sample→"roses"`},
+		"deny": {func(q *run.Question) run.Reply { return q.Deny("no poems here") }, "",
 			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up."`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, host := record.NewMemory(), new(poet)
 			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Store: store})
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskSampling || !got.Asks[0].Survives {
+			if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || !got.Questions[0].Survives {
 				t.Fatalf("got %+v, %v, want a run that waits for a review", got, err)
 			}
-			q := got.Asks[0]
+			q := got.Questions[0]
 			if q.Model != "poet-1" || q.Sampling.MaxTokens != 7 || len(q.Sampling.Messages) != 1 || q.Server != "box" || len(host.requests) != 0 {
 				t.Errorf("the person sees %+v of model %q, after %d requests; want what goes to the model", q.Sampling, q.Model, len(host.requests))
 			}
@@ -98,20 +98,20 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 // A legacy server waits for its answer, so that the person at hand decides.
 func TestSamplingReviewAtHand(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer func(context.Context, *run.Ask) (run.Answer, error)
+		answer func(context.Context, *run.Question) (run.Reply, error)
 		want   string
 	}{
-		"allow": {func(_ context.Context, q *run.Ask) (run.Answer, error) {
-			if q.Survives || q.Kind != run.AskSampling || q.Model != "poet-1" {
+		"allow": {func(_ context.Context, q *run.Question) (run.Reply, error) {
+			if q.Survives || q.Kind != run.QuestionSampling || q.Model != "poet-1" {
 				t.Errorf("got the question %+v, want a review that ends with the process", q)
 			}
 			return q.Allow(), nil
 		}, "roses"},
-		"deny":      {func(_ context.Context, q *run.Ask) (run.Answer, error) { return q.Deny("no"), nil }, "not approved"},
+		"deny":      {func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Deny("no"), nil }, "not approved"},
 		"no person": {nil, "no person was asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Answer: tt.answer})
+			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Reply: tt.answer})
 			if got := lines(history(mustRun(t, a, human("go"))))[2]; !strings.Contains(got, tt.want) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -129,7 +129,7 @@ func TestCompletionIsKept(t *testing.T) {
 	}
 	dying := &failing{Store: store, at: 2, keep: true} // the review with the answer, the completion
 	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Store: dying, LeaseTTL: 1})
-	if _, err := second.ResumeRun(t.Context(), theRun, got.Asks[0].Allow()); err == nil {
+	if _, err := second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
 		t.Fatal("the process did not end")
 	}
 	log, err := store.Load(t.Context(), theRun)

@@ -40,13 +40,13 @@ func (s *script) called(name string) *script { return s.as(model.Info{Name: name
 func (s *script) streaming() *script { return s.as(model.Info{}) }
 
 // replied is a reply of parts.
-func replied(parts ...run.Part) *model.Reply {
-	return &model.Reply{Message: run.Message{Role: run.RoleAssistant, Parts: parts}}
+func replied(parts ...run.Part) *model.Response {
+	return &model.Response{Message: run.Message{Role: run.RoleAssistant, Parts: parts}}
 }
 
 // using has a step report tokens, of the model m-1.
 func using(s step, input, output int64) step {
-	return func(ctx context.Context, p prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := s(ctx, p)
 		if err == nil {
 			reply.Usage, reply.Message.Model = run.Spent{Input: input, Output: output}, "m-1"
@@ -71,14 +71,14 @@ func textPart(text string) run.Part { return run.Part{Type: run.PartText, Text: 
 
 // says answers with text.
 func says(text string) step {
-	return func(context.Context, prompt) (*model.Reply, error) {
-		return &model.Reply{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
+	return func(context.Context, prompt) (*model.Response, error) {
+		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
 // uses asks for tools.
 func uses(calls ...run.Part) step {
-	return func(context.Context, prompt) (*model.Reply, error) {
+	return func(context.Context, prompt) (*model.Response, error) {
 		reply := replied(slices.Clone(calls)...)
 		reply.Finish = model.FinishCalls
 		return reply, nil
@@ -87,7 +87,7 @@ func uses(calls ...run.Part) step {
 
 // hangs waits for the end of the context.
 func hangs(started chan<- struct{}) step {
-	return func(ctx context.Context, _ prompt) (*model.Reply, error) {
+	return func(ctx context.Context, _ prompt) (*model.Response, error) {
 		close(started)
 		<-ctx.Done()
 		return nil, fmt.Errorf("request: %w", ctx.Err())

@@ -48,7 +48,7 @@ func (s *servers) unanswered(server string, _ error) {
 // run. A legacy server waits for its answer, and so does a server that a handler has
 // called, see [LegacyQuestions]. If a legacy server's error asks for a visit, the client waits.
 func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
-	q := &Question{Params: params}
+	q := &Elicitation{Params: params}
 	q.Server, q.Call = asker(ctx)
 	ours := next == nil
 	if origin, _ := mcp.OriginFrom(ctx); ours && origin.Key != "" && q.Call != nil {
@@ -59,7 +59,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 		return hostAnswer(ctx, params, next)
 	}
 	defer leave()
-	if !s.rec.show(&ElicitationStart{Question: q}) {
+	if !s.rec.show(&ElicitationStart{Elicitation: q}) {
 		return nil, s.rec.ended()
 	}
 	start := time.Now()
@@ -76,7 +76,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 		}
 		return err
 	})
-	s.rec.show(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})
+	s.rec.show(&ElicitationEnd{Elicitation: q, Result: result, Err: err, Duration: time.Since(start)})
 	if err != nil && s.scope.failed() != nil { // the run ends, and not for what the server did
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
@@ -92,10 +92,10 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 }
 
 // questionOf makes a question to a person of one of a round, nil if it is of another kind.
-func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) *run.Ask {
+func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) *run.Question {
 	request := round.Requests[key]
 	if params, ok := request.Elicitation(); ok {
-		return &run.Ask{Kind: kindOf(params), Key: key, Elicit: params}
+		return &run.Question{Kind: kindOf(params), Key: key, Elicit: params}
 	}
 	return s.reviewOf(call, key, request)
 }

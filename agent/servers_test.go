@@ -207,7 +207,7 @@ func TestLogLevelInARun(t *testing.T) {
 	})
 	ts := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asks := func(level mcp.LogLevel) step {
-		return func(ctx context.Context, p prompt) (*model.Reply, error) {
+		return func(ctx context.Context, p prompt) (*model.Response, error) {
 			if err := ts.SetLogLevel(ctx, level); err != nil {
 				return nil, err
 			}

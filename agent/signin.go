@@ -26,15 +26,15 @@ func (s *sender) unsigned(c *record.Call, result *adapter.Result) (*mcp.SignInEr
 
 // askSignIn has a person sign in. The call is made again then.
 func (s *sender) askSignIn(c *record.Call, needed *mcp.SignInError) error {
-	return s.desk.open(&run.Ask{Kind: run.AskSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
+	return s.desk.open(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
 // signedIn goes by what a person says of a sign-in.
 func signedIn(t *turn, c *record.Call) (func() error, error) {
 	switch {
-	case c.Answer == nil:
+	case c.Reply == nil:
 		return nil, nil
-	case c.Answer.Action != run.ActionAccept:
+	case c.Reply.Action != run.ActionAccept:
 		j := t.tools.job(c)
 		text := "Error: the user did not sign in at the tool's server. Nothing was done."
 		if c.Task != nil || len(c.Round) > 0 {
@@ -56,19 +56,19 @@ type signIns struct {
 // signIn is what a person does at a server, for all calls that need it.
 type signIn struct{ server, url string }
 
-func signInOf(q *run.Ask) signIn { return signIn{q.Server, q.URL} }
+func signInOf(q *run.Question) signIn { return signIn{q.Server, q.URL} }
 
 // askedSignIn is a question for a sign-in that was put.
 type askedSignIn struct {
 	done   chan struct{} // closed at its end
-	answer *run.Answer   // nil: no person answers, or the question failed
+	answer *run.Reply    // nil: no person answers, or the question failed
 	failed bool
 }
 
 // begin returns the function that the caller ends its question with. If the person is being asked for the same
 // already, it waits, and returns the answer: an acceptance, or nil if no person answers. After a refusal the
 // next one asks.
-func (s *signIns) begin(ctx context.Context, q *run.Ask) (answer *run.Answer, end func(*run.Answer, error), err error) {
+func (s *signIns) begin(ctx context.Context, q *run.Question) (answer *run.Reply, end func(*run.Reply, error), err error) {
 	for {
 		other, end := s.join(q)
 		if end != nil {
@@ -88,7 +88,7 @@ func (s *signIns) begin(ctx context.Context, q *run.Ask) (answer *run.Answer, en
 }
 
 // join returns the question for the same that is put, or what ends the caller's own.
-func (s *signIns) join(q *run.Ask) (other *askedSignIn, end func(*run.Answer, error)) {
+func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what := signInOf(q)
@@ -100,7 +100,7 @@ func (s *signIns) join(q *run.Ask) (other *askedSignIn, end func(*run.Answer, er
 	}
 	mine := &askedSignIn{done: make(chan struct{})}
 	s.asked[what] = mine
-	return nil, func(answer *run.Answer, err error) {
+	return nil, func(answer *run.Reply, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		mine.answer, mine.failed = answer, err != nil
@@ -110,6 +110,6 @@ func (s *signIns) join(q *run.Ask) (other *askedSignIn, end func(*run.Answer, er
 }
 
 // signInAnswer is the answer to another question for the same sign-in.
-func signInAnswer(q *run.Ask, a *run.Answer) *run.Answer {
-	return &run.Answer{Ask: q.ID, Action: a.Action, By: a.By, At: a.At}
+func signInAnswer(q *run.Question, a *run.Reply) *run.Reply {
+	return &run.Reply{Question: q.ID, Action: a.Action, By: a.By, At: a.At}
 }

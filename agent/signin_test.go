@@ -87,11 +87,11 @@ func TestSignIn(t *testing.T) {
 			store, g := record.NewMemory(), newGate(t)
 			first := g.process(t, revision, play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`))), agent.Options{Store: store})
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Asks) != 2 {
+			if err != nil || len(got.Questions) != 2 {
 				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 			}
-			q := got.Asks[0]
-			if q.Kind != run.AskSignIn || q.Server != "drive" || q.URL != "https://host.test/sign-in" || !q.Survives {
+			q := got.Questions[0]
+			if q.Kind != run.QuestionSignIn || q.Server != "drive" || q.URL != "https://host.test/sign-in" || !q.Survives {
 				t.Errorf("got the question %+v, want a sign-in that survives", q)
 			}
 			g.sign(true)
@@ -120,15 +120,15 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`), toolCall("3", "echo", `{"x":3}`)), says("done"))
 			a := g.process(t, eras[1], model, agent.Options{Store: store})
 			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Asks) != 3 {
+			if err != nil || len(got.Questions) != 3 {
 				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 			}
 			g.sign(true)
-			yes, err := got.Asks[0].Accept(nil)
+			yes, err := got.Questions[0].Accept(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			answers := []run.Answer{yes, got.Asks[1].Decline()}
+			answers := []run.Reply{yes, got.Questions[1].Decline()}
 			got, err = a.ResumeRun(t.Context(), theRun, answers[order[0]], answers[order[1]])
 			if err != nil {
 				t.Fatal(err)
@@ -149,20 +149,20 @@ func TestSignInMidway(t *testing.T) {
 	g.sign(true)
 	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Store: store})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskForm {
+	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm {
 		t.Fatalf("got %+v, %v, want a form", got, err)
 	}
 	g.sign(false)
-	name, err := got.Asks[0].Accept(map[string]any{"name": "Ann"})
+	name, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err = a.ResumeRun(t.Context(), theRun, name)
-	if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskSignIn {
+	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSignIn {
 		t.Fatalf("got %+v, %v, want a sign-in", got, err)
 	}
 	g.sign(true)
-	signed, err := got.Asks[0].Accept(nil)
+	signed, err := got.Questions[0].Accept(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,19 +175,19 @@ func TestSignInMidway(t *testing.T) {
 
 func TestSignInIsRefused(t *testing.T) {
 	g := newGate(t)
-	no := func(_ context.Context, q *run.Ask) (run.Answer, error) { return q.Decline(), nil }
-	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Answer: no})
+	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
+	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Reply: no})
 	diff(t, "result", lines(history(mustRun(t, a, human("go"))))[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
 }
 
 // A person who says to have signed in, and has not, is not asked without end.
 func TestSignInThatDoesNotHelp(t *testing.T) {
 	g, asked := newGate(t), 0
-	yes := func(_ context.Context, q *run.Ask) (run.Answer, error) {
+	yes := func(_ context.Context, q *run.Question) (run.Reply, error) {
 		asked++
 		return q.Accept(nil)
 	}
-	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Answer: yes})
+	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Reply: yes})
 	got := lines(history(mustRun(t, a, human("go"))))[2]
 	diff(t, "result", got, `tool: 1/echo→"Error: the user has to sign in at the tool's server first. Nothing was done."`)
 	if asked < 2 || asked > 32 {
@@ -200,20 +200,20 @@ func TestSignInThatDoesNotHelp(t *testing.T) {
 func TestSignInIsPutOnce(t *testing.T) {
 	const refused = "Error: the user did not sign in at the tool's server. Nothing was done."
 	for name, tt := range map[string]struct {
-		answer func(*run.Ask) run.Answer // nil: none
+		answer func(*run.Question) run.Reply // nil: none
 		asked  int32
 		want   []string
 	}{
-		"accepted": {func(q *run.Ask) run.Answer { return run.Answer{Ask: q.ID, Action: run.ActionAccept} }, 1,
+		"accepted": {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionAccept} }, 1,
 			[]string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`}},
-		"declined":  {(*run.Ask).Decline, 2, []string{fmt.Sprintf("tool: 1/echo→%q", refused), fmt.Sprintf("tool: 2/echo→%q", refused), `ai: "done"`}},
+		"declined":  {(*run.Question).Decline, 2, []string{fmt.Sprintf("tool: 1/echo→%q", refused), fmt.Sprintf("tool: 2/echo→%q", refused), `ai: "done"`}},
 		"no answer": {nil, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate(t)
 				var asked, together atomic.Int32
-				answer := func(_ context.Context, q *run.Ask) (run.Answer, error) {
+				answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
 					asked.Add(1)
 					if together.Add(1) > 1 {
 						t.Error("the person is asked twice at the same time")
@@ -221,20 +221,20 @@ func TestSignInIsPutOnce(t *testing.T) {
 					defer together.Add(-1)
 					time.Sleep(time.Second) // until both calls wait
 					if tt.answer == nil {
-						return run.Answer{}, nil
+						return run.Reply{}, nil
 					}
 					a := tt.answer(q)
 					g.sign(a.Action == run.ActionAccept)
 					return a, nil
 				}
 				model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
-				got := mustRun(t, g.process(t, eras[1], model, agent.Options{Answer: answer, ParallelWrites: true}), human("go"))
+				got := mustRun(t, g.process(t, eras[1], model, agent.Options{Reply: answer, ParallelWrites: true}), human("go"))
 				if n := asked.Load(); n != tt.asked {
 					t.Errorf("the person was asked %d times, want %d", n, tt.asked)
 				}
 				if tt.want == nil {
-					if got.Status != run.StatusWaiting || len(got.Asks) != 2 {
-						t.Errorf("got %s with the questions %+v, want a question for each call", got.Status, got.Asks)
+					if got.Status != run.StatusWaiting || len(got.Questions) != 2 {
+						t.Errorf("got %s with the questions %+v, want a question for each call", got.Status, got.Questions)
 					}
 					return
 				}
@@ -248,14 +248,14 @@ func TestSignInIsPutOnce(t *testing.T) {
 // elsewhere is enough.
 func TestSignInIsForTheTree(t *testing.T) {
 	tree := func(t *testing.T, g *gate, opts agent.Options) *agent.Agent {
-		helper := g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		helper := g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			if len(p.Request.Messages) == 1 {
 				return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
 			}
 			return says("helped")(ctx, p)
 		}), agent.Options{})
 		opts.Tools = []adapter.Source{sub(t, helper, agent.Sub)}
-		return g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+		return g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			if len(p.Request.Messages) == 1 {
 				return uses(toolCall("a", "helper", `{"task":"x"}`), toolCall("b", "echo", `{"x":2}`), toolCall("c", "helper", `{"task":"y"}`))(ctx, p)
 			}
@@ -268,7 +268,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate(t)
 				var asked, together atomic.Int32
-				answer := func(_ context.Context, q *run.Ask) (run.Answer, error) {
+				answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
 					if together.Add(1) > 1 {
 						t.Error("the person is asked twice at the same time")
 					}
@@ -278,9 +278,9 @@ func TestSignInIsForTheTree(t *testing.T) {
 						return q.Decline(), nil
 					}
 					g.sign(true)
-					return run.Answer{Action: run.ActionAccept}, nil
+					return run.Reply{Action: run.ActionAccept}, nil
 				}
-				got := mustRun(t, tree(t, g, agent.Options{Answer: answer, ParallelWrites: true}), human("go"))
+				got := mustRun(t, tree(t, g, agent.Options{Reply: answer, ParallelWrites: true}), human("go"))
 				if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
 					t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
 				}
@@ -293,11 +293,11 @@ func TestSignInIsForTheTree(t *testing.T) {
 	t.Run("from elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
 		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Asks) != 3 {
+		if err != nil || len(got.Questions) != 3 {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 		}
 		g.sign(true)
-		answer, err := got.Asks[1].Accept(nil)
+		answer, err := got.Questions[1].Accept(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,12 +312,12 @@ func TestSignInIsForTheTree(t *testing.T) {
 	t.Run("refused elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
 		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Asks) != 3 {
+		if err != nil || len(got.Questions) != 3 {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 		}
-		got, err = tree(t, g, agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Asks[1].Decline())
-		if err != nil || len(got.Asks) != 2 || g.ran > 0 {
-			t.Errorf("got %+v, %v after %d calls, want two questions", got.Asks, err, g.ran)
+		got, err = tree(t, g, agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Questions[1].Decline())
+		if err != nil || len(got.Questions) != 2 || g.ran > 0 {
+			t.Errorf("got %+v, %v after %d calls, want two questions", got.Questions, err, g.ran)
 		}
 	})
 }
@@ -325,10 +325,10 @@ func TestSignInIsForTheTree(t *testing.T) {
 // A question may be settled in another way: the wait for its answer ends, and what comes of it
 // does not count.
 func TestSettledQuestionIsWithdrawn(t *testing.T) {
-	for name, late := range map[string]func(*run.Ask) (run.Answer, error){
-		"no answer": func(*run.Ask) (run.Answer, error) { return run.Answer{}, nil },
-		"an answer": func(q *run.Ask) (run.Answer, error) { a := q.Decline(); return a, nil },
-		"an error":  func(*run.Ask) (run.Answer, error) { return run.Answer{}, context.Canceled },
+	for name, late := range map[string]func(*run.Question) (run.Reply, error){
+		"no answer": func(*run.Question) (run.Reply, error) { return run.Reply{}, nil },
+		"an answer": func(q *run.Question) (run.Reply, error) { a := q.Decline(); return a, nil },
+		"an error":  func(*run.Question) (run.Reply, error) { return run.Reply{}, context.Canceled },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -337,12 +337,12 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 					return "ok", nil
 				}, nil)
 				stop := agent.Hook{AfterTool: func(context.Context, *record.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
-				answer := func(ctx context.Context, q *run.Ask) (run.Answer, error) {
+				answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 					<-ctx.Done()
 					return late(q)
 				}
 				model := play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}")))
-				opts := agent.Options{Answer: answer, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
+				opts := agent.Options{Reply: answer, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
 				got := mustRun(t, newGate(t).process(t, eras[1], model, opts), human("go"))
 				diff(t, "results", lines(history(got))[2:], []string{
 					`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,

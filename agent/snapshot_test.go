@@ -51,7 +51,7 @@ var everyStore = map[string]func(testing.TB) record.Store{
 
 // chatty answers each input after one call of a tool.
 func chatty(t testing.TB, store record.Store) *agent.Agent {
-	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+	m := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		all := p.Request.Messages
 		if all[len(all)-1].Role == run.RoleTool {
 			return says("so be it")(ctx, p)
@@ -72,8 +72,8 @@ func TestSnapshots(t *testing.T) {
 				a := chatty(t, store) // a process of its own
 				store.records.Store(0)
 				got, err := a.Run(t.Context(), human(fmt.Sprint("input ", i)), agent.In("r"))
-				if err != nil || got.Answer != "so be it" {
-					t.Fatalf("input %d: got %q, %v", i, got.Answer, err)
+				if err != nil || got.Output != "so be it" {
+					t.Fatalf("input %d: got %q, %v", i, got.Output, err)
 				}
 				if n := store.records.Load(); n > 200 {
 					t.Fatalf("input %d: got %d records to begin with, want fewer than 200", i, n)
@@ -101,7 +101,7 @@ func TestSnapshots(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, ok := e.(*agent.Answer); ok {
+				if _, ok := e.(*agent.Output); ok {
 					answers++
 				}
 			}
@@ -114,7 +114,7 @@ func TestSnapshots(t *testing.T) {
 func TestAdvanceKeepsTheState(t *testing.T) {
 	store := &counting{Store: record.NewMemory()}
 	steps := 0
-	m := play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+	m := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		if steps++; steps > 8 {
 			return says("done")(ctx, p)
 		}
@@ -147,7 +147,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := record.Fold(log.Records)
-	if err != nil || s.Answer != "done" || len(s.History) != 18 {
-		t.Errorf("got %q after %d messages, %v", s.Answer, len(s.History), err)
+	if err != nil || s.Output != "done" || len(s.History) != 18 {
+		t.Errorf("got %q after %d messages, %v", s.Output, len(s.History), err)
 	}
 }

@@ -61,16 +61,16 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 			return e.failed(e.noOutput(answer))
 		}
 	}
-	over := []Event{&Answer{Text: answer, StopReason: why}}
+	over := []Event{&Output{Text: answer, StopReason: why}}
 	if answer != "" {
 		message := run.Text(run.RoleAssistant, answer)
 		message.At = e.rec.state.Updated
-		if err := e.rec.record(nil, &record.Called{}, &record.Replied{Message: message}); err != nil {
+		if err := e.rec.record(nil, &record.Called{}, &record.Responded{Message: message}); err != nil {
 			return err
 		}
 		over = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, over...)
 	}
-	return e.rec.record(over, &record.Ended{Status: run.StatusFinished, Stop: string(why), Answer: answer, Output: output})
+	return e.rec.record(over, &record.Ended{Status: run.StatusFinished, Stop: string(why), Output: answer, Structured: output})
 }
 
 // stopAt makes of a reply the answer of a hook.

@@ -52,7 +52,7 @@ func TestStop(t *testing.T) {
 			store := record.NewMemory()
 			a := withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{tt.hook}, Store: store, Limits: run.Limits{Parallel: 1}})
 			got := mustRun(t, a, human("go"))
-			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Answer != "enough" || len(model.prompts()) != 1 {
+			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Output != "enough" || len(model.prompts()) != 1 {
 				t.Errorf("got %+v after %d model calls", got, len(model.prompts()))
 			}
 			diff(t, "history", lines(history(got)), tt.want)
@@ -86,10 +86,10 @@ func TestStopIsKept(t *testing.T) {
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
 	first, _ := process(t, store, model, stopping)
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskForm {
+	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm {
 		t.Fatalf("got %+v, %v, want the question of the server alone", got, err)
 	}
-	answer, err := got.Asks[0].Accept(map[string]any{"name": "Ann"})
+	answer, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestStopEndsSignIn(t *testing.T) {
 					return agent.Stop("enough")
 				}}}}
 				if prompted {
-					opts.Answer = func(ctx context.Context, q *run.Ask) (run.Answer, error) {
+					opts.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
 						<-ctx.Done()
 						g.sign(true)
 						return q.Accept(nil)
@@ -140,7 +140,7 @@ func TestStopWithOutput(t *testing.T) {
 	for answer, want := range map[string]error{`{"city":"Oslo","degree":7}`: nil, "Oslo": agent.ErrNoOutput} {
 		hooks := []agent.Hook{{BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error { return agent.Stop(answer) }}}
 		got, result, err := agent.As[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
-		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(result.State.Output)) {
+		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(result.State.Structured)) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		if want != nil && err == nil {

@@ -177,7 +177,7 @@ func (t *turn) supervised(j *job, e *engine, err error) error {
 	case e.rec.state.Status == run.StatusWaiting:
 		return nil
 	}
-	return t.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Answer}, 0)
+	return t.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Output}, 0)
 }
 
 // root is the engine of the run itself.

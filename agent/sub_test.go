@@ -36,7 +36,7 @@ func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (
 
 func TestSubAgent(t *testing.T) {
 	toolset, _ := open(t, nil)
-	helper := withTools(t, play(func(ctx context.Context, p prompt) (*model.Reply, error) {
+	helper := withTools(t, play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) == 1 {
 			return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
 		}
@@ -82,11 +82,11 @@ func TestSubAgentAsks(t *testing.T) {
 	asking := uses(toolCall("1", "ask", `{}`))
 	first := build(play(uses(toolCall("a", "helper", `{"task":"one"}`), toolCall("b", "helper", `{"task":"two"}`))), play(asking))
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Asks) != 2 || got.Asks[0].Path[0] != "helper" {
+	if err != nil || len(got.Questions) != 2 || got.Questions[0].Path[0] != "helper" {
 		t.Fatalf("got %+v, %v, want two questions of the helper", got, err)
 	}
-	answer := func(i int, name string) run.Answer {
-		a, err := got.Asks[i].Accept(map[string]any{"name": name})
+	answer := func(i int, name string) run.Reply {
+		a, err := got.Questions[i].Accept(map[string]any{"name": name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,11 +95,11 @@ func TestSubAgentAsks(t *testing.T) {
 	bob, ann := answer(1, "Bob"), answer(0, "Ann")
 	second := build(play(says("done")), play(says("helped")))
 	got, err = second.ResumeRun(t.Context(), theRun, bob)
-	if err != nil || got.Status != run.StatusWaiting || len(got.Asks) != 1 {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want one question left", got, err)
 	}
 	got, err = second.ResumeRun(t.Context(), theRun, ann)
-	if err != nil || got.Answer != "done" {
+	if err != nil || got.Output != "done" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 }
@@ -109,8 +109,8 @@ func TestHandoff(t *testing.T) {
 	model := play(uses(toolCall("a", "helper", `{"task":"take it"}`)))
 	a := boss(t, model, sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{})
 	got := mustRun(t, a, human("go"))
-	if got.Answer != "expert's answer" || len(model.prompts()) != 1 {
-		t.Errorf("got %q after %d calls of the first model", got.Answer, len(model.prompts()))
+	if got.Output != "expert's answer" || len(model.prompts()) != 1 {
+		t.Errorf("got %q after %d calls of the first model", got.Output, len(model.prompts()))
 	}
 	diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), []string{`human: "go"`, `human: "take it"`})
 	diff(t, "history", lines(history(got)), []string{
@@ -122,15 +122,15 @@ func TestHandoff(t *testing.T) {
 func TestHandoffWithoutATask(t *testing.T) {
 	expert := play(says("expert's answer"))
 	a := boss(t, play(uses(toolCall("a", "helper", `{}`))), sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{})
-	if got := mustRun(t, a, human("go")); got.Answer != "expert's answer" {
-		t.Fatalf("got %q, want the answer of the expert", got.Answer)
+	if got := mustRun(t, a, human("go")); got.Output != "expert's answer" {
+		t.Fatalf("got %q, want the answer of the expert", got.Output)
 	}
 	diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), []string{`human: "go"`})
 }
 
 // A sub-agent that fails is a failed call, and its limits are the limits of the run.
 func TestSubAgentFails(t *testing.T) {
-	broken := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New("secret") }), nil)
+	broken := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("secret") }), nil)
 	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.Sub), agent.Options{}), human("go"))
 	if text := lines(history(got))[2]; !strings.Contains(text, "failed") || strings.Contains(text, "secret") {
 		t.Errorf("the model is told %s", text)
@@ -185,7 +185,7 @@ func TestApprovalPanicsBelow(t *testing.T) {
 // A caller of Run alone gets the warnings, of sub-agents as well: so many, and of bounded length.
 func TestWarningsOfARun(t *testing.T) {
 	long := strings.Repeat("é", 4<<10)
-	broken := newAgent(t, play(func(context.Context, prompt) (*model.Reply, error) { return nil, errors.New(long) }), nil)
+	broken := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return nil, errors.New(long) }), nil)
 	var calls []run.Part
 	for i := range 150 {
 		calls = append(calls, toolCall(fmt.Sprint(i), "helper", `{"task":"x"}`))
@@ -246,7 +246,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	steps := []step{uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")}
 	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Approve: agent.AskPerson})
 	got := mustRun(t, a, human("go"))
-	if got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Tool != "sleep" || s.most.Load() > 0 {
+	if got.Status != run.StatusWaiting || len(got.Questions) != 1 || got.Questions[0].Tool != "sleep" || s.most.Load() > 0 {
 		t.Errorf("got %+v, want a question about the helper's call", got)
 	}
 	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *record.State, c *agent.ToolCall) error {
@@ -276,7 +276,7 @@ func TestHandoffWithOutput(t *testing.T) {
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatalf("got %+v, %v", result, err)
 	}
-	answer, err := result.Asks[0].Accept(map[string]any{"name": "Ann"})
+	answer, err := result.Questions[0].Accept(map[string]any{"name": "Ann"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory := record.NewMemory()
-			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Store: memory, Answer: atHand("Ann")}, run.StatusFinished)
+			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Store: memory, Reply: atHand("Ann")}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
 			if err != nil {
 				t.Fatal(err)
@@ -72,7 +72,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			diff(t, "answer", string(out), last.Answer)
+			diff(t, "answer", string(out), last.Output)
 			w := all.of(name)
 			if w.put != 1 || w.effects["7"] != 1 || len(w.wrong) > 0 {
 				t.Errorf("the server has asked %d times and registered %d times, want once: %v", w.put, w.effects["7"], w.wrong)
@@ -99,7 +99,7 @@ func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 }
 
 // tellsResults answers with all results.
-func tellsResults(ctx context.Context, p prompt) (*model.Reply, error) {
+func tellsResults(ctx context.Context, p prompt) (*model.Response, error) {
 	return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
 }
 

@@ -113,22 +113,22 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := record.NewMemory(), &tasker{t: t}
 		got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskForm || !got.Asks[0].Survives {
+		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm || !got.Questions[0].Survives {
 			t.Fatalf("got %+v, %v, want a form that survives", got, err)
 		}
-		if left := time.Until(got.Asks[0].Expires); left <= 0 || left > 24*time.Hour {
+		if left := time.Until(got.Questions[0].Expires); left <= 0 || left > 24*time.Hour {
 			t.Errorf("the question is open for %v, want at most as long as the server keeps the task", left)
 		}
-		ann, err := got.Asks[0].Accept(map[string]any{"name": "Ann"})
+		ann, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		got, err = s.process(t, play(says("done")), agent.Options{Store: store}).ResumeRun(t.Context(), theRun, ann)
-		if err != nil || len(got.Asks) != 1 || got.Asks[0].Kind != run.AskSampling || got.Asks[0].Sampling.MaxTokens != 9 {
+		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || got.Questions[0].Sampling.MaxTokens != 9 {
 			t.Fatalf("got %+v, %v, want a review", got, err)
 		}
-		got, err = s.process(t, play(says("done")), agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
+		got, err = s.process(t, play(says("done")), agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ann, err := got.Asks[0].Accept(map[string]any{"name": "Ann"})
+			ann, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			third := s.process(t, play(says("done")), agent.Options{Store: store})
 			got, err = third.ResumeRun(t.Context(), theRun)
 			if err == nil && got.Status == run.StatusWaiting {
-				got, err = third.ResumeRun(t.Context(), theRun, got.Asks[0].Allow())
+				got, err = third.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 			}
 			if err != nil || got.Status != run.StatusFinished {
 				t.Fatalf("the run is %s: %v", got.Status, err)
@@ -184,17 +184,17 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 func TestTaskAsksAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tasker{t: t}
-		answer := func(_ context.Context, q *run.Ask) (run.Answer, error) {
+		answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
 			a := q.Allow()
-			if q.Kind == run.AskForm {
+			if q.Kind == run.QuestionForm {
 				var err error
 				if a, err = q.Accept(map[string]any{"name": "Ann"}); err != nil {
-					return run.Answer{}, err
+					return run.Reply{}, err
 				}
 			}
 			return a, nil
 		}
-		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Answer: answer}), human("go"))
+		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Reply: answer}), human("go"))
 		diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)
 	})
 }

@@ -83,7 +83,7 @@ func workOn(e *engine) error {
 	}
 	output, stop := e.outputOf(), e.rec.stopped()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
-		return e.failedAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Answer))
+		return e.failedAt(StopReason(e.rec.state.Final), e.noOutput(e.rec.state.Output))
 	}
 	answer, taken := e.takenOver()
 	if err := e.rec.endTurn(); err != nil {
@@ -95,7 +95,7 @@ func workOn(e *engine) error {
 	case stop != nil:
 		return e.finishFor(*stop, StopHook)
 	case taken:
-		return e.finishFor(answer, StopAnswer)
+		return e.finishFor(answer, StopOutput)
 	}
 	return nil
 }

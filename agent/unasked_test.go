@@ -34,13 +34,13 @@ func TestWarningOfAnUnusedAnswer(t *testing.T) {
 				t.Fatalf("got %v, want the end of the process", got.err)
 			}
 			second, _ := legacyProcess(t, store, play(says("done")), agent.Options{})
-			asks, err := second.Asks(t.Context(), theRun)
+			asks, err := second.Questions(t.Context(), theRun)
 			if err != nil || len(asks) != 1 {
 				t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
 			}
 			var want []string
 			if answered {
-				if err := second.Answer(t.Context(), theRun, signs("Ann")(asks[0])); err != nil {
+				if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); err != nil {
 					t.Fatal(err)
 				}
 				want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
@@ -63,15 +63,15 @@ func warningsOf(r *agent.Result) (texts []string) {
 
 // The host is warned if a question reaches no person because nothing is there to answer it.
 func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
-	notAsked := `server "box" asked the user in a call of quiz, and was told that the user was not asked: Options.Answer is nil, and the run is not kept; ` +
-		"set Options.Answer, or Options.Store for an answer from elsewhere"
+	notAsked := `server "box" asked the user in a call of quiz, and was told that the user was not asked: Options.Reply is nil, and the run is not kept; ` +
+		"set Options.Reply, or Options.Store for an answer from elsewhere"
 	for name, tt := range map[string]struct {
 		opts  agent.Options
 		store record.Store
 		want  []string
 	}{
 		"neither":                   {agent.Options{}, nil, []string{notAsked}},
-		"a host that answers later": {agent.Options{Answer: notNow}, nil, nil},
+		"a host that answers later": {agent.Options{Reply: notNow}, nil, nil},
 		"a host that never holds":   {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, record.NewMemory(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,9 +90,9 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		opts agent.Options
 		want []string
 	}{
-		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Answer and Options.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
+		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Reply and Options.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
 		"a store":                   {agent.Options{Store: record.NewMemory()}, nil},
-		"a host that answers later": {agent.Options{Answer: notNow}, nil},
+		"a host that answers later": {agent.Options{Reply: notNow}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.opts.Tools, tt.opts.Approve = []adapter.Source{pay}, agent.AskPerson

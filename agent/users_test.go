@@ -90,7 +90,7 @@ func (c *crowd) change() {
 // answer is the model: it calls every tool that it is offered, for the server that
 // the tool says it is of, with the same ids in every turn. Lists change while it
 // thinks.
-func (c *crowd) answer(ctx context.Context, p prompt) (*model.Reply, error) {
+func (c *crowd) answer(ctx context.Context, p prompt) (*model.Response, error) {
 	user := userOf(ctx)
 	for _, told := range results(p.Request.Messages) {
 		if strings.Contains(told, `"user"`) && !strings.Contains(told, `"user":"`+user+`"`) {
@@ -164,8 +164,8 @@ func TestUsersDoNotMeet(t *testing.T) {
 					}
 				}
 			}
-			if result.Answer != user {
-				t.Errorf("%s was told %q", user, result.Answer)
+			if result.Output != user {
+				t.Errorf("%s was told %q", user, result.Output)
 			}
 		})
 	}

@@ -55,8 +55,8 @@ func TestPrompts(t *testing.T) {
 		agenttest.Say("one two"),
 	)
 	result, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil)
-	if err != nil || result.Answer != "one two" {
-		t.Fatalf("got %q, %v", result.Answer, err)
+	if err != nil || result.Output != "one two" {
+		t.Fatalf("got %q, %v", result.Output, err)
 	}
 	prompts := model.Prompts()
 	if got, want := prompts[0].Tools(), []string{"echo", "fails"}; !slices.Equal(got, want) {

@@ -36,7 +36,7 @@ func Example() {
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
 	result := must(a.Run(ctx, agent.Text("Do I need an umbrella in Oslo?")))
 	second := model.Prompts()[1]
-	fmt.Println(second.Results(), result.Answer)
+	fmt.Println(second.Results(), result.Output)
 	// Output:
 	// [rain in Oslo] It rains in Oslo.
 }
@@ -44,7 +44,7 @@ func Example() {
 // A step of your own decides by what the model was told. A script that counts calls begins again in
 // the next process; this one continues.
 func ExampleStep() {
-	clerk := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	clerk := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		if len(p.Results()) == 0 {
 			return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
 		}
@@ -57,14 +57,14 @@ func ExampleStep() {
 	first := must(agent.New(agenttest.PlayOn(clerk), options))
 	waiting := must(first.Run(ctx, agent.Text("Which day is it?"), agent.In("day")))
 	second := must(agent.New(agenttest.PlayOn(clerk), options)) // as in another process
-	result := must(second.ResumeRun(ctx, run.Key{ID: "day"}, waiting.Asks[0].Allow()))
-	fmt.Println(result.Answer)
+	result := must(second.ResumeRun(ctx, run.Key{ID: "day"}, waiting.Questions[0].Allow()))
+	fmt.Println(result.Output)
 	// Output: It is Sunday.
 }
 
 // At a limit the model may call no more tools.
 func ExamplePrompt() {
-	eager := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	eager := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		if p.Request.Choice.Mode == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
@@ -73,7 +73,7 @@ func ExamplePrompt() {
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(agenttest.PlayOn(eager), &agent.Options{Tools: []adapter.Source{today}, Limits: run.Limits{Turns: 2}}))
 	result := must(a.Run(context.Background(), agent.Text("Which day is it?")))
-	fmt.Println(result.StopReason, result.Answer)
+	fmt.Println(result.StopReason, result.Output)
 	// Output: max_turns I got no further.
 }
 

@@ -27,7 +27,7 @@ type Model struct {
 var _ model.Model = (*Model)(nil)
 
 // Step is what the model does when it is called.
-type Step func(ctx context.Context, p Prompt) (*model.Reply, error)
+type Step func(ctx context.Context, p Prompt) (*model.Response, error)
 
 // Prompt is what the model was called with.
 type Prompt struct {
@@ -72,12 +72,12 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 		case err != nil:
 			yield(model.Delta{}, err)
 		default:
-			yield(model.Delta{Reply: reply}, nil)
+			yield(model.Delta{Response: reply}, nil)
 		}
 	}
 }
 
-func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Reply, error) {
+func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	p := Prompt{Request: *r, show: show}
 	p.Request.Messages = slices.Clone(r.Messages)
 	m.mu.Lock()
@@ -152,33 +152,33 @@ func (p *Prompt) Tools() []string {
 
 // Say answers with a text. If the caller wants a stream, it comes word by word.
 func Say(text string) Step {
-	return func(_ context.Context, p Prompt) (*model.Reply, error) {
+	return func(_ context.Context, p Prompt) (*model.Response, error) {
 		for word := range strings.SplitAfterSeq(text, " ") {
 			if err := p.Show(model.Delta{Text: word}); err != nil {
 				return nil, err
 			}
 		}
-		return &model.Reply{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
+		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
 // Use asks for tool calls, all in one turn.
 func Use(calls ...Wanted) Step {
-	return func(_ context.Context, p Prompt) (*model.Reply, error) {
+	return func(_ context.Context, p Prompt) (*model.Response, error) {
 		m := run.Message{Role: run.RoleAssistant}
 		for i, w := range calls {
 			m.Parts = append(m.Parts, run.Part{
 				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", p.Number, i+1), Name: w.Tool, Arguments: w.Arguments,
 			})
 		}
-		return &model.Reply{Message: m, Finish: model.FinishCalls}, nil
+		return &model.Response{Message: m, Finish: model.FinishCalls}, nil
 	}
 }
 
 // Using is the step with a report of the tokens that its reply took, as limits of tokens and costs
 // need it: without one, Limits.Cost fails with agent.ErrUncounted. The output has the reasoning, too. A step that fails reports none.
 func (s Step) Using(input, output int) Step {
-	return func(ctx context.Context, p Prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p Prompt) (*model.Response, error) {
 		reply, err := s(ctx, p)
 		if err != nil || reply == nil {
 			return reply, err
@@ -195,12 +195,12 @@ type Wanted struct{ Tool, Arguments string }
 
 // Fail is a call of the model that fails.
 func Fail(err error) Step {
-	return func(context.Context, Prompt) (*model.Reply, error) { return nil, err }
+	return func(context.Context, Prompt) (*model.Response, error) { return nil, err }
 }
 
 // Hang waits for the end of the call's context.
 func Hang() Step {
-	return func(ctx context.Context, _ Prompt) (*model.Reply, error) {
+	return func(ctx context.Context, _ Prompt) (*model.Response, error) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}

@@ -37,7 +37,7 @@ func TestResultsBehindReminders(t *testing.T) {
 		{"a limit", run.Limits{Turns: 1}, `{"name":"Sunday"}`, formatted, 2, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			model := agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+			model := agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 				if len(p.Results()) == 0 {
 					return agenttest.Use(today)(ctx, p)
 				}

@@ -28,8 +28,8 @@ func ExampleNew() {
 		switch {
 		case err != nil:
 			fmt.Println(err)
-		case delta.Reply != nil:
-			fmt.Println("ended:", delta.Reply.Finish)
+		case delta.Response != nil:
+			fmt.Println("ended:", delta.Response.Finish)
 		case delta.Text != "":
 			fmt.Printf("%q\n", delta.Text)
 		}

@@ -41,8 +41,8 @@ func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 		switch {
 		case err != nil:
 			return nil, classified(err)
-		case d.Reply != nil:
-			return response(d.Reply), nil
+		case d.Response != nil:
+			return response(d.Response), nil
 		}
 		if err := tell(ctx, &o, d); err != nil {
 			return nil, err
@@ -188,7 +188,7 @@ func messageOf(in llms.MessageContent) (out run.Message, err error) {
 }
 
 // response is a reply in langchaingo's types.
-func response(r *model.Reply) *llms.ContentResponse {
+func response(r *model.Response) *llms.ContentResponse {
 	choice := &llms.ContentChoice{Content: r.Message.Text(), StopReason: r.Finish, GenerationInfo: map[string]any{
 		"Model": r.Message.Model, "ID": r.ID, "PromptTokens": int(r.Usage.Input), "CompletionTokens": int(r.Usage.Output), "TotalTokens": int(r.Usage.Total),
 		"PromptCachedTokens": int(r.Usage.Cached), "CacheCreationInputTokens": int(r.Usage.CacheWrite), "ReasoningTokens": int(r.Usage.Reasoning),

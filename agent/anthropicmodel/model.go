@@ -205,14 +205,14 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 		case err != nil:
 			yield(model.Delta{}, failure(err))
 		default:
-			yield(model.Delta{Reply: reply}, nil)
+			yield(model.Delta{Response: reply}, nil)
 		}
 	}
 }
 
 // generate asks until the reply is whole: the host may pause it.
-func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
-	var reply *model.Reply
+func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
+	var reply *model.Response
 	asked := *r
 	for range maxPauses {
 		next, err := m.ask(ctx, &asked, show)
@@ -236,7 +236,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 }
 
 // ask asks once, and once more without the thoughts of before if the host refuses their signatures.
-func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
+func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
 	refused := hostfail.Thoughts[refused](r.Kept)
 	asked := *r
 	asked.Messages = refused.without(r.Messages)
@@ -250,7 +250,7 @@ func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta
 	return reply, err
 }
 
-func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Reply, error) {
+func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
 	w, warning, err := m.encode(r)
 	if err != nil {
 		return nil, &invalidError{err}
@@ -277,7 +277,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, &chat.Error{Code: chat.CodeMalformed, Message: err.Error()}
 	}
-	return &model.Reply{
+	return &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
 		ID:      a.id, Finish: finish(a.stop), Usage: a.usage, Warning: warning,
 	}, nil

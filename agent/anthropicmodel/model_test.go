@@ -34,15 +34,15 @@ func serve(t *testing.T, h http.Handler, name string, o anthropicmodel.Options) 
 }
 
 // ask collects a reply and the deltas before it.
-func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Reply, text, reasoning string, err error) {
+func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Response, text, reasoning string, err error) {
 	t.Helper()
 	for d, err := range m.Generate(t.Context(), r) {
 		if err != nil {
 			return nil, text, reasoning, err
 		}
 		text, reasoning = text+d.Text, reasoning+d.Reasoning
-		if d.Reply != nil {
-			reply = d.Reply
+		if d.Response != nil {
+			reply = d.Response
 		}
 	}
 	if reply == nil {
@@ -312,7 +312,7 @@ func TestWholeAnswer(t *testing.T) {
 		fmt.Fprint(w, `{"type":"message","id":"m","model":"claude-x","stop_reason":"tool_use","content":[{"type":"later","x":[1]},{"type":"text","text":"Hi"},{"type":"tool_use","id":"","name":"now","input":{"a":1}}],"usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`)
 	}), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, text, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true})
-	want := &model.Reply{
+	want := &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Model: "claude-x", Parts: []run.Part{
 			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1]}`)}},
 			{Type: run.PartText, Text: "Hi"},

@@ -55,7 +55,7 @@ func ByModel(m model.Model, o *ModelOptions) Summarizer {
 			if err != nil {
 				return "", run.Spent{}, fmt.Errorf("call model: %w", err)
 			}
-			if reply := delta.Reply; reply != nil {
+			if reply := delta.Response; reply != nil {
 				used := reply.Usage
 				used.Turns = 1
 				opts.charge(&used, cmp.Or(m.Info().Name, reply.Message.Model))

@@ -17,10 +17,10 @@ import (
 
 // plays makes a model that gives one answer, or fails.
 func plays(answer string, err error) *agenttest.Model {
-	return agenttest.PlayOn(func(context.Context, agenttest.Prompt) (*model.Reply, error) {
+	return agenttest.PlayOn(func(context.Context, agenttest.Prompt) (*model.Response, error) {
 		m := run.Text(run.RoleAssistant, answer)
 		m.Model = "mini-1"
-		return &model.Reply{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
+		return &model.Response{Message: m, Usage: run.Spent{Input: 100, Output: 20, Total: 120}}, err
 	})
 }
 

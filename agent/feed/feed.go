@@ -165,8 +165,8 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 // hasRecord reports whether Replay gives an event again.
 func hasRecord(e agent.Event) bool {
 	switch e.(type) {
-	case *agent.ModelStart, *agent.ModelEnd, *agent.ToolStart, *agent.ToolEnd, *agent.Asked, *agent.Answered,
-		*agent.Compacted, *agent.TurnEnd, *agent.Suspended, *agent.Answer:
+	case *agent.ModelStart, *agent.ModelEnd, *agent.ToolStart, *agent.ToolEnd, *agent.Asked, *agent.Replied,
+		*agent.Compacted, *agent.TurnEnd, *agent.Suspended, *agent.Output:
 		return true
 	}
 	return false

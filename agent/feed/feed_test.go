@@ -76,7 +76,7 @@ func (k *kept) turn(seq uint64, more int) agent.Event {
 func (k *kept) asked(seq uint64, size int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.events = append(k.events, &agent.Asked{Meta: agent.Meta{Run: key.ID, Seq: seq}, Ask: &run.Ask{ID: strings.Repeat("x", size)}})
+	k.events = append(k.events, &agent.Asked{Meta: agent.Meta{Run: key.ID, Seq: seq}, Question: &run.Question{ID: strings.Repeat("x", size)}})
 }
 
 // delta is an event without a record.

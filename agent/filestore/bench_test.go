@@ -135,7 +135,7 @@ func BenchmarkLists(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				n := 0
-				for open, err := range record.OpenAsks(ctx, s, q) {
+				for open, err := range record.OpenQuestions(ctx, s, q) {
 					if err != nil || open.Err != nil {
 						b.Fatal(err, open.Err)
 					}

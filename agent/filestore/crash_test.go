@@ -63,11 +63,11 @@ var steps = []step{
 	{"create another", both, func(_ *cast, s record.Store) error { _, err := begin(s, two); return err }},
 	{"acquire", nil, func(c *cast, s record.Store) error { return c.acquire(s) }},
 	{"answer", both, func(_ *cast, s record.Store) error {
-		return s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.ActionAccept}})
+		return s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionAccept}})
 	}},
 	{"suspend", both, func(c *cast, s record.Store) error { return c.append(s, &record.Suspended{}) }},
 	{"take the answer", every, func(c *cast, s record.Store) error {
-		return c.append(s, &record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAccept}}, &record.Woken{})
+		return c.append(s, &record.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAccept}}, &record.Woken{})
 	}},
 	{"delete the other", both, func(_ *cast, s record.Store) error { return s.Delete(ctx, two) }},
 	{"release", nil, func(c *cast, s record.Store) error { return s.Release(ctx, c.lease) }},
@@ -85,7 +85,7 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal([]any{log.Head.Seq, log.Head.Asks, log.Head.Answers, log.Answers, log.Records})
+	text, err := json.Marshal([]any{log.Head.Seq, log.Head.Questions, log.Head.Replies, log.Replies, log.Records})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,12 +238,12 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	create(t, s, key, ask("a"))
-	answer := []run.Answer{{Ask: "a", Action: run.ActionAccept}}
-	if err := s.Answer(ctx, key, answer); err != nil {
+	answer := []run.Reply{{Question: "a", Action: run.ActionAccept}}
+	if err := s.Reply(ctx, key, answer); err != nil {
 		t.Fatal(err)
 	}
 	d.syncs = 0
-	if err := s.Answer(ctx, key, answer); err != nil || d.syncs != 1 {
+	if err := s.Reply(ctx, key, answer); err != nil || d.syncs != 1 {
 		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
 	}
 }

@@ -24,7 +24,7 @@ func sample(t testing.TB) (s *filestore.Store, d *disk, path string, data []byte
 	d = newDisk()
 	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	drafted, _ := create(t, s, key, ask("a"), ask("b"))
-	if err := s.Answer(ctx, key, []run.Answer{{Ask: "b", Action: run.ActionAccept}}); err != nil {
+	if err := s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}); err != nil {
 		t.Fatal(err)
 	}
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "second"})
@@ -110,7 +110,7 @@ func TestTornTail(t *testing.T) {
 		}
 		for _, h := range []int{0, 1} { // again, after an Append
 			log, err := s.Load(ctx, key)
-			if err != nil || len(log.Records) != want+h || log.Head.Answers != 1 || len(log.Answers) != 1 {
+			if err != nil || len(log.Records) != want+h || log.Head.Replies != 1 || len(log.Replies) != 1 {
 				t.Fatalf("cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
 			}
 			if h == 0 {

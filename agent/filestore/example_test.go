@@ -26,7 +26,7 @@ func ExampleOpen() {
 	}
 	records := []record.Record{
 		{Seq: 1, At: time.Now(), Change: &record.Begun{V: record.Version, ID: "run_1"}},
-		{Seq: 2, At: time.Now(), Change: &record.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskForm, Survives: true}}},
+		{Seq: 2, At: time.Now(), Change: &record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionForm, Survives: true}}},
 		{Seq: 3, At: time.Now(), Change: &record.Suspended{}},
 	}
 	state, err := record.Fold(records)
@@ -49,14 +49,14 @@ func ExampleOpen() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(head.Key.ID, "asks", head.Asks)
-		err = other.Answer(ctx, head.Key, []run.Answer{{Ask: head.Asks[0], Action: run.ActionAccept, Content: []byte(`{"city":"Oslo"}`)}})
+		fmt.Println(head.Key.ID, "asks", head.Questions)
+		err = other.Reply(ctx, head.Key, []run.Reply{{Question: head.Questions[0], Action: run.ActionAccept, Content: []byte(`{"city":"Oslo"}`)}})
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
 	for head := range store.List(ctx, record.Query{DueAt: time.Now()}) {
-		fmt.Println(head.Key.ID, "continues with answers:", head.Answers)
+		fmt.Println(head.Key.ID, "continues with answers:", head.Replies)
 	}
 	// Output:
 	// run_1 asks [ask_1]

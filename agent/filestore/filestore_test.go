@@ -46,7 +46,7 @@ func (p *pair) Create(ctx context.Context, h record.Holder, head record.Head, re
 	return p.next().Create(ctx, h, head, records)
 }
 
-func (p *pair) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (p *pair) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	return p.next().Append(ctx, lease, head, records, answers...)
 }
 
@@ -54,8 +54,8 @@ func (p *pair) Acquire(ctx context.Context, key run.Key, h record.Holder) (recor
 	return p.next().Acquire(ctx, key, h)
 }
 
-func (p *pair) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	return p.next().Answer(ctx, key, answers)
+func (p *pair) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+	return p.next().Reply(ctx, key, answers)
 }
 
 func TestStore(t *testing.T) {
@@ -133,7 +133,7 @@ func note(text string) record.Change {
 }
 
 func ask(id string) record.Change {
-	return &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}}
+	return &record.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}}
 }
 
 // file is the one file of a run in a directory.
@@ -211,7 +211,7 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	}
 	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
 	add(t, s, lease, large, ask("a"))
-	if err := s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.ActionDecline}}); err != nil {
+	if err := s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Renew(ctx, lease, 2*time.Hour); err != nil {

@@ -21,7 +21,7 @@ import (
 type line struct {
 	V       int             `json:"v"`
 	Records []record.Record `json:"records"`
-	Answers []run.Answer    `json:"answers"`
+	Answers []run.Reply     `json:"answers"`
 	Head    head            `json:"head"`
 }
 
@@ -52,9 +52,9 @@ func (h head) follow(next record.Head, records []record.Record, at int64) head {
 
 // answered adds answers, and drops the ones to questions that are not open.
 func (h head) answered(asks []string) head {
-	closed := func(ask string) bool { return !slices.Contains(h.Asks, ask) }
+	closed := func(ask string) bool { return !slices.Contains(h.Questions, ask) }
 	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, asks), closed)
-	h.Answers = len(h.Answered)
+	h.Replies = len(h.Answered)
 	return h
 }
 

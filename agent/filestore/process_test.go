@@ -77,8 +77,8 @@ func appendForEver(s record.Store) error {
 	}
 	for {
 		var changes []record.Change
-		for _, a := range log.Answers {
-			changes = append(changes, &record.Answered{Answer: a})
+		for _, a := range log.Replies {
+			changes = append(changes, &record.Replied{Reply: a})
 		}
 		seq := log.Head.Seq + uint64(len(changes)) + 1
 		q := fmt.Sprint("q", seq)
@@ -86,7 +86,7 @@ func appendForEver(s record.Store) error {
 			return err
 		}
 		fmt.Println("record", seq+1)
-		if err := s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.ActionAccept}}); err != nil {
+		if err := s.Reply(ctx, key, []run.Reply{{Question: q, Action: run.ActionAccept}}); err != nil {
 			return err
 		}
 		fmt.Println("answer", q)
@@ -136,9 +136,9 @@ func has(t *testing.T, s record.Store, seq uint64, q string) {
 			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
 		}
 	}
-	err = s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.ActionDecline}})
-	if q != "" && !errors.Is(err, record.ErrAnswered) {
-		t.Fatalf("got %v for another answer to %s, want %v", err, q, record.ErrAnswered)
+	err = s.Reply(ctx, key, []run.Reply{{Question: q, Action: run.ActionDecline}})
+	if q != "" && !errors.Is(err, record.ErrReplied) {
+		t.Fatalf("got %v for another answer to %s, want %v", err, q, record.ErrReplied)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *Store) readEnd(f File, name string) (tip, error) {
 type content struct {
 	tip     tip
 	records []record.Record
-	answers map[string]run.Answer // by question, also the ones to closed questions
+	answers map[string]run.Reply // by question, also the ones to closed questions
 }
 
 // read reads a whole file.
@@ -84,7 +84,7 @@ func (s *Store) belongs(t tip, name string) error {
 
 // parse reads the content of a file from a place on.
 func parse(data []byte, at int64) (*content, error) {
-	c := &content{answers: map[string]run.Answer{}}
+	c := &content{answers: map[string]run.Reply{}}
 	s := span{data: data, at: at}
 	if at == 0 {
 		s.line = 1
@@ -96,7 +96,7 @@ func parse(data []byte, at int64) (*content, error) {
 		}
 		c.records = append(c.records, l.Records...)
 		for _, a := range l.Answers {
-			c.answers[a.Ask] = a
+			c.answers[a.Question] = a
 		}
 		n := len(c.records)
 		if n == 0 || at == 0 && !record.Begins(c.records[0]) || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
@@ -132,15 +132,15 @@ func (s *Store) readCurrent(f File, name string) (*content, error) {
 		return s.read(f, name)
 	}
 	c, err := s.readFrom(f, name, t.head.Current)
-	if err != nil || len(c.pending()) < c.tip.head.Answers {
+	if err != nil || len(c.pending()) < c.tip.head.Replies {
 		return s.read(f, name) // which says more
 	}
 	return c, nil
 }
 
 // readFor reads what decides on answers: they are behind the last snapshot if all questions are open.
-func (s *Store) readFor(f File, name string, h head, answers []run.Answer) (*content, error) {
-	closed := func(a run.Answer) bool { return !slices.Contains(h.Asks, a.Ask) }
+func (s *Store) readFor(f File, name string, h head, answers []run.Reply) (*content, error) {
+	closed := func(a run.Reply) bool { return !slices.Contains(h.Questions, a.Question) }
 	if slices.ContainsFunc(answers, closed) {
 		return s.read(f, name)
 	}
@@ -159,12 +159,12 @@ func (s *Store) load(ctx context.Context, key run.Key, read func(File, string) (
 	if err != nil {
 		return nil, of("load", key, err)
 	}
-	return &record.Log{Head: c.tip.head.Head, Records: c.records, Answers: c.pending()}, nil
+	return &record.Log{Head: c.tip.head.Head, Records: c.records, Replies: c.pending()}, nil
 }
 
 // pending are the answers to open questions, in the order of these.
-func (c *content) pending() (answers []run.Answer) {
-	for _, ask := range c.tip.head.Asks {
+func (c *content) pending() (answers []run.Reply) {
+	for _, ask := range c.tip.head.Questions {
 		if a, ok := c.answers[ask]; ok {
 			answers = append(answers, a)
 		}

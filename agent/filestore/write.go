@@ -76,7 +76,7 @@ func (s *Store) syncDir() error {
 }
 
 // Append implements [record.Store]. With answers it reads the file as Answer does.
-func (s *Store) Append(ctx context.Context, lease record.Lease, next record.Head, records []record.Record, answers ...run.Answer) error {
+func (s *Store) Append(ctx context.Context, lease record.Lease, next record.Head, records []record.Record, answers ...run.Reply) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Store) Append(ctx context.Context, lease record.Lease, next record.Head
 			if err != nil {
 				return err
 			}
-			if l.Answers, err = record.CheckAnswers(log.tip.head.Head, log.answers, answers); err != nil {
+			if l.Answers, err = record.CheckReplies(log.tip.head.Head, log.answers, answers); err != nil {
 				return err
 			}
 			l.Head = l.Head.answered(asksOf(l.Answers))
@@ -100,9 +100,9 @@ func (s *Store) Append(ctx context.Context, lease record.Lease, next record.Head
 	return of("append to", lease.Key, err)
 }
 
-func asksOf(answers []run.Answer) (asks []string) {
+func asksOf(answers []run.Reply) (asks []string) {
 	for _, a := range answers {
-		asks = append(asks, a.Ask)
+		asks = append(asks, a.Question)
 	}
 	return asks
 }
@@ -121,14 +121,14 @@ func (s *Store) syncs(records []record.Record) bool {
 	})
 }
 
-// Answer implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
-func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+// Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
+func (s *Store) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
 		log, err := s.readFor(f, nameOf(key), t.head, answers)
 		if err != nil {
 			return err
 		}
-		fresh, err := record.CheckAnswers(log.tip.head.Head, log.answers, answers)
+		fresh, err := record.CheckReplies(log.tip.head.Head, log.answers, answers)
 		switch {
 		case err != nil:
 			return err

@@ -71,7 +71,7 @@ func (t *teller) tell(ctx context.Context, event agent.Event) {
 		}
 	case *agent.Warning:
 		t.handler.HandleText(ctx, e.Text)
-	case *agent.Answer:
+	case *agent.Output:
 		if len(e.Path) == 0 {
 			t.handler.HandleAgentFinish(ctx, schema.AgentFinish{ReturnValues: map[string]any{OutputKey: e.Text}, Log: e.Text})
 		}

@@ -93,8 +93,8 @@ func TestCallbacksOfSubAgents(t *testing.T) {
 		for _, e := range []agent.Event{
 			&agent.Warning{Meta: inner, Text: "again"},
 			&agent.TextDelta{Meta: inner, Text: "inner"},
-			&agent.Answer{Meta: inner, Text: "inner"},
-			&agent.Answer{Text: "outer"},
+			&agent.Output{Meta: inner, Text: "inner"},
+			&agent.Output{Text: "outer"},
 		} {
 			if !yield(e, nil) {
 				return

@@ -49,12 +49,12 @@ func Chain(a *agent.Agent, opts *ChainOptions) chains.Chain {
 // WaitingError says that a run waits for a person. With [agent.Options.Store],
 // [agent.Agent.Resume] takes the answers.
 type WaitingError struct {
-	Run  string // the id, see [run.Key]
-	Asks []*run.Ask
+	Run       string // the id, see [run.Key]
+	Questions []*run.Question
 }
 
 func (e *WaitingError) Error() string {
-	return fmt.Sprintf("run %q waits for a person: it has %d open questions", e.Run, len(e.Asks))
+	return fmt.Sprintf("run %q waits for a person: it has %d open questions", e.Run, len(e.Questions))
 }
 
 type chain struct {
@@ -111,9 +111,9 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 			}
 		case *agent.Suspended:
 			if len(e.Path) == 0 {
-				return "", &WaitingError{Run: e.Run, Asks: e.Asks}
+				return "", &WaitingError{Run: e.Run, Questions: e.Questions}
 			}
-		case *agent.Answer:
+		case *agent.Output:
 			if len(e.Path) == 0 {
 				answer = e.Text
 			}

@@ -61,12 +61,12 @@ func TestChainWaits(t *testing.T) {
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Approve: agent.AskPerson, Store: record.NewMemory()})
 	_, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}}), "What do I need?")
 	var waiting *lc.WaitingError
-	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Asks) != 1 {
+	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Questions) != 1 {
 		t.Fatalf("error %v", err)
 	}
-	result, err := a.ResumeRun(t.Context(), run.Key{ID: waiting.Run}, waiting.Asks[0].Allow())
-	if err != nil || result.Answer != "Take sunglasses." {
-		t.Errorf("answer %q, %v", result.Answer, err)
+	result, err := a.ResumeRun(t.Context(), run.Key{ID: waiting.Run}, waiting.Questions[0].Allow())
+	if err != nil || result.Output != "Take sunglasses." {
+		t.Errorf("answer %q, %v", result.Output, err)
 	}
 }
 

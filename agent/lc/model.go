@@ -136,7 +136,7 @@ func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[mode
 			yield(model.Delta{}, failure(ctx, err))
 			return
 		}
-		yield(model.Delta{Reply: &model.Reply{
+		yield(model.Delta{Response: &model.Response{
 			Message: convert.FromResponse(response), ID: convert.ID(response), Finish: convert.Finish(response),
 			Usage: convert.Usage(response), Warning: convert.Warning(response),
 		}}, nil)

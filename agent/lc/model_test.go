@@ -77,8 +77,8 @@ func TestPassingFailure(t *testing.T) {
 			}
 			return ok()
 		})
-		if got := mustRun(t, wrapping(t, m, nil, nil)); got.Answer != "ok" || calls != 2 {
-			t.Errorf("got %q after %d calls", got.Answer, calls)
+		if got := mustRun(t, wrapping(t, m, nil, nil)); got.Output != "ok" || calls != 2 {
+			t.Errorf("got %q after %d calls", got.Output, calls)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 // Package model is the seam between an agent and a language model.
 //
-// A [Model] gets a [Request], whose messages are those of the run, and gives a [Reply], whose parts go
+// A [Model] gets a [Request], whose messages are those of the run, and gives a [Response], whose parts go
 // into the run as they are. So what a provider wants back, such as reasoning with its signature, is kept
 // with the run and reaches the provider again, in any process.
 //
@@ -87,7 +87,7 @@ type Request struct {
 	// Stream asks for deltas as they come. Otherwise the only delta is the last one.
 	Stream bool
 
-	// Endpoint is the API that the conversation began at, by [Reply.Endpoint]. A model that can ask
+	// Endpoint is the API that the conversation began at, by [Response.Endpoint]. A model that can ask
 	// at several continues at this one: what the host wants back is in the form of that API. A
 	// model that cannot leaves out what it does not understand. Empty: the conversation begins.
 	Endpoint string
@@ -139,11 +139,11 @@ type Format struct {
 type Delta struct {
 	Text      string
 	Reasoning string
-	Reply     *Reply
+	Response  *Response
 }
 
-// Reply is the message of the model.
-type Reply struct {
+// Response is the message of the model.
+type Response struct {
 	// Message has the parts in the order of the provider: reasoning, text, calls. Part.Provider has
 	// what the provider wants back, by a name of its own. Calls have ids that are unique in the
 	// conversation. Message.Model is the host's name for the model.

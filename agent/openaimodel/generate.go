@@ -77,12 +77,12 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 		case err != nil:
 			yield(model.Delta{}, modelError(err))
 		default:
-			yield(model.Delta{Reply: reply}, nil)
+			yield(model.Delta{Response: reply}, nil)
 		}
 	}
 }
 
-func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Reply, error) {
+func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
 	q, err := m.chatRequest(r)
 	if err != nil {
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
@@ -312,7 +312,7 @@ func binary(mimeType string, data []byte) (chat.Part, error) {
 }
 
 // reply is the host's reply with what it wants back.
-func (m *Model) reply(r *chat.Reply) *model.Reply {
+func (m *Model) reply(r *chat.Reply) *model.Response {
 	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
 	back := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
 	if r.Reasoning != "" || back {
@@ -339,7 +339,7 @@ func (m *Model) reply(r *chat.Reply) *model.Reply {
 	if r.Items != nil {
 		parts = m.itemParts(r.Items, text)
 	}
-	out := &model.Reply{
+	out := &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
 		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
 	}

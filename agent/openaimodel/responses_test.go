@@ -30,15 +30,15 @@ func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *openaimodel.O
 	return m
 }
 
-func generate(t *testing.T, m model.Model, r *model.Request) (*model.Reply, string, error) {
+func generate(t *testing.T, m model.Model, r *model.Request) (*model.Response, string, error) {
 	t.Helper()
 	text := ""
 	for d, err := range m.Generate(t.Context(), r) {
 		if err != nil {
 			return nil, text, err
 		}
-		if d.Reply != nil {
-			return d.Reply, text, nil
+		if d.Response != nil {
+			return d.Response, text, nil
 		}
 		text += d.Text
 	}
@@ -57,7 +57,7 @@ func twoCalls(r *fakehost.OpenAIRequest) []fakehost.Block {
 	}
 }
 
-func results(reply *model.Reply) []run.Message {
+func results(reply *model.Response) []run.Message {
 	return []run.Message{reply.Message,
 		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "call_1", Text: "sunny", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}}}}},
 		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "call_2", Text: "rainy", IsError: true}}}}

@@ -76,10 +76,10 @@ func inferenceStart(v *agent.Inference, i *invocation) []attribute.KeyValue {
 }
 
 func inferenceEnd(v *agent.Inference) []attribute.KeyValue {
-	if v.Reply == nil {
+	if v.Response == nil {
 		return nil
 	}
-	out := slices.Concat(text(keyResponseModel, v.Reply.Model), text(keyResponseID, v.ID), finish(v.Finish))
+	out := slices.Concat(text(keyResponseModel, v.Response.Model), text(keyResponseID, v.ID), finish(v.Finish))
 	if v.FirstChunk > 0 {
 		out = append(out, keyFirstChunk.Float64(v.FirstChunk.Seconds()))
 	}

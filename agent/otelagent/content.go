@@ -52,8 +52,8 @@ type message struct {
 
 func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 	out := slices.Concat(w.instructions(v.System), w.messages(keyInputMessages, v.History))
-	if v.Answer != nil {
-		out = append(out, w.output(*v.Answer, v.Finish)...)
+	if v.Output != nil {
+		out = append(out, w.output(*v.Output, v.Finish)...)
 	}
 	return out
 }
@@ -61,8 +61,8 @@ func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
 func (w *writer) inference(v *agent.Inference) []attribute.KeyValue {
 	q := v.Request
 	out := slices.Concat(w.instructions(q.System), w.messages(keyInputMessages, q.Messages), w.tools(q.Tools))
-	if v.Reply != nil {
-		out = append(out, w.output(*v.Reply, v.Finish)...)
+	if v.Response != nil {
+		out = append(out, w.output(*v.Response, v.Finish)...)
 	}
 	return out
 }

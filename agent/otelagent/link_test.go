@@ -20,7 +20,7 @@ type counting struct {
 	writes atomic.Int32
 }
 
-func (c *counting) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Answer) error {
+func (c *counting) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Reply) error {
 	c.writes.Add(1)
 	return c.Store.Append(ctx, l, h, records, answers...)
 }
@@ -34,10 +34,10 @@ func suspend(t *testing.T, store record.Store, first, second *recorder, ctx func
 	greet := adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
 	options := agent.Options{Name: "boss", Store: store, Approve: agent.AskPerson}
 	result, err := first.agent(t, play(uses("1", "greet", "{}")), options, greet).Run(ctx(), agent.Text("Hi"), agent.In(talk.ID))
-	if err != nil || len(result.Asks) != 1 {
+	if err != nil || len(result.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a question", result, err)
 	}
-	if result, err = second.agent(t, play(says("Done.")), options, greet).ResumeRun(ctx(), talk, result.Asks[0].Allow()); err != nil || result.Answer != "Done." {
+	if result, err = second.agent(t, play(says("Done.")), options, greet).ResumeRun(ctx(), talk, result.Questions[0].Allow()); err != nil || result.Output != "Done." {
 		t.Fatalf("got %+v, %v", result, err)
 	}
 }

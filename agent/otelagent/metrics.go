@@ -110,8 +110,8 @@ func (m *metrics) invoked(ctx context.Context, v *agent.Invocation, i *invocatio
 
 func (m *metrics) inferred(ctx context.Context, v *agent.Inference, kind string, seconds float64) {
 	attributes := append(text(keyRequestModel, v.Model), keyOperation.String("chat"), keyProvider.String(v.Provider))
-	if v.Reply != nil {
-		attributes = append(attributes, text(keyResponseModel, v.Reply.Model)...)
+	if v.Response != nil {
+		attributes = append(attributes, text(keyResponseModel, v.Response.Model)...)
 	}
 	all := with(kind, attributes)
 	m.inference.Record(ctx, seconds, all)

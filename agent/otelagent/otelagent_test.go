@@ -225,7 +225,7 @@ func TestNothingIsTraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result, err := a.Run(t.Context(), agent.Text("Hi")); err != nil || result.Answer != "Hello." {
+	if result, err := a.Run(t.Context(), agent.Text("Hi")); err != nil || result.Output != "Hello." {
 		t.Errorf("got %v, %v", result, err)
 	}
 	if _, err := otelagent.New(&otelagent.Options{MaxContent: -1}); err == nil {

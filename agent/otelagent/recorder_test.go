@@ -34,19 +34,19 @@ func failing(err error) *agenttest.Model { return play(agenttest.Fail(err)) }
 
 // says answers with a text.
 func says(text string) agenttest.Step {
-	return func(_ context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	return func(_ context.Context, p agenttest.Prompt) (*model.Response, error) {
 		m := runs.Text(runs.RoleAssistant, text)
 		m.Model = "m-1"
 		usage := runs.Spent{Input: 7, Output: 3, Cached: 4, Reasoning: 2}
-		return &model.Reply{Message: m, ID: "reply-1", Finish: model.FinishStop, Usage: usage}, p.Show(model.Delta{Text: text})
+		return &model.Response{Message: m, ID: "reply-1", Finish: model.FinishStop, Usage: usage}, p.Show(model.Delta{Text: text})
 	}
 }
 
 // uses asks for a tool.
 func uses(id, name, arguments string) agenttest.Step {
-	return func(context.Context, agenttest.Prompt) (*model.Reply, error) {
+	return func(context.Context, agenttest.Prompt) (*model.Response, error) {
 		call := runs.Part{Type: runs.PartCall, ID: id, Name: name, Arguments: arguments}
-		return &model.Reply{Message: runs.Message{Role: runs.RoleAssistant, Parts: []runs.Part{call}}, Finish: model.FinishCalls}, nil
+		return &model.Response{Message: runs.Message{Role: runs.RoleAssistant, Parts: []runs.Part{call}}, Finish: model.FinishCalls}, nil
 	}
 }
 

@@ -112,7 +112,7 @@ func (c *counts) add(h record.Head, now time.Time) {
 	if h.Due(now) {
 		c.due++
 		since := h.Updated
-		if h.Status != run.StatusRunning && h.Answers == 0 {
+		if h.Status != run.StatusRunning && h.Replies == 0 {
 			since = h.Wake
 		}
 		c.lag = max(c.lag, now.Sub(since))

@@ -117,7 +117,7 @@ type refusing struct {
 	appends int
 }
 
-func (f *refusing) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Answer) error {
+func (f *refusing) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Reply) error {
 	if f.appends++; f.appends == 2 {
 		return record.ErrTooLarge
 	}

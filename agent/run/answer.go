@@ -23,13 +23,13 @@ var (
 const maxAnswer = 1 << 20
 
 // actions are the answers that a question takes, by its kind.
-var actions = map[AskKind][]Action{
-	AskApproval: {ActionAllow, ActionDeny},
-	AskForm:     {ActionAccept, ActionDecline, ActionCancel},
-	AskURL:      {ActionAccept, ActionDecline, ActionCancel},
-	AskSampling: {ActionAllow, ActionDeny},
-	AskDoubt:    {ActionRan, ActionNotRun, ActionKnown},
-	AskSignIn:   {ActionAccept, ActionDecline, ActionCancel},
+var actions = map[QuestionKind][]Action{
+	QuestionApproval: {ActionAllow, ActionDeny},
+	QuestionForm:     {ActionAccept, ActionDecline, ActionCancel},
+	QuestionURL:      {ActionAccept, ActionDecline, ActionCancel},
+	QuestionSampling: {ActionAllow, ActionDeny},
+	QuestionDoubt:    {ActionRan, ActionNotRun, ActionKnown},
+	QuestionSignIn:   {ActionAccept, ActionDecline, ActionCancel},
 }
 
 // The scopes of an approval: for which later calls it holds. Without one it holds for this call alone.
@@ -46,10 +46,10 @@ var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 // another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the answer
 // does not fit: another action than the question takes, arguments that are not as the tool
 // wants them, a form that is not filled in as asked, more than 1 MiB of text.
-func Check(q *Ask, a Answer, now time.Time) error {
+func Check(q *Question, a Reply, now time.Time) error {
 	switch {
-	case a.Ask != q.ID:
-		return fmt.Errorf("answer question %q with an answer to %.100q: %w", q.ID, a.Ask, ErrNotAsked)
+	case a.Question != q.ID:
+		return fmt.Errorf("answer question %q with an answer to %.100q: %w", q.ID, a.Question, ErrNotAsked)
 	case !q.Expires.IsZero() && !now.Before(q.Expires):
 		return fmt.Errorf("answer question %q, which was open until %v: %w", q.ID, q.Expires.Format(time.RFC3339), ErrExpired)
 	}
@@ -59,29 +59,29 @@ func Check(q *Ask, a Answer, now time.Time) error {
 	return nil
 }
 
-func (q *Ask) fits(a Answer) error {
+func (q *Question) fits(a Reply) error {
 	takes := actions[q.Kind]
 	switch {
 	case !slices.Contains(takes, a.Action):
 		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, takes, a.Action)
 	case len(a.Reason)+len(a.Arguments)+len(a.Content)+len(a.Scope)+len(a.By) > maxAnswer:
 		return fmt.Errorf("it has more than %d bytes", maxAnswer)
-	case a.Scope != "" && q.Kind != AskApproval || !slices.Contains(scopes, a.Scope):
+	case a.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, a.Scope):
 		return fmt.Errorf("the scope %.100q is not one of an approval", a.Scope)
-	case len(a.Arguments) > 0 && (q.Kind != AskApproval && q.Kind != AskSampling || a.Action != ActionAllow):
+	case len(a.Arguments) > 0 && (q.Kind != QuestionApproval && q.Kind != QuestionSampling || a.Action != ActionAllow):
 		return errors.New("arguments are for a call or a completion that is allowed")
 	case len(a.Arguments) > 0 && !isObject(a.Arguments):
 		return errors.New("the arguments are not a JSON object")
-	case len(a.Content) > 0 && (q.Kind != AskForm || a.Action != ActionAccept):
+	case len(a.Content) > 0 && (q.Kind != QuestionForm || a.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
 	}
 	switch q.Kind {
-	case AskApproval:
+	case QuestionApproval:
 		return q.suits(a.Arguments)
-	case AskForm, AskURL:
+	case QuestionForm, QuestionURL:
 		_, err := q.Elicited(a)
 		return err
-	case AskSampling:
+	case QuestionSampling:
 		_, err := a.Sampled()
 		return err
 	}
@@ -90,7 +90,7 @@ func (q *Ask) fits(a Answer) error {
 
 // suits checks arguments of a person by the schema of the tool. The tool itself checks them
 // again before it runs; a schema that cannot be read is left to it.
-func (q *Ask) suits(arguments json.RawMessage) error {
+func (q *Question) suits(arguments json.RawMessage) error {
 	if len(arguments) == 0 || q.Definition == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (q *Ask) suits(arguments json.RawMessage) error {
 
 // Sampled returns the sampling request with which a person has replaced the server's,
 // nil if there is none.
-func (a Answer) Sampled() (*mcp.CreateMessageParams, error) {
+func (a Reply) Sampled() (*mcp.CreateMessageParams, error) {
 	if len(a.Arguments) == 0 {
 		return nil, nil
 	}
@@ -127,7 +127,7 @@ func isObject(raw json.RawMessage) bool {
 
 // Elicited returns the answer to a question of a server (AskForm, AskURL) as the server
 // gets it: completed with defaults, and checked. An integer keeps all its digits.
-func (q *Ask) Elicited(a Answer) (*mcp.ElicitResult, error) {
+func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
 	if q.Elicit == nil {
 		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
 	}
@@ -147,63 +147,63 @@ func (q *Ask) Elicited(a Answer) (*mcp.ElicitResult, error) {
 
 // Allow lets a call run (AskApproval), or a server have a completion (AskSampling). Set
 // Scope for later calls, such as [ScopeTool].
-func (q *Ask) Allow() Answer { return q.with(ActionAllow, "") }
+func (q *Question) Allow() Reply { return q.with(ActionAllow, "") }
 
 // AllowWith lets a call run with other arguments, a JSON object as the tool wants it, or a server have a completion
 // for another request: the JSON of [mcp.CreateMessageParams].
-func (q *Ask) AllowWith(arguments json.RawMessage) Answer {
-	return Answer{Ask: q.ID, Action: ActionAllow, Arguments: arguments}
+func (q *Question) AllowWith(arguments json.RawMessage) Reply {
+	return Reply{Question: q.ID, Action: ActionAllow, Arguments: arguments}
 }
 
 // Deny refuses a call or a completion. The model is told the reason.
-func (q *Ask) Deny(reason string) Answer { return q.with(ActionDeny, reason) }
+func (q *Question) Deny(reason string) Reply { return q.with(ActionDeny, reason) }
 
 // Accept answers a form with its fields, or consents to visit a URL or to sign in, with
 // nil. Fields that are left out have their defaults. The error matches [ErrUnfit] if the
 // fields are not as the form asks for; its text is for the person.
-func (q *Ask) Accept(fields map[string]any) (Answer, error) {
+func (q *Question) Accept(fields map[string]any) (Reply, error) {
 	a := q.with(ActionAccept, "")
-	if q.Kind == AskForm && q.Elicit != nil {
+	if q.Kind == QuestionForm && q.Elicit != nil {
 		r, err := q.Elicit.Complete(&mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
 		if err != nil {
-			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
+			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
 		fields = r.Content
 	}
 	if fields != nil {
 		content, err := json.Marshal(fields)
 		if err != nil {
-			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
+			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
 		a.Content = content
 	}
 	if err := q.fits(a); err != nil {
-		return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
+		return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
 	return a, nil
 }
 
 // Decline says no to a form, a URL or a sign-in.
-func (q *Ask) Decline() Answer { return q.with(ActionDecline, "") }
+func (q *Question) Decline() Reply { return q.with(ActionDecline, "") }
 
 // Cancel leaves a form, a URL or a sign-in without a choice.
-func (q *Ask) Cancel() Answer { return q.with(ActionCancel, "") }
+func (q *Question) Cancel() Reply { return q.with(ActionCancel, "") }
 
 // Ran says that a call in doubt ran. Its result is lost.
-func (q *Ask) Ran() Answer { return q.with(ActionRan, "") }
+func (q *Question) Ran() Reply { return q.with(ActionRan, "") }
 
 // RanWith says that a call in doubt ran with a result that the person knows.
-func (q *Ask) RanWith(result string) Answer { return q.with(ActionKnown, result) }
+func (q *Question) RanWith(result string) Reply { return q.with(ActionKnown, result) }
 
 // NotRun says that a call in doubt did not run. It is sent again.
-func (q *Ask) NotRun() Answer { return q.with(ActionNotRun, "") }
+func (q *Question) NotRun() Reply { return q.with(ActionNotRun, "") }
 
-func (q *Ask) with(action Action, reason string) Answer {
-	return Answer{Ask: q.ID, Action: action, Reason: reason}
+func (q *Question) with(action Action, reason string) Reply {
+	return Reply{Question: q.ID, Action: action, Reason: reason}
 }
 
 // Equal reports whether two answers say the same, at whatever time.
-func (a Answer) Equal(b Answer) bool {
+func (a Reply) Equal(b Reply) bool {
 	a.At, b.At = time.Time{}, time.Time{}
 	one, err1 := marshal(a)
 	two, err2 := marshal(b)

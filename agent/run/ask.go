@@ -9,27 +9,27 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// AskKind says what an [Ask] is about.
-type AskKind string
+// QuestionKind says what an [Question] is about.
+type QuestionKind string
 
 // The kinds of asks.
 const (
-	AskApproval AskKind = "approval" // whether a call may run
-	AskForm     AskKind = "form"     // a server's form (elicitation)
-	AskURL      AskKind = "url"      // a server's URL to visit (elicitation)
-	AskSampling AskKind = "sampling" // whether a server may have a completion of the model
-	AskDoubt    AskKind = "doubt"    // whether a call ran that was under way when its process ended
-	AskSignIn   AskKind = "sign_in"  // authorization for a server
+	QuestionApproval QuestionKind = "approval" // whether a call may run
+	QuestionForm     QuestionKind = "form"     // a server's form (elicitation)
+	QuestionURL      QuestionKind = "url"      // a server's URL to visit (elicitation)
+	QuestionSampling QuestionKind = "sampling" // whether a server may have a completion of the model
+	QuestionDoubt    QuestionKind = "doubt"    // whether a call ran that was under way when its process ended
+	QuestionSignIn   QuestionKind = "sign_in"  // authorization for a server
 )
 
-// Ask is a question of a run to a person. Give its id back in an [Answer].
-type Ask struct {
-	ID     string   `json:"id"`
-	Kind   AskKind  `json:"kind"`
-	Call   string   `json:"call,omitzero"` // id of the tool call that waits
-	Server string   `json:"server,omitzero"`
-	Tool   string   `json:"tool,omitzero"`  // as the model knows it
-	Path   []string `json:"path,omitempty"` // the sub-agents that ask, outermost first
+// Question is a question of a run to a person. Give its id back in an [Reply].
+type Question struct {
+	ID     string       `json:"id"`
+	Kind   QuestionKind `json:"kind"`
+	Call   string       `json:"call,omitzero"` // id of the tool call that waits
+	Server string       `json:"server,omitzero"`
+	Tool   string       `json:"tool,omitzero"`  // as the model knows it
+	Path   []string     `json:"path,omitempty"` // the sub-agents that ask, outermost first
 
 	Key        string                   `json:"key,omitzero"`         // of the round's request; of a parked call's question, its hash
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // of an approval or a doubt: as they are sent
@@ -58,7 +58,7 @@ type Ask struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Action is the gist of an [Answer].
+// Action is the gist of an [Reply].
 type Action string
 
 // The actions. An approval takes ActionAllow and ActionDeny; a form, a URL and a sign-in take
@@ -75,9 +75,9 @@ const (
 	ActionKnown   Action = "known"   // it ran with the result in Reason
 )
 
-// Answer answers an [Ask]. The first answer to an ask counts.
-type Answer struct {
-	Ask       string          `json:"ask"`
+// Reply answers an [Question]. The first answer to an ask counts.
+type Reply struct {
+	Question  string          `json:"ask"`
 	Action    Action          `json:"action"`
 	Reason    string          `json:"reason,omitzero"`    // told to the model; of Known the result of the call
 	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Ask.Sampling

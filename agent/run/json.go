@@ -14,8 +14,8 @@ import (
 type (
 	plainMessage  Message
 	plainPart     Part
-	plainAsk      Ask
-	plainAnswer   Answer
+	plainAsk      Question
+	plainAnswer   Reply
 	plainLimits   Limits
 	plainSpent    Spent
 	plainSampling Sampling
@@ -33,8 +33,8 @@ var options = jsonv2.JoinOptions(
 var marshalers = jsonv2.JoinMarshalers(
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, m *Message) error { return jsonv2.MarshalEncode(e, (*plainMessage)(m)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *Ask) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Answer) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *Question) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Reply) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, l *Limits) error { return jsonv2.MarshalEncode(e, (*plainLimits)(l)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Spent) error { return jsonv2.MarshalEncode(e, (*plainSpent)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Sampling) error { return jsonv2.MarshalEncode(e, (*plainSampling)(s)) }),
@@ -44,8 +44,8 @@ var marshalers = jsonv2.JoinMarshalers(
 var unmarshalers = jsonv2.JoinUnmarshalers(
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, m *Message) error { return jsonv2.UnmarshalDecode(d, (*plainMessage)(m)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *Ask) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Answer) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
+	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *Question) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
+	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Reply) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, l *Limits) error { return jsonv2.UnmarshalDecode(d, (*plainLimits)(l)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Spent) error { return jsonv2.UnmarshalDecode(d, (*plainSpent)(s)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Sampling) error { return jsonv2.UnmarshalDecode(d, (*plainSampling)(s)) }),
@@ -79,16 +79,16 @@ func (p Part) MarshalJSON() ([]byte, error) { return marshal(&p) }
 func (p *Part) UnmarshalJSON(data []byte) error { return read("part", data, p) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal questions have equal bytes.
-func (q Ask) MarshalJSON() ([]byte, error) { return marshal(&q) }
+func (q Question) MarshalJSON() ([]byte, error) { return marshal(&q) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (q *Ask) UnmarshalJSON(data []byte) error { return read("question", data, q) }
+func (q *Question) UnmarshalJSON(data []byte) error { return read("question", data, q) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal answers have equal bytes.
-func (a Answer) MarshalJSON() ([]byte, error) { return marshal(&a) }
+func (a Reply) MarshalJSON() ([]byte, error) { return marshal(&a) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (a *Answer) UnmarshalJSON(data []byte) error { return read("answer", data, a) }
+func (a *Reply) UnmarshalJSON(data []byte) error { return read("answer", data, a) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (l Limits) MarshalJSON() ([]byte, error) { return marshal(&l) }

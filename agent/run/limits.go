@@ -12,12 +12,12 @@ import (
 // below 0 are no limit; package agent refuses Parallel, Depth, Tokens, Cost and Active
 // below 0.
 type Limits struct {
-	Turns    int `json:"turns,omitzero"`    // model calls in which tools are offered; default 20
-	Calls    int `json:"calls,omitzero"`    // tool calls that the model may ask for, also if they fail; default 100
-	Failures int `json:"failures,omitzero"` // turns in a row in which every call failed or was denied; default 5
-	Parallel int `json:"parallel,omitzero"` // tool calls under way at one time; default 8
-	Asks     int `json:"asks,omitzero"`     // questions that are open at one time; default 100
-	Depth    int `json:"depth,omitzero"`    // sub-agents below each other, and runs in tool calls of each other; default 4, at most [MaxDepth]
+	Turns     int `json:"turns,omitzero"`    // model calls in which tools are offered; default 20
+	Calls     int `json:"calls,omitzero"`    // tool calls that the model may ask for, also if they fail; default 100
+	Failures  int `json:"failures,omitzero"` // turns in a row in which every call failed or was denied; default 5
+	Parallel  int `json:"parallel,omitzero"` // tool calls under way at one time; default 8
+	Questions int `json:"asks,omitzero"`     // questions that are open at one time; default 100
+	Depth     int `json:"depth,omitzero"`    // sub-agents below each other, and runs in tool calls of each other; default 4, at most [MaxDepth]
 
 	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls, see [State.Taken]; default none
 	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; an entry of 0 is a limit, too; default none

@@ -11,13 +11,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Answer implements [record.Store].
-func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+// Reply implements [record.Store].
+func (s *Store) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.answer(ctx, key, answers) })
 	return subject.Wrap(err, "answer run %q", key.ID)
 }
 
-func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
 	head, err := t.head(ctx, key)
 	if err != nil {
 		return err
@@ -26,13 +26,13 @@ func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Answer) erro
 	if err != nil || fresh == 0 {
 		return err
 	}
-	head.Answers += fresh
+	head.Replies += fresh
 	return t.updateAnswers(ctx, head)
 }
 
 // answerAs keeps answers for the holder of a run, who appends behind a record. It changes nothing
 // if the append will be refused.
-func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, answers []run.Answer) error {
+func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, answers []run.Reply) error {
 	head, err := t.head(ctx, lease.Key)
 	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
 		return refuse(record.ErrConflict)
@@ -64,15 +64,15 @@ func (t *tx) head(ctx context.Context, key run.Key) (head record.Head, err error
 }
 
 // keepAnswers inserts the answers that a run does not have, and returns how many these are.
-func (t *tx) keepAnswers(ctx context.Context, head record.Head, answers []run.Answer) (int, error) {
-	var stored map[string]run.Answer
-	if head.Answers > 0 || slices.ContainsFunc(answers, func(a run.Answer) bool { return !slices.Contains(head.Asks, a.Ask) }) {
+func (t *tx) keepAnswers(ctx context.Context, head record.Head, answers []run.Reply) (int, error) {
+	var stored map[string]run.Reply
+	if head.Replies > 0 || slices.ContainsFunc(answers, func(a run.Reply) bool { return !slices.Contains(head.Questions, a.Question) }) {
 		var err error
 		if stored, err = t.answers(ctx, head.Key); err != nil {
 			return 0, err
 		}
 	}
-	fresh, err := record.CheckAnswers(head, stored, answers)
+	fresh, err := record.CheckReplies(head, stored, answers)
 	if err != nil || len(fresh) == 0 {
 		return 0, wrapRefusal(err)
 	}
@@ -91,13 +91,13 @@ func wrapRefusal(err error) error {
 }
 
 // answers reads all answers to a run, by question.
-func (t *tx) answers(ctx context.Context, key run.Key) (map[string]run.Answer, error) {
+func (t *tx) answers(ctx context.Context, key run.Key) (map[string]run.Reply, error) {
 	rows, err := t.QueryContext(ctx, selectAnswers, key.Tenant, key.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	answers := map[string]run.Answer{}
+	answers := map[string]run.Reply{}
 	for rows.Next() {
 		var ask string
 		var sum int64
@@ -105,7 +105,7 @@ func (t *tx) answers(ctx context.Context, key run.Key) (map[string]run.Answer, e
 		if err := rows.Scan(&ask, &sum, &data); err != nil {
 			return nil, err
 		}
-		var a run.Answer
+		var a run.Reply
 		if err := decode(data, sum, &a); err != nil {
 			return nil, refuse(fmt.Errorf("read the answer to question %q: %w", ask, err))
 		}

@@ -19,7 +19,7 @@ func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, r
 	if err != nil {
 		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
-	head.Answers = 0
+	head.Replies = 0
 	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
 	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
@@ -45,7 +45,7 @@ func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, r
 }
 
 // Append implements [record.Store].
-func (s *Store) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (s *Store) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -53,14 +53,14 @@ func (s *Store) Append(ctx context.Context, lease record.Lease, head record.Head
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
-	head.Answers = 0
+	head.Replies = 0
 	before := head.Seq - uint64(len(records))
 	tenant, id := names(lease.Key)
 	update := []any{
 		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 		tenant, id, int64(lease.Epoch), int64(before),
 	}
-	if n := len(items); s.d.remote && n > 0 && n <= fewRows && len(answers) == 0 && len(head.Asks) == 0 {
+	if n := len(items); s.d.remote && n > 0 && n <= fewRows && len(answers) == 0 && len(head.Questions) == 0 {
 		err = s.appendAtOnce(ctx, update, items)
 	} else {
 		err = s.appendInSteps(ctx, lease, head, update, items, answers)
@@ -95,7 +95,7 @@ func (s *Store) appendAtOnce(ctx context.Context, update []any, items []item) er
 }
 
 // appendInSteps appends in a transaction, with answers and the count of those that are there.
-func (s *Store) appendInSteps(ctx context.Context, lease record.Lease, head record.Head, update []any, items []item, answers []run.Answer) error {
+func (s *Store) appendInSteps(ctx context.Context, lease record.Lease, head record.Head, update []any, items []item, answers []run.Reply) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(answers) > 0 {
 			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), answers); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) appendInSteps(ctx context.Context, lease record.Lease, head reco
 		if n == 0 {
 			return refuse(record.ErrConflict)
 		}
-		if len(head.Asks) > 0 {
+		if len(head.Questions) > 0 {
 			if err := t.countAnswers(ctx, head); err != nil {
 				return err
 			}
@@ -148,18 +148,18 @@ func (t *tx) countAnswers(ctx context.Context, head record.Head) error {
 		if err := rows.Scan(&ask); err != nil {
 			return err
 		}
-		if slices.Contains(head.Asks, ask) {
-			head.Answers++
+		if slices.Contains(head.Questions, ask) {
+			head.Replies++
 		}
 	}
-	if err := rows.Err(); err != nil || head.Answers == 0 {
+	if err := rows.Err(); err != nil || head.Replies == 0 {
 		return err
 	}
 	return t.updateAnswers(ctx, head)
 }
 
 func (t *tx) updateAnswers(ctx context.Context, head record.Head) error {
-	_, err := t.exec(ctx, updateAnswers, head.Answers, due(head), head.Key.Tenant, head.Key.ID)
+	_, err := t.exec(ctx, updateAnswers, head.Replies, due(head), head.Key.Tenant, head.Key.ID)
 	return err
 }
 

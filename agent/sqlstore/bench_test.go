@@ -162,7 +162,7 @@ func BenchmarkLists(b *testing.B) {
 				for i := part; i < runs; i += parts {
 					d, records := begin(run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)})
 					records = append(records, d.next(strings.Repeat("x", 300), i%16)...)
-					records = append(records, d.add(&record.Opened{Ask: run.Ask{ID: fmt.Sprint("ask_", i), Kind: run.AskForm, Survives: true}})...)
+					records = append(records, d.add(&record.Opened{Question: run.Question{ID: fmt.Sprint("ask_", i), Kind: run.QuestionForm, Survives: true}})...)
 					records = append(records, d.add(&record.Suspended{})...)
 					if _, err := store.Create(b.Context(), record.Holder{}, record.HeadOf(&d.state), records); err != nil {
 						b.Error(err)
@@ -199,7 +199,7 @@ func BenchmarkLists(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
 					n := 0
-					for open, err := range record.OpenAsks(b.Context(), store, q) {
+					for open, err := range record.OpenQuestions(b.Context(), store, q) {
 						if err != nil || open.Err != nil {
 							b.Fatal(err, open.Err)
 						}

@@ -36,7 +36,7 @@ func Example() {
 
 	records := []record.Record{
 		{Seq: 1, At: time.Now(), Change: &record.Begun{V: record.Version, ID: "trip"}},
-		{Seq: 2, At: time.Now(), Change: &record.Opened{Ask: run.Ask{ID: "city", Kind: run.AskForm, Survives: true}}},
+		{Seq: 2, At: time.Now(), Change: &record.Opened{Question: run.Question{ID: "city", Kind: run.QuestionForm, Survives: true}}},
 		{Seq: 3, At: time.Now(), Change: &record.Suspended{}},
 	}
 	state, err := record.Fold(records)
@@ -50,12 +50,12 @@ func Example() {
 	if err := store.Release(ctx, lease); err != nil {
 		log.Fatal(err)
 	}
-	answer := run.Answer{Ask: "city", Action: run.ActionAccept, Content: []byte(`{"city":"Łódź"}`)}
-	if err := store.Answer(ctx, lease.Key, []run.Answer{answer}); err != nil {
+	answer := run.Reply{Question: "city", Action: run.ActionAccept, Content: []byte(`{"city":"Łódź"}`)}
+	if err := store.Reply(ctx, lease.Key, []run.Reply{answer}); err != nil {
 		log.Fatal(err)
 	}
 	for head, err := range store.List(ctx, record.Query{DueAt: time.Now()}) {
-		fmt.Println(head.Key.ID, head.Status, head.Answers, err)
+		fmt.Println(head.Key.ID, head.Status, head.Replies, err)
 	}
 	// Output: trip waiting 1 <nil>
 }

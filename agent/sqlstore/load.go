@@ -51,7 +51,7 @@ func (s *Store) load(ctx context.Context, key run.Key, statement string, l *load
 			return err
 		}
 		defer func() { _ = rows.Close() }()
-		*l = loading{answers: map[string]run.Answer{}}
+		*l = loading{answers: map[string]run.Reply{}}
 		return l.read(key, rows)
 	}
 	if stmt := s.compiled[statement]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
@@ -68,7 +68,7 @@ func (s *Store) load(ctx context.Context, key run.Key, statement string, l *load
 type loading struct {
 	log     record.Log
 	found   bool
-	answers map[string]run.Answer
+	answers map[string]run.Reply
 }
 
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
@@ -101,11 +101,11 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []b
 		}
 		l.log.Records = append(l.log.Records, r)
 	case answerPart:
-		var a run.Answer
+		var a run.Reply
 		if err = decode(data, m, &a); err != nil {
 			return fmt.Errorf("read an answer: %w", err)
 		}
-		l.answers[a.Ask] = a
+		l.answers[a.Question] = a
 	}
 	return err
 }
@@ -128,9 +128,9 @@ func (l *loading) check() error {
 	if n := first + uint64(len(l.log.Records)) - 1; n != l.log.Head.Seq {
 		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, n, l.log.Head.Seq)
 	}
-	for _, ask := range l.log.Head.Asks {
+	for _, ask := range l.log.Head.Questions {
 		if a, ok := l.answers[ask]; ok {
-			l.log.Answers = append(l.log.Answers, a)
+			l.log.Replies = append(l.log.Replies, a)
 		}
 	}
 	return nil

@@ -256,11 +256,11 @@ func TestProcessesAtOnce(t *testing.T) {
 			wg.Go(func() {
 				for i := range 50 {
 					ask := fmt.Sprint(i)
-					records := d.add(&record.Opened{Ask: run.Ask{ID: ask, Kind: run.AskForm}})
+					records := d.add(&record.Opened{Question: run.Question{ID: ask, Kind: run.QuestionForm}})
 					if err := store.Append(t.Context(), lease, record.HeadOf(&d.state), records); err != nil {
 						t.Error(err)
 					}
-					if err := store.Answer(t.Context(), lease.Key, []run.Answer{{Ask: ask, Action: run.ActionDecline}}); err != nil {
+					if err := store.Reply(t.Context(), lease.Key, []run.Reply{{Question: ask, Action: run.ActionDecline}}); err != nil {
 						t.Error(err)
 					}
 				}

@@ -23,7 +23,7 @@ func due(h record.Head) int64 {
 	switch {
 	case h.Status.Ended():
 		return never
-	case h.Status == run.StatusRunning || h.Answers > 0:
+	case h.Status == run.StatusRunning || h.Replies > 0:
 		return math.MinInt64
 	case h.Wake.IsZero():
 		return never
@@ -65,7 +65,7 @@ var anyText = jsontext.AllowInvalidUTF8(true)
 
 // encodeHead writes what the agent says of a run, and its sum. What the store says has columns.
 func encodeHead(h record.Head) ([]byte, error) {
-	h.Epoch, h.Held, h.TTL, h.Answers = 0, time.Time{}, 0, 0
+	h.Epoch, h.Held, h.TTL, h.Replies = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, anyText)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (
 	if h.Key != key {
 		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
 	}
-	h.Epoch, h.Answers = uint64(epoch), answers
+	h.Epoch, h.Replies = uint64(epoch), answers
 	if h.TTL = time.Duration(ttl); held != 0 {
 		h.Held = time.Unix(0, held)
 	}
@@ -132,14 +132,14 @@ func encodeRecords(records []record.Record) ([]item, error) {
 	return items, nil
 }
 
-func encodeAnswers(answers []run.Answer) ([]item, error) {
+func encodeAnswers(answers []run.Reply) ([]item, error) {
 	items := make([]item, len(answers))
 	for i, a := range answers {
 		data, err := a.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
-		items[i] = item{a.Ask, data}
+		items[i] = item{a.Question, data}
 	}
 	return items, nil
 }

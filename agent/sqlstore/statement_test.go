@@ -61,7 +61,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 		func() error { return store.Renew(t.Context(), lease, time.Minute) },
 		func() error { return store.Release(t.Context(), lease) },
 		func() error {
-			return store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.ActionDecline}})
+			return store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
 		},
 		func() (err error) {
 			lease, err = store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
@@ -80,7 +80,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 
 // ask opens a question of a run.
 func (d *draft) ask(ctx context.Context, store record.Store, lease record.Lease) error {
-	records := d.add(&record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}})
+	records := d.add(&record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})
 	return store.Append(ctx, lease, record.HeadOf(&d.state), records)
 }
 
@@ -97,7 +97,7 @@ func TestLockComesFirst(t *testing.T) {
 				d, lease := create(t, store, key)
 				err := d.ask(t.Context(), store, lease)
 				if err == nil {
-					err = store.Answer(t.Context(), key, []run.Answer{{Ask: "a", Action: run.ActionDecline}})
+					err = store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
 				}
 				if err != nil {
 					t.Error(err)

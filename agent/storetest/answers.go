@@ -9,19 +9,19 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-func yes(ask string) run.Answer {
-	return run.Answer{
-		Ask: ask, Action: run.ActionAccept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
+func yes(ask string) run.Reply {
+	return run.Reply{
+		Question: ask, Action: run.ActionAccept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
 		Unknown: jsontext.Value(`{"mood":["good"]}`),
 	}
 }
 
-func no(ask string) run.Answer {
-	return run.Answer{Ask: ask, Action: run.ActionDecline, By: "bob", At: start}
+func no(ask string) run.Reply {
+	return run.Reply{Question: ask, Action: run.ActionDecline, By: "bob", At: start}
 }
 
 // answered takes an answer into the run.
-func answered(a run.Answer) record.Change { return &record.Answered{Answer: a} }
+func answered(a run.Reply) record.Change { return &record.Replied{Reply: a} }
 
 // answer needs no lease, and leaves the holder's as it is.
 func answer(t *trial) {
@@ -50,32 +50,32 @@ func answerFirst(t *trial) {
 	later.At = start.Add(time.Hour)
 	t.answer(d, later)
 	t.answer(d, yes("a"), later)
-	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
+	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.has(d, yes("a"))
 }
 
 func answerNotAsked(t *trial) {
-	t.wants("answer no run", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), record.ErrNotFound)
+	t.wants("answer no run", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
-	t.wants("answer no question", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
+	t.wants("answer no question", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
 	t.append(lease, d, answered(no("a"))) // by the holder's own means
-	t.wants("answer a closed question", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrNotAsked)
+	t.wants("answer a closed question", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), run.ErrNotAsked)
 	t.has(d)
 }
 
 func answerWhole(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
-	tries := func(what string, want error, answers ...run.Answer) {
+	tries := func(what string, want error, answers ...run.Reply) {
 		t.Helper()
-		t.wants(what, t.store.Answer(t.Context(), one, answers), want)
+		t.wants(what, t.store.Reply(t.Context(), one, answers), want)
 	}
 	tries("answer what is not asked", run.ErrNotAsked, yes("a"), yes("c"))
-	tries("give two answers", record.ErrAnswered, yes("a"), no("a"))
+	tries("give two answers", record.ErrReplied, yes("a"), no("a"))
 	t.has(d)
 	tries("answer", nil, yes("b"))
-	tries("give another answer", record.ErrAnswered, yes("a"), no("b"))
+	tries("give another answer", record.ErrReplied, yes("a"), no("b"))
 	t.has(d, yes("b"))
 }
 
@@ -86,11 +86,11 @@ func answerClosed(t *trial) {
 	t.answer(d, yes("a"))
 	t.append(lease, d, answered(yes("a")))
 	t.answer(d, yes("a"))
-	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
+	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.has(d)
 	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
 	t.answer(d, yes("a"))
-	t.wants("answer at the end", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
+	t.wants("answer at the end", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
 	t.has(d)
 }
 
@@ -98,16 +98,16 @@ func answerClosed(t *trial) {
 func appendAnswers(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
-	t.appendWith(lease, d, []run.Answer{yes("a")}, answered(yes("a")), said("1"))
+	t.appendWith(lease, d, []run.Reply{yes("a")}, answered(yes("a")), said("1"))
 	t.has(d)
 	t.answer(d, yes("a"))
-	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
-	t.appendWith(lease, d, []run.Answer{yes("b")}, said("2"))
+	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
+	t.appendWith(lease, d, []run.Reply{yes("b")}, said("2"))
 	t.has(d, yes("b"))
 	t.answer(d, no("c"))
-	t.appendWith(lease, d, []run.Answer{no("c"), yes("b")}, answered(yes("b")))
+	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, answered(yes("b")))
 	t.has(d, no("c"))
-	t.appendWith(lease, d, []run.Answer{yes("a")}, &record.Ended{Status: run.StatusFinished})
+	t.appendWith(lease, d, []run.Reply{yes("a")}, &record.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 
@@ -116,15 +116,15 @@ func appendAnswersRefused(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	t.answer(d, no("b"))
-	tries := func(what string, want error, lease record.Lease, answers ...run.Answer) {
+	tries := func(what string, want error, lease record.Lease, answers ...run.Reply) {
 		t.Helper()
 		next := &draft{state: must(record.Fold(d.records)), records: d.records}
 		records := next.next(opened("c")...)
 		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, answers...), want)
 		t.has(d, no("b"))
 	}
-	tries("with another answer", record.ErrAnswered, lease, yes("a"), yes("b"))
-	tries("with two answers", record.ErrAnswered, lease, yes("a"), no("a"))
+	tries("with another answer", record.ErrReplied, lease, yes("a"), yes("b"))
+	tries("with two answers", record.ErrReplied, lease, yes("a"), no("a"))
 	tries("with an answer to no question", run.ErrNotAsked, lease, yes("a"), yes("z"))
 	tries("with an answer to a question of its own", run.ErrNotAsked, lease, yes("c"))
 	tries("of another epoch", record.ErrConflict, record.Lease{Key: one, Epoch: lease.Epoch + 1}, yes("a"))
@@ -133,6 +133,6 @@ func appendAnswersRefused(t *trial) {
 	behind := begin(one, opened("a")...)
 	t.wants("behind another record", t.store.Append(t.Context(), lease, behind.head(), behind.records[1:], yes("a")), record.ErrConflict)
 	t.has(d, no("b"))
-	t.appendWith(lease, d, []run.Answer{yes("a")}, said("1"))
+	t.appendWith(lease, d, []run.Reply{yes("a")}, said("1"))
 	t.has(d, yes("a"), no("b"))
 }

@@ -140,7 +140,7 @@ func blobsMoved(t *trial) {
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
 		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: record.DigestOf(data),
 	}}
-	d := begin(one, &record.Called{}, &record.Replied{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
+	d := begin(one, &record.Called{}, &record.Responded{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
 		Calls: []record.Call{{ID: "c", Key: "k", Name: "read", At: record.CallProposed}}}, &record.Intent{Call: "c"}, &record.Outcome{Call: "c", Result: part})
 	lease := t.create(d, expired)
 	bad := func() (n int) {

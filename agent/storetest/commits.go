@@ -60,14 +60,14 @@ func load(t *trial) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.answer(d, run.Answer{Ask: "a", Action: run.ActionCancel})
-	records[0], head.Asks[0] = record.Record{}, "x"
+	t.answer(d, run.Reply{Question: "a", Action: run.ActionCancel})
+	records[0], head.Questions[0] = record.Record{}, "x"
 	log := t.load(one)
-	log.Records[0], log.Head.Asks[0], log.Answers[0] = record.Record{}, "x", run.Answer{}
+	log.Records[0], log.Head.Questions[0], log.Replies[0] = record.Record{}, "x", run.Reply{}
 	_ = append(log.Records, record.Record{})
-	t.has(d, run.Answer{Ask: "a", Action: run.ActionCancel})
+	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	t.append(lease, d, said("y"))
-	t.has(d, run.Answer{Ask: "a", Action: run.ActionCancel})
+	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
 }
 
 func appendRecords(t *trial) {
@@ -144,7 +144,7 @@ func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	before := must(record.Fold(d.records))
-	answers := []run.Answer{yes("a")}
+	answers := []run.Reply{yes("a")}
 	records := d.next(said("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
 		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.head(), records, answers...), want)
@@ -178,7 +178,7 @@ func appendTakeovers(t *trial) {
 			}
 		}
 	}
-	t.append(t.acquire(one, held), d, &record.Answered{Answer: yes("a")})
+	t.append(t.acquire(one, held), d, &record.Replied{Reply: yes("a")})
 	t.has(d)
 	if got := t.load(one).Head.Takeovers; got != 0 {
 		t.Errorf("got %d takeovers after progress, want none", got)
@@ -199,7 +199,7 @@ func appendExpired(t *trial) {
 func appendOwnMembers(t *trial) {
 	d := begin(one, opened("a")...)
 	head := d.head()
-	head.Epoch, head.Held, head.Answers = 1<<40, start, 7
+	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.records)
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func appendOwnMembers(t *trial) {
 	before := t.load(one).Head
 	records := d.next(said("1"))
 	head = d.head()
-	head.Epoch, head.Held, head.Answers = 1<<40, start, 7
+	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
 	if err := t.store.Append(t.Context(), lease, head, records); err != nil {
 		t.Fatal(err)
 	}

@@ -30,19 +30,19 @@ func loadCurrent(t *trial) {
 func loadCurrentAnswers(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
-	first := run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}
+	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.answer(d, first)
-	t.append(lease, d, &record.Answered{Answer: first})
+	t.append(lease, d, &record.Replied{Reply: first})
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("open", "other")...)
-	second := run.Answer{Ask: "open", Action: run.ActionDecline, At: start}
+	second := run.Reply{Question: "open", Action: run.ActionDecline, At: start}
 	t.answer(d, second)
 	t.isCurrent(d, second)
 	t.has(d, second)
 	t.answer(d, first, second) // which changes nothing
 	other := first
 	other.Action = run.ActionCancel
-	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), record.ErrAnswered)
+	t.wants("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
 	t.isCurrent(d, second)
 }
 
@@ -60,7 +60,7 @@ func (d *draft) snapshotAfter(c record.Change) record.Change {
 
 // isCurrent checks that the store loads a draft as it is: its state, and answers to its open questions. A store that can
 // leave out the records before the last snapshot does.
-func (t *trial) isCurrent(d *draft, answers ...run.Answer) {
+func (t *trial) isCurrent(d *draft, answers ...run.Reply) {
 	t.Helper()
 	log, err := record.LoadCurrent(t.Context(), t.store, d.key())
 	if err != nil {

@@ -48,13 +48,13 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 		{"open questions", func(t *trial) {
 			for tenant, want := range map[string][2]int{"good": {9, 0}, "evil": {0, 1}, "": {9, 1}} {
 				var got [2]int
-				for ask, err := range record.OpenAsks(t.Context(), t.store, record.Query{Tenant: tenant, AllTenants: tenant == ""}) {
+				for ask, err := range record.OpenQuestions(t.Context(), t.store, record.Query{Tenant: tenant, AllTenants: tenant == ""}) {
 					switch {
 					case err != nil:
 						t.Fatalf("tenant %q: %v", tenant, err)
 					case ask.Err != nil && ask.Key == bad:
 						got[1]++
-					case ask.Ask != nil:
+					case ask.Question != nil:
 						got[0]++
 					}
 				}
@@ -64,10 +64,10 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 			}
 		}},
 		{"what changes it", func(t *trial) {
-			if err := t.store.Answer(t.Context(), bad, []run.Answer{yes("a")}); err == nil {
+			if err := t.store.Reply(t.Context(), bad, []run.Reply{yes("a")}); err == nil {
 				t.Error("an answer to what cannot be read was kept")
 			}
-			t.wants("answer", t.store.Answer(t.Context(), good, []run.Answer{yes("a")}), nil)
+			t.wants("answer", t.store.Reply(t.Context(), good, []run.Reply{yes("a")}), nil)
 			if lease, err := t.store.Acquire(t.Context(), bad, record.Holder{TTL: held}); err == nil && lease.Created.IsZero() {
 				t.Error("a run was taken whose creation is not known")
 			}

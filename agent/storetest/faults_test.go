@@ -22,8 +22,8 @@ type faulty struct {
 	record.Store
 	create  func(context.Context, record.Holder, record.Head, []record.Record) (record.Lease, error)
 	load    func(context.Context, run.Key) (*record.Log, error)
-	append  func(context.Context, record.Lease, record.Head, []record.Record, ...run.Answer) error
-	answer  func(context.Context, run.Key, []run.Answer) error
+	append  func(context.Context, record.Lease, record.Head, []record.Record, ...run.Reply) error
+	answer  func(context.Context, run.Key, []run.Reply) error
 	acquire func(context.Context, run.Key, record.Holder) (record.Lease, error)
 	renew   func(context.Context, record.Lease, time.Duration) error
 	release func(context.Context, record.Lease) error
@@ -35,10 +35,10 @@ func (f *faulty) Create(ctx context.Context, h record.Holder, head record.Head, 
 	return f.create(ctx, h, head, records)
 }
 func (f *faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) { return f.load(ctx, key) }
-func (f *faulty) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (f *faulty) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	return f.append(ctx, l, head, records, answers...)
 }
-func (f *faulty) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+func (f *faulty) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	return f.answer(ctx, key, answers)
 }
 func (f *faulty) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
@@ -85,7 +85,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends in parts", "append/all_or_nothing", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			for i := range records {
 				part := head
 				part.Seq = records[i].Seq
@@ -97,7 +97,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends at any place", "append/conflict", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records, answers...); l.Epoch == 0 || !errors.Is(err, record.ErrConflict) {
 				return err
 			}
@@ -105,7 +105,7 @@ var faults = []struct {
 		}
 	}},
 	{"takes any epoch", "lease/holder_that_wakes_up", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			return f.Store.Append(ctx, f.present(l.Key), head, records, answers...)
 		}
 	}},
@@ -117,7 +117,7 @@ var faults = []struct {
 		}
 	}},
 	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {
 				return record.ErrConflict
 			}
@@ -125,24 +125,24 @@ var faults = []struct {
 		}
 	}},
 	{"appends without the answers", "append/answers", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, _ ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, _ ...run.Reply) error {
 			return f.Store.Append(ctx, l, head, records)
 		}
 	}},
 	{"keeps answers before it appends", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
-			if err := f.Store.Answer(ctx, l.Key, answers); err != nil {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+			if err := f.Store.Reply(ctx, l.Key, answers); err != nil {
 				return err
 			}
 			return f.Store.Append(ctx, l, head, records)
 		}
 	}},
 	{"appends before it keeps answers", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records); err != nil {
 				return err
 			}
-			return f.Store.Answer(ctx, l.Key, answers)
+			return f.Store.Reply(ctx, l.Key, answers)
 		}
 	}},
 	{"says nothing of the last record", "lease", func(f *faulty) {
@@ -173,25 +173,25 @@ var faults = []struct {
 		f.release = func(ctx context.Context, l record.Lease) error { return f.Store.Release(ctx, f.present(l.Key)) }
 	}},
 	{"takes any answer", "answer/first_wins", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
-			if err := f.Store.Answer(ctx, key, answers); !errors.Is(err, record.ErrAnswered) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
+			if err := f.Store.Reply(ctx, key, answers); !errors.Is(err, record.ErrReplied) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"takes an answer without a question", "answer/not_asked", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
-			if err := f.Store.Answer(ctx, key, answers); !errors.Is(err, run.ErrNotAsked) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
+			if err := f.Store.Reply(ctx, key, answers); !errors.Is(err, run.ErrNotAsked) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"keeps some of the answers", "answer/all_or_none", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
 			for i := range answers {
-				if err := f.Store.Answer(ctx, key, answers[i:i+1]); err != nil {
+				if err := f.Store.Reply(ctx, key, answers[i:i+1]); err != nil {
 					return err
 				}
 			}
@@ -199,15 +199,15 @@ var faults = []struct {
 		}
 	}},
 	{"gives the answers to closed questions", "answer/closed_question", func(f *faulty) {
-		var all []run.Answer
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
+		var all []run.Reply
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
 			all = answers
-			return f.Store.Answer(ctx, key, answers)
+			return f.Store.Reply(ctx, key, answers)
 		}
 		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			log, err := f.Store.Load(ctx, key)
 			if err == nil {
-				log.Answers = all
+				log.Replies = all
 			}
 			return log, err
 		}
@@ -290,7 +290,7 @@ var faults = []struct {
 			l.Epoch -= base[l.Key]
 			return l, err
 		}
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			l.Epoch += base[l.Key]
 			return f.Store.Append(ctx, l, head, records, answers...)
 		}
@@ -332,7 +332,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends without a lock", "at_once/append", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
 				return record.ErrConflict
 			}
@@ -340,15 +340,15 @@ var faults = []struct {
 		}
 	}},
 	{"does not name the run", "errors_name_the_run", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
-			if err := f.Store.Answer(ctx, key, answers); errors.Is(err, run.ErrNotAsked) {
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
+			if err := f.Store.Reply(ctx, key, answers); errors.Is(err, run.ErrNotAsked) {
 				return run.ErrNotAsked
 			}
 			return nil
 		}
 	}},
 	{"names the run twice", "errors_name_the_run", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records, answers...); err != nil {
 				return fmt.Errorf("append to run %q: %w", l.Key.ID, err)
 			}
@@ -356,8 +356,8 @@ var faults = []struct {
 		}
 	}},
 	{"heeds no context", "context_has_ended", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Answer) error {
-			return f.Store.Answer(context.WithoutCancel(ctx), key, answers)
+		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
+			return f.Store.Reply(context.WithoutCancel(ctx), key, answers)
 		}
 	}},
 }
@@ -367,7 +367,7 @@ func fault(s record.Store) record.Store {
 	for _, c := range faults {
 		if c.name == os.Getenv("STORETEST_FAULT") {
 			f := &faulty{
-				s, s.Create, s.Load, s.Append, s.Answer, s.Acquire, s.Renew, s.Release, s.List, s.Delete,
+				s, s.Create, s.Load, s.Append, s.Reply, s.Acquire, s.Renew, s.Release, s.List, s.Delete,
 			}
 			c.set(f)
 			return f

@@ -23,15 +23,15 @@ func keys(t *trial) {
 	all = append(all, begin(run.Key{Tenant: "ab", ID: "c"}, opened("3")...), begin(run.Key{Tenant: "a", ID: "bc"}, opened("4")...))
 	for _, d := range all {
 		t.create(d, expired)
-		t.answer(d, yes(d.head().Asks[0]))
+		t.answer(d, yes(d.head().Questions[0]))
 	}
 	for _, d := range all {
-		t.has(d, yes(d.head().Asks[0]))
+		t.has(d, yes(d.head().Questions[0]))
 		lease := t.acquire(d.key(), expired)
 		t.append(lease, d, said(d.key().Tenant))
 	}
 	for _, d := range all {
-		t.has(d, yes(d.head().Asks[0]))
+		t.has(d, yes(d.head().Questions[0]))
 	}
 	if got := len(t.listed(record.Query{AllTenants: true})); got != len(all) {
 		t.Errorf("got %d runs in the list, want %d", got, len(all))
@@ -40,7 +40,7 @@ func keys(t *trial) {
 		t.wants("delete", t.store.Delete(t.Context(), d.key()), nil)
 		t.hasNone(d.key())
 		if i+1 < len(all) {
-			t.has(all[i+1], yes(all[i+1].head().Asks[0]))
+			t.has(all[i+1], yes(all[i+1].head().Questions[0]))
 		}
 	}
 }

@@ -54,7 +54,7 @@ func list(t *trial) {
 	for range 2 {
 		for head, err := range t.store.List(t.Context(), record.Query{Tenant: "acme"}) {
 			want := t.load(one).Head
-			if err != nil || string(encode(head)) != string(encode(want)) || head.Answers != 1 || head.Epoch != lease.Epoch {
+			if err != nil || string(encode(head)) != string(encode(want)) || head.Replies != 1 || head.Epoch != lease.Epoch {
 				t.Errorf("got %s, %v, want %s", encode(head), err, encode(want))
 			}
 		}
@@ -78,21 +78,21 @@ func listQuestions(t *trial) {
 		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &record.Suspended{}), expired)
 	}
 	for _, h := range t.heads(record.Query{Tenant: "acme"}) {
-		if len(h.Asks) > 0 {
-			want = append(want, h.Asks[0])
+		if len(h.Questions) > 0 {
+			want = append(want, h.Questions[0])
 		}
-		if questions := record.HeadOf(t.folded(h.Key)).Questions; len(h.Questions) > 0 && string(encode(h.Questions)) != string(encode(questions)) {
-			t.Errorf("got the questions %s, want %s", h.Questions, questions)
+		if questions := record.HeadOf(t.folded(h.Key)).OpenQuestions; len(h.OpenQuestions) > 0 && string(encode(h.OpenQuestions)) != string(encode(questions)) {
+			t.Errorf("got the questions %s, want %s", h.OpenQuestions, questions)
 		}
 	}
 	var got []string
 	q := record.Query{Tenant: "acme", Limit: 2}
 	for page := len(got); page%q.Limit == 0; page = len(got) {
-		for open, err := range record.OpenAsks(t.Context(), t.store, q) {
+		for open, err := range record.OpenQuestions(t.Context(), t.store, q) {
 			if err != nil || open.Err != nil {
 				t.Fatal(err, open.Err)
 			}
-			got = append(got, open.Ask.ID)
+			got = append(got, open.Question.ID)
 			q.After = &open.Run
 		}
 		if len(got) == page {
@@ -274,7 +274,7 @@ func deleteRun(t *trial) {
 	t.wants("append", t.store.Append(t.Context(), lease, d.head(), records), record.ErrConflict)
 	t.wants("renew", t.store.Renew(t.Context(), lease, held), record.ErrConflict)
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
-	t.wants("answer", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), record.ErrNotFound)
+	t.wants("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
 	_, err := t.store.Acquire(t.Context(), one, record.Holder{TTL: held})
 	t.wants("acquire", err, record.ErrNotFound)
 	t.hasNone(one)

@@ -12,7 +12,7 @@ import (
 func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
-	t.append(lease, d, &record.Answered{Answer: run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}})
+	t.append(lease, d, &record.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
 	for range 3 { // more than an import keeps at once
 		t.append(lease, d, said("<"+strings.Repeat("x", 3<<20)))
 	}

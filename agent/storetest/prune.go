@@ -15,9 +15,9 @@ func prune(t *trial) {
 	}
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
-	first := run.Answer{Ask: "closed", Action: run.ActionDecline, At: start}
+	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.answer(d, first)
-	t.append(lease, d, &record.Answered{Answer: first}, said("before"))
+	t.append(lease, d, &record.Replied{Reply: first}, said("before"))
 	t.prunes(0) // without a snapshot
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, said("after"))
@@ -32,7 +32,7 @@ func prune(t *trial) {
 	t.isCurrent(d, yes("open"))
 	other := first
 	other.Action = run.ActionCancel
-	t.wants("another answer to a closed question", t.store.Answer(t.Context(), one, []run.Answer{other}), record.ErrAnswered)
+	t.wants("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
 	t.wants("prune as another holder", t.store.(record.Pruner).Prune(t.Context(), lease), record.ErrConflict)
 
 	var out bytes.Buffer

@@ -111,15 +111,15 @@ func acquireAtOnce(t *trial) {
 func answerAtOnce(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
-	answers := make([]run.Answer, many)
-	won := t.race(record.ErrAnswered, func(i int) error {
-		answers[i] = run.Answer{Ask: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
-		return t.store.Answer(t.Context(), one, []run.Answer{answers[i]})
+	answers := make([]run.Reply, many)
+	won := t.race(record.ErrReplied, func(i int) error {
+		answers[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
+		return t.store.Reply(t.Context(), one, []run.Reply{answers[i]})
 	})
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
 	}
-	t.race(nil, func(int) error { return t.store.Answer(t.Context(), one, []run.Answer{yes("b")}) })
+	t.race(nil, func(int) error { return t.store.Reply(t.Context(), one, []run.Reply{yes("b")}) })
 	t.has(d, answers[won[0]], yes("b"))
 }
 
@@ -129,13 +129,13 @@ func appendAnswersAtOnce(t *trial) {
 	lease := t.create(d, held)
 	next := begin(one, opened("a")...)
 	records := next.next(said("1"))
-	answers := make([]run.Answer, many)
-	won := t.race(record.ErrAnswered, func(i int) error {
-		answers[i] = run.Answer{Ask: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
+	answers := make([]run.Reply, many)
+	won := t.race(record.ErrReplied, func(i int) error {
+		answers[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		if i == many/2 {
 			return t.store.Append(t.Context(), lease, next.head(), records, answers[i])
 		}
-		return t.store.Answer(t.Context(), one, []run.Answer{answers[i]})
+		return t.store.Reply(t.Context(), one, []run.Reply{answers[i]})
 	})
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
@@ -186,9 +186,9 @@ func (t *trial) readsWhole(ctx context.Context) {
 		return
 	}
 	want := record.HeadOf(s)
-	want.Answers = len(log.Answers)
-	if len(log.Head.Questions) == 0 { // a store that seals runs leaves them out
-		want.Questions = nil
+	want.Replies = len(log.Replies)
+	if len(log.Head.OpenQuestions) == 0 { // a store that seals runs leaves them out
+		want.OpenQuestions = nil
 	}
 	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {
 		t.Errorf("got the head %s with records of %s", encode(got), encode(want))
@@ -215,7 +215,7 @@ func ended(t *trial) {
 	_, err = t.store.Load(ctx, one)
 	t.wants("load", err, context.Canceled)
 	t.wants("append", t.store.Append(ctx, lease, next.head(), records), context.Canceled)
-	t.wants("answer", t.store.Answer(ctx, one, []run.Answer{yes("a")}), context.Canceled)
+	t.wants("answer", t.store.Reply(ctx, one, []run.Reply{yes("a")}), context.Canceled)
 	_, err = t.store.Acquire(ctx, one, record.Holder{TTL: held})
 	t.wants("acquire", err, context.Canceled)
 	t.wants("renew", t.store.Renew(ctx, lease, held), context.Canceled)

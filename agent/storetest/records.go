@@ -39,7 +39,7 @@ func laterVersion(t *trial) {
 func oddTexts(t *trial) {
 	d := begin(one, said("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
 	lease := t.create(d, held)
-	t.append(lease, d, &record.Called{}, &record.Replied{
+	t.append(lease, d, &record.Called{}, &record.Responded{
 		Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{
 			{Type: run.PartText, Text: "a\x00b\xffc"},
 			{Type: run.PartImage, Data: []byte{0, 255, '\n'}},

@@ -38,7 +38,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	_, err := s.Acquire(t.Context(), one, record.Holder{TTL: held})
 	second.wants("acquire what is held", err, record.ErrHeld)
 	second.lists("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
-	second.wants("another answer", s.Answer(t.Context(), one, []run.Answer{no("a")}), record.ErrAnswered)
+	second.wants("another answer", s.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	second.append(lease, d, &record.Woken{}, answered(yes("b")))
 	second.has(d)
 }

@@ -153,7 +153,7 @@ func (d *draft) key() run.Key { return d.head().Key }
 // opened asks questions.
 func opened(ids ...string) (changes []record.Change) {
 	for _, id := range ids {
-		changes = append(changes, &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}})
+		changes = append(changes, &record.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}})
 	}
 	return changes
 }
@@ -182,7 +182,7 @@ func (t *trial) append(lease record.Lease, d *draft, changes ...record.Change) {
 }
 
 // appendWith adds changes to a draft and its run, with answers.
-func (t *trial) appendWith(lease record.Lease, d *draft, answers []run.Answer, changes ...record.Change) {
+func (t *trial) appendWith(lease record.Lease, d *draft, answers []run.Reply, changes ...record.Change) {
 	t.Helper()
 	records := d.next(changes...)
 	if err := t.store.Append(t.Context(), lease, d.head(), records, answers...); err != nil {
@@ -202,9 +202,9 @@ func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 	return lease
 }
 
-func (t *trial) answer(d *draft, answers ...run.Answer) {
+func (t *trial) answer(d *draft, answers ...run.Reply) {
 	t.Helper()
-	if err := t.store.Answer(t.Context(), d.key(), answers); err != nil {
+	if err := t.store.Reply(t.Context(), d.key(), answers); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -219,7 +219,7 @@ func (t *trial) load(key run.Key) *record.Log {
 }
 
 // has checks that the store has a draft, with answers to its open questions.
-func (t *trial) has(d *draft, answers ...run.Answer) {
+func (t *trial) has(d *draft, answers ...run.Reply) {
 	t.Helper()
 	if err := differs(t.load(d.key()), d, answers); err != nil {
 		t.Error(err)
@@ -242,11 +242,11 @@ func (t *trial) wants(what string, err, want error) {
 }
 
 // differs returns what is wrong with a log.
-func differs(log *record.Log, d *draft, answers []run.Answer) error {
+func differs(log *record.Log, d *draft, answers []run.Reply) error {
 	want := d.head()
-	want.Answers = len(answers)
-	if len(log.Head.Questions) == 0 { // a store that seals runs leaves them out
-		want.Questions = nil
+	want.Replies = len(answers)
+	if len(log.Head.OpenQuestions) == 0 { // a store that seals runs leaves them out
+		want.OpenQuestions = nil
 	}
 	if got := stored(log.Head); !bytes.Equal(encode(got), encode(want)) {
 		return fmt.Errorf("got the head %s, want %s", encode(got), encode(want))
@@ -259,7 +259,7 @@ func differs(log *record.Log, d *draft, answers []run.Answer) error {
 			return fmt.Errorf("got the record %.1000s, want %.1000s", got, want)
 		}
 	}
-	if got := encode(log.Answers); len(log.Answers) != len(answers) || len(answers) > 0 && !bytes.Equal(got, encode(answers)) {
+	if got := encode(log.Replies); len(log.Replies) != len(answers) || len(answers) > 0 && !bytes.Equal(got, encode(answers)) {
 		return fmt.Errorf("got the answers %s, want %s", got, encode(answers))
 	}
 	return nil

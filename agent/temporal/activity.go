@@ -53,7 +53,7 @@ func (a *activities) step(ctx context.Context, t target) (progress, error) {
 		a.logger.Warn("a run has failed", "run", t.ID, "tenant", t.Tenant, "error", err)
 	}
 	p := progress{Status: next.Status, Wake: next.Wake}
-	for _, q := range next.Asks {
+	for _, q := range next.Questions {
 		p.Asks = append(p.Asks, q.ID)
 	}
 	return p, nil
@@ -163,12 +163,12 @@ func backoff(ctx context.Context) time.Duration {
 }
 
 // answer has the store take answers.
-func (a *activities) answer(ctx context.Context, t target, answers []run.Answer) error {
+func (a *activities) answer(ctx context.Context, t target, answers []run.Reply) error {
 	helper, err := a.agent(t)
 	if err != nil {
 		return err
 	}
-	return refusal(helper.Answer(ctx, t.key(), answers...))
+	return refusal(helper.Reply(ctx, t.key(), answers...))
 }
 
 // cancel ends a run as cancelled.

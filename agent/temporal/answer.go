@@ -21,7 +21,7 @@ const (
 )
 
 // answer has the store take answers.
-func (d *driver) answer(ctx workflow.Context, answers []run.Answer) error {
+func (d *driver) answer(ctx workflow.Context, answers []run.Reply) error {
 	if d.job.Target.ID == "" { // a schedule's, which has not begun
 		if err := workflow.Await(ctx, func() bool { return d.job.Target.ID != "" }); err != nil {
 			return err
@@ -40,15 +40,15 @@ func (d *driver) answer(ctx workflow.Context, answers []run.Answer) error {
 
 // checkAnswers refuses what cannot be an answer before it enters the history. What the
 // workflow cannot know, the store checks.
-func (d *driver) checkAnswers(answers []run.Answer) error {
+func (d *driver) checkAnswers(answers []run.Reply) error {
 	size := 0
 	for _, a := range answers {
 		size += len(a.Reason) + len(a.Arguments) + len(a.Content) + len(a.Scope) + len(a.By) + len(a.Unknown)
-		if a.Ask == "" || len(a.Ask) > maxAskID {
-			return refusal(fmt.Errorf("a question has no id of %d bytes: %w", len(a.Ask), run.ErrNotAsked))
+		if a.Question == "" || len(a.Question) > maxAskID {
+			return refusal(fmt.Errorf("a question has no id of %d bytes: %w", len(a.Question), run.ErrNotAsked))
 		}
-		if !d.mayAsk(a.Ask) {
-			return refusal(fmt.Errorf("answer question %q: %w", a.Ask, run.ErrNotAsked))
+		if !d.mayAsk(a.Question) {
+			return refusal(fmt.Errorf("answer question %q: %w", a.Question, run.ErrNotAsked))
 		}
 	}
 	if n := len(answers); n == 0 || n > maxAnswers || size > maxAnswerBytes {
@@ -60,14 +60,14 @@ func (d *driver) checkAnswers(answers []run.Answer) error {
 // mayAsk reports whether the run may have asked a question. While a step is under way it
 // asks more than the workflow knows of.
 func (d *driver) mayAsk(id string) bool {
-	return d.stepping || d.state.Status != run.StatusWaiting || slices.Contains(d.state.Asks, id) || slices.Contains(d.job.Taken, id)
+	return d.stepping || d.state.Status != run.StatusWaiting || slices.Contains(d.state.Questions, id) || slices.Contains(d.job.Taken, id)
 }
 
 // refusals are the errors that say no to an answer or a run for good, by their type at Temporal.
 var refusals = map[string]error{
 	"NotFound": record.ErrNotFound,
 	"Corrupt":  record.ErrCorrupt,
-	"Answered": record.ErrAnswered,
+	"Answered": record.ErrReplied,
 	"NotAsked": run.ErrNotAsked,
 	"Expired":  run.ErrExpired,
 	"Unfit":    run.ErrUnfit,

@@ -18,13 +18,13 @@ import (
 )
 
 // asking has a run ask for two approvals. send is called when it waits.
-func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask)) *world {
+func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question)) *world {
 	t.Helper()
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`, `{"n":2,"ask":true}`}}, {calls: []string{`{"n":3,"ask":true}`}}, {text: "done"}}, agent.Options{})
 	env := begin(t, a, nil)
 	env.RegisterDelayedCallback(func() {
-		if s := queried(t, env); s.Status != run.StatusWaiting || len(s.Asks) != 2 {
+		if s := queried(t, env); s.Status != run.StatusWaiting || len(s.Questions) != 2 {
 			t.Errorf("got state %+v, want two questions", s)
 		}
 		send(w, env, record.Open(w.state(t)))
@@ -44,25 +44,27 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 
 // Answers come in any order, together or alone, once or twice. Each call runs once.
 func TestAnswers(t *testing.T) {
-	for name, send := range map[string]func(*testing.T, *testsuite.TestWorkflowEnvironment, []*run.Ask) []*answered{
-		"in order": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Ask) []*answered {
+	for name, send := range map[string]func(*testing.T, *testsuite.TestWorkflowEnvironment, []*run.Question) []*answered{
+		"in order": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Question) []*answered {
 			return []*answered{update(t, env, "1", q[0].Allow()), update(t, env, "2", q[1].Allow())}
 		},
-		"the last first": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Ask) []*answered {
+		"the last first": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Question) []*answered {
 			second := update(t, env, "2", q[1].Allow())
 			env.RegisterDelayedCallback(func() { update(t, env, "1", q[0].Allow()) }, time.Hour)
 			return []*answered{second}
 		},
-		"in one update": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Ask) []*answered {
+		"in one update": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Question) []*answered {
 			return []*answered{update(t, env, "1", q[1].Allow(), q[0].Allow())}
 		},
-		"one twice at once": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Ask) []*answered {
+		"one twice at once": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Question) []*answered {
 			return []*answered{update(t, env, "1", q[0].Allow()), update(t, env, "1b", q[0].Allow()), update(t, env, "2", q[1].Allow())}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent []*answered
-			w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) { sent = send(t, env, asks) })
+			w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
+				sent = send(t, env, asks)
+			})
 			for i, a := range sent {
 				if !a.done || a.rejected != nil || a.failed != nil {
 					t.Errorf("answer %d: got %+v", i, a)
@@ -79,18 +81,20 @@ func TestAnswers(t *testing.T) {
 // An invalid answer is refused before it enters the history, or by the store, and changes nothing.
 func TestAnswerIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer   func(q *run.Ask) run.Answer
+		answer   func(q *run.Question) run.Reply
 		kind     string
 		rejected bool // by the workflow
 	}{
-		"forged":           {func(q *run.Ask) run.Answer { return run.Answer{Ask: "ask_of_another_run", Action: run.ActionAllow} }, "NotAsked", true},
-		"without question": {func(q *run.Ask) run.Answer { return run.Answer{Action: run.ActionAllow} }, "NotAsked", true},
-		"too large":        {func(q *run.Ask) run.Answer { return q.Deny(strings.Repeat("no", 1<<19+1)) }, "Unfit", true},
-		"unfit":            {func(q *run.Ask) run.Answer { return run.Answer{Ask: q.ID, Action: run.ActionAccept} }, "Unfit", false},
+		"forged": {func(q *run.Question) run.Reply {
+			return run.Reply{Question: "ask_of_another_run", Action: run.ActionAllow}
+		}, "NotAsked", true},
+		"without question": {func(q *run.Question) run.Reply { return run.Reply{Action: run.ActionAllow} }, "NotAsked", true},
+		"too large":        {func(q *run.Question) run.Reply { return q.Deny(strings.Repeat("no", 1<<19+1)) }, "Unfit", true},
+		"unfit":            {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionAccept} }, "Unfit", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got *answered
-			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) {
+			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
 				got = update(t, env, "bad", tt.answer(asks[0]))
 				env.RegisterDelayedCallback(func() {
 					if s := w.state(t); s.Status != run.StatusWaiting || len(record.Open(s)) != 2 {
@@ -114,7 +118,7 @@ func TestAnswerIsRefused(t *testing.T) {
 // After a question is closed an equal answer changes nothing, and another one is refused.
 func TestAnswerTooLate(t *testing.T) {
 	var again, other *answered
-	w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) {
+	w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
 		update(t, env, "1", asks[0].Deny("no"), asks[1].Allow())
 		env.RegisterDelayedCallback(func() {
 			again = update(t, env, "2", asks[0].Deny("no"))
@@ -135,7 +139,7 @@ func TestAnswerTooLate(t *testing.T) {
 
 // An answer that the store has got in another way is found by the signal.
 func TestWake(t *testing.T) {
-	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Ask) {
+	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
 		if err := record.Submit(t.Context(), w.store, key, asks[0].Allow(), asks[1].Allow()); err != nil {
 			t.Error(err)
 		}
@@ -149,7 +153,7 @@ func TestWake(t *testing.T) {
 // A question that is not answered in time is denied, and the run continues.
 func TestQuestionExpires(t *testing.T) {
 	w := newWorld()
-	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{AskTTL: 50 * time.Millisecond})
+	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{QuestionTTL: 50 * time.Millisecond})
 	env := begin(t, a, nil)
 	env.SetStartTime(time.Now())
 	job := theJob()

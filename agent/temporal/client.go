@@ -148,10 +148,10 @@ func fairnessKey(tenant string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answer answers questions of a run, which then continues. Answers are checked by their questions; the
+// Reply answers questions of a run, which then continues. Answers are checked by their questions; the
 // errors are those of [record.Submit]. The first answer to a question counts, and an equal one changes
 // nothing, also after the run is over.
-func (c *Client) Answer(ctx context.Context, key run.Key, answers ...run.Answer) error {
+func (c *Client) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
 	if len(answers) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
 	return c.Resume(ctx, key)
 }
 
-func (c *Client) update(ctx context.Context, key run.Key, id string, answers []run.Answer) error {
+func (c *Client) update(ctx context.Context, key run.Key, id string, answers []run.Reply) error {
 	h, err := c.service.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: WorkflowID(key), UpdateName: answerUpdate, Args: []any{answers},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -191,8 +191,8 @@ func (c *Client) update(ctx context.Context, key run.Key, id string, answers []r
 }
 
 // updateID is the same for equal answers: an update that was lost on its way is sent again.
-func updateID(answers []run.Answer) (string, error) {
-	same := make([]run.Answer, len(answers))
+func updateID(answers []run.Reply) (string, error) {
+	same := make([]run.Reply, len(answers))
 	for i, a := range answers {
 		a.At = time.Time{}
 		same[i] = a

@@ -66,15 +66,15 @@ func TestStartWithoutTemporal(t *testing.T) {
 }
 
 // waiting is a run that waits for an approval and has no workflow.
-func waiting(t *testing.T) (*world, *run.Ask) {
+func waiting(t *testing.T) (*world, *run.Question) {
 	t.Helper()
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
 	got, err := a.Run(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))
-	if err != nil || len(got.Asks) != 1 {
+	if err != nil || len(got.Questions) != 1 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	return w, got.Asks[0]
+	return w, got.Questions[0]
 }
 
 // A run without a workflow takes answers by its store, and gets a workflow if it continues.
@@ -83,14 +83,14 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 	s := newService(t, nil)
 	s.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
 	c := temporal.NewClient(s, w.store, nil)
-	forged := run.Answer{Ask: "forged", Action: run.ActionAllow}
-	if err := c.Answer(t.Context(), key, forged); !errors.Is(err, run.ErrNotAsked) || len(s.woken) != 0 {
+	forged := run.Reply{Question: "forged", Action: run.ActionAllow}
+	if err := c.Reply(t.Context(), key, forged); !errors.Is(err, run.ErrNotAsked) || len(s.woken) != 0 {
 		t.Errorf("got %v and %d workflows for a forged answer", err, len(s.woken))
 	}
-	if err := c.Answer(t.Context(), key, q.Allow()); err != nil || len(s.woken) != 1 {
+	if err := c.Reply(t.Context(), key, q.Allow()); err != nil || len(s.woken) != 1 {
 		t.Errorf("got %v and %d workflows", err, len(s.woken))
 	}
-	if err := c.Answer(t.Context(), key, q.Deny("")); !errors.Is(err, record.ErrAnswered) {
+	if err := c.Reply(t.Context(), key, q.Deny("")); !errors.Is(err, record.ErrReplied) {
 		t.Errorf("got %v for another answer", err)
 	}
 }
@@ -104,8 +104,8 @@ func TestUpdateID(t *testing.T) {
 		Run(func(args mock.Arguments) { ids[args.Get(1).(client.UpdateWorkflowOptions).UpdateID] = true }).
 		Return(nil, context.Canceled)
 	c := temporal.NewClient(s, w.store, nil)
-	for _, a := range []run.Answer{q.Allow(), q.Allow(), q.Deny(""), q.Deny("no")} {
-		if err := c.Answer(t.Context(), key, a); !errors.Is(err, context.Canceled) {
+	for _, a := range []run.Reply{q.Allow(), q.Allow(), q.Deny(""), q.Deny("no")} {
+		if err := c.Reply(t.Context(), key, a); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}

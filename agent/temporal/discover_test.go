@@ -41,7 +41,7 @@ func (m *searcher) Generate(_ context.Context, r *model.Request) iter.Seq2[model
 		if turn > 3 {
 			reply = run.Text(run.RoleAssistant, last)
 		}
-		yield(model.Delta{Reply: &model.Reply{Message: reply}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: reply}}, nil)
 	}
 }
 
@@ -72,8 +72,8 @@ func TestDiscovery(t *testing.T) {
 			t.Fatalf("died at write %d, kept %v: got %+v, %v", d.at, d.keep, got, err)
 		}
 		s := w.state(t)
-		if m.got != "search_tools valve_90 valve_89 read_result " || len(s.Kept) != 1 || s.Answer != "[lines 1000 to 1000 of 2001]\n1000: 7 bar\n" {
-			t.Fatalf("died at write %d, kept %v: the model has %q, and the run kept %v and answers %q", d.at, d.keep, m.got, s.Kept, s.Answer)
+		if m.got != "search_tools valve_90 valve_89 read_result " || len(s.Kept) != 1 || s.Output != "[lines 1000 to 1000 of 2001]\n1000: 7 bar\n" {
+			t.Fatalf("died at write %d, kept %v: the model has %q, and the run kept %v and answers %q", d.at, d.keep, m.got, s.Kept, s.Output)
 		}
 		names, err := d.Blobs(t.Context(), key)
 		if err != nil || len(names) != 1 || names[0] != s.Kept[0].Handle {

@@ -37,7 +37,7 @@ func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.
 			m.got = append(m.got, thought.Text+" "+string(thought.Provider["host"]))
 			reply = run.Text(run.RoleAssistant, "done")
 		}
-		yield(model.Delta{Reply: &model.Reply{Message: reply, Endpoint: "responses"}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: reply, Endpoint: "responses"}}, nil)
 	}
 }
 
@@ -76,7 +76,7 @@ func (d *dying) write(f func() error) error {
 	return errDead
 }
 
-func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Answer) error {
+func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Reply) error {
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 
@@ -135,8 +135,8 @@ func TestReasoning(t *testing.T) {
 	for at := 1; at <= undisturbed.writes; at++ {
 		for _, keep := range []bool{false, true} {
 			m, s := play(&dying{at: at, keep: keep})
-			if last := len(m.got) - 1; last < 0 || m.got[last] != want || s.Endpoint != "responses" || s.Answer != "done" {
-				t.Errorf("died at write %d, kept %v: the model got %q, and the run is at %q with %q", at, keep, m.got, s.Endpoint, s.Answer)
+			if last := len(m.got) - 1; last < 0 || m.got[last] != want || s.Endpoint != "responses" || s.Output != "done" {
+				t.Errorf("died at write %d, kept %v: the model got %q, and the run is at %q with %q", at, keep, m.got, s.Endpoint, s.Output)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func TestSchedule(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				asks, err := log.Asks()
+				asks, err := log.Questions()
 				if err != nil {
 					t.Fatal(err)
 				}

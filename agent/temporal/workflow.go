@@ -53,11 +53,11 @@ type progress struct {
 // State is what a workflow knows of its run. It has no secrets and nothing that a model or a
 // person said; the store has the rest.
 type State struct {
-	Agent  string     `json:"agent"`
-	Status run.Status `json:"status"`
-	Asks   []string   `json:"asks,omitempty"` // ids of the open questions
-	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
-	Steps  int        `json:"steps"`
+	Agent     string     `json:"agent"`
+	Status    run.Status `json:"status"`
+	Questions []string   `json:"asks,omitempty"` // ids of the open questions
+	Wake      time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
+	Steps     int        `json:"steps"`
 }
 
 // Outcome is the result of a workflow. The store has the run's.
@@ -140,7 +140,7 @@ func (d *driver) advance(ctx workflow.Context) error {
 		return err
 	}
 	d.state.Steps++
-	d.state.Asks, d.state.Wake = p.Asks, p.Wake
+	d.state.Questions, d.state.Wake = p.Asks, p.Wake
 	return d.become(ctx, p.Status)
 }
 
@@ -204,7 +204,7 @@ func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
 	if err := workflow.ExecuteActivity(ctx, cancelActivity, d.job.Target).Get(ctx, &status); err != nil {
 		return Outcome{}, err
 	}
-	d.state.Asks, d.state.Wake = nil, time.Time{}
+	d.state.Questions, d.state.Wake = nil, time.Time{}
 	if err := errors.Join(d.become(ctx, status), d.settled(ctx)); err != nil {
 		return Outcome{}, err
 	}
@@ -223,11 +223,11 @@ func (d *driver) outcome() (Outcome, error) {
 }
 
 // took notes that questions have answers.
-func (d *driver) took(answers []run.Answer) {
+func (d *driver) took(answers []run.Reply) {
 	d.news++
 	for _, a := range answers {
-		if !slices.Contains(d.job.Taken, a.Ask) {
-			d.job.Taken = append(d.job.Taken, a.Ask)
+		if !slices.Contains(d.job.Taken, a.Question) {
+			d.job.Taken = append(d.job.Taken, a.Question)
 		}
 	}
 	if n := len(d.job.Taken) - maxTaken; n > 0 {

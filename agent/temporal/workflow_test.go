@@ -230,7 +230,7 @@ func TestCancelWaiting(t *testing.T) {
 	if s := w.state(t); s.Status != run.StatusCancelled || len(record.Open(s)) != 0 || len(w.noted()) != 0 {
 		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(record.Open(s)), w.noted())
 	}
-	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Asks) != 0 {
+	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Questions) != 0 {
 		t.Errorf("got state %+v", s)
 	}
 }

@@ -55,7 +55,7 @@ func (s script) next(messages []run.Message) (model.Delta, error) {
 	for i, arguments := range r.calls {
 		m.Parts = append(m.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", turn, i), Name: "note", Arguments: arguments})
 	}
-	return model.Delta{Reply: &model.Reply{Message: m, Finish: model.FinishStop}}, nil
+	return model.Delta{Response: &model.Response{Message: m, Finish: model.FinishStop}}, nil
 }
 
 // note is the tool's arguments.
@@ -188,7 +188,7 @@ func (a *answered) Reject(err error) { a.rejected, a.done = err, true }
 func (a *answered) Complete(_ any, err error) { a.failed, a.done = err, true }
 
 // update sends answers to the workflow.
-func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, answers ...run.Answer) *answered {
+func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, answers ...run.Reply) *answered {
 	t.Helper()
 	data, err := json.Marshal(answers)
 	if err != nil {

@@ -30,7 +30,7 @@ func twoTurns(ctx context.Context, t *trial) (err error) {
 		if wrong != nil {
 			return wrong
 		}
-		err = errors.Join(err, want("answer", r.Answer, tiny.Answer), want("calls", tools.runs.Load(), 2),
+		err = errors.Join(err, want("answer", r.Output, tiny.Answer), want("calls", tools.runs.Load(), 2),
 			want("turns", r.Spent.Turns, 2), want("counted tokens", r.Spent.Input > 0, true))
 	}
 	return err
@@ -76,7 +76,7 @@ func echo(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(want("answer", r.Answer, tiny.Answer), want("turns", r.Spent.Turns, 3), t.echoed(ctx), t.open()); err != nil {
+	if err := errors.Join(want("answer", r.Output, tiny.Answer), want("turns", r.Spent.Turns, 3), t.echoed(ctx), t.open()); err != nil {
 		return err
 	}
 	if _, err = t.run(ctx, tools, false, append(agent.Messages(r.Messages...), agent.Text("Hi")...)); err != nil {

@@ -45,7 +45,7 @@ func conversation(ctx context.Context, t *trial) error {
 	for turn := range turns {
 		r, err := a.Run(ctx, append(history, long...))
 		if err == nil {
-			err = want("answer", r.Answer, tiny.Greeting)
+			err = want("answer", r.Output, tiny.Greeting)
 		}
 		if err != nil {
 			return fmt.Errorf("turn %d: %w", turn+1, err)

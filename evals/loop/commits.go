@@ -22,7 +22,7 @@ func (c *counted) Create(ctx context.Context, h record.Holder, head record.Head,
 	return c.Store.Create(ctx, h, head, records)
 }
 
-func (c *counted) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Answer) error {
+func (c *counted) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	c.commits.Add(1)
 	return c.Store.Append(ctx, l, head, records, answers...)
 }

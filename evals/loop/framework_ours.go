@@ -73,7 +73,7 @@ func (o *ours) run(ctx context.Context) (string, error) {
 	if o.store != nil { // runs would pile up in memory
 		err = o.store.Delete(ctx, run.Key{ID: result.State.ID})
 	}
-	return result.Answer, err
+	return result.Output, err
 }
 
 func (o *ours) close() error {

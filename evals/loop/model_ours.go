@@ -16,14 +16,14 @@ func (ourModel) Info() model.Info { return model.Info{Whole: true} }
 func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		ids := m.next()
-		reply := &model.Reply{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}
+		reply := &model.Response{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}
 		if ids != nil {
 			reply.Finish, reply.Message.Parts = model.FinishCalls, make([]run.Part, len(ids))
 		}
 		for i, id := range ids {
 			reply.Message.Parts[i] = ourCall(id)
 		}
-		yield(model.Delta{Reply: reply}, nil)
+		yield(model.Delta{Response: reply}, nil)
 	}
 }
 

@@ -220,7 +220,7 @@ func (p *person) attend(ctx context.Context) {
 	defer under.Wait()
 	for ctx.Err() == nil {
 		for head, err := range p.store.List(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting}) {
-			if err == nil && len(head.Asks) > head.Answers && p.take(head.Key) {
+			if err == nil && len(head.Questions) > head.Replies && p.take(head.Key) {
 				under.Go(func() { p.answer(ctx, head.Key) })
 			}
 		}
@@ -263,22 +263,22 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 }
 
 // reply answers a question; every third one twice at once, and once more in another way.
-func (p *person) reply(ctx context.Context, key run.Key, q *run.Ask) {
+func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) {
 	yes, no := q.Allow(), q.Deny("too late")
-	if q.Kind == run.AskForm {
+	if q.Kind == run.QuestionForm {
 		yes, _ = q.Accept(map[string]any{"note": "fine"})
 		no = q.Decline()
 	}
 	yes.At = time.Now().UTC().Truncate(time.Millisecond)
 	twice := q.ID[len(q.ID)-1]%3 == 0
 	if !twice {
-		p.count(ctx, false, p.client.Answer(ctx, key, yes))
+		p.count(ctx, false, p.client.Reply(ctx, key, yes))
 		return
 	}
 	again := make(chan error)
-	go func() { again <- p.client.Answer(ctx, key, yes) }()
-	p.count(ctx, true, p.client.Answer(ctx, key, yes), <-again)
-	if err := p.client.Answer(ctx, key, no); !errors.Is(err, record.ErrAnswered) {
+	go func() { again <- p.client.Reply(ctx, key, yes) }()
+	p.count(ctx, true, p.client.Reply(ctx, key, yes), <-again)
+	if err := p.client.Reply(ctx, key, no); !errors.Is(err, record.ErrReplied) {
 		p.count(ctx, false, fmt.Errorf("a late answer: got %w, want that it is refused", err))
 	}
 }

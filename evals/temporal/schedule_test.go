@@ -38,7 +38,7 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("got the fairness key %q, %v, want the tenant", got, err)
 	}
 	first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
-	check(t, s.runs.Answer(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
+	check(t, s.runs.Reply(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
 	got, err := s.runs.Result(t.Context(), key)
 	if err != nil || got.Status != run.StatusFinished || got.Messages[0].Text() != "Write it." || len(s.notes) != 1 {
 		t.Errorf("got %+v, %v, notes %v, want a run that is done", got, err, s.notes)

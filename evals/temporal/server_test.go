@@ -94,7 +94,7 @@ func (play) Info() model.Info { return model.Info{Whole: true} }
 
 func (p play) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		yield(model.Delta{Reply: &model.Reply{Message: p.next(r.Messages)}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: p.next(r.Messages)}}, nil)
 	}
 }
 
@@ -119,7 +119,7 @@ func (p play) next(messages []run.Message) run.Message {
 func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Duration) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, &agent.Options{
-		Name: "helper", System: prompt, Store: s.store, LeaseTTL: 2 * time.Second, AskTTL: ttl,
+		Name: "helper", System: prompt, Store: s.store, LeaseTTL: 2 * time.Second, QuestionTTL: ttl,
 		Tools: []adapter.Source{adapter.Func("note", "Notes a number.", s.note, nil)},
 		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
 			if strings.Contains(string(a.Arguments), `"ask"`) {
@@ -167,7 +167,7 @@ func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) 
 }
 
 // waits returns the questions of a run once its workflow waits.
-func (s *service) waits(t *testing.T, key run.Key) []*run.Ask {
+func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 	t.Helper()
 	for range 600 {
 		if state, err := s.runs.State(t.Context(), key); err == nil && state.Status == run.StatusWaiting {
@@ -218,7 +218,7 @@ func TestService(t *testing.T) {
 			}},
 		{name: "continued", model: play{{`{"n":1}`}, {asks}, {`{"n":3}`}}, want: run.StatusFinished, notes: []int{1, 1, 3}, after: 3,
 			play: func(t *testing.T, key run.Key, _ func()) {
-				check(t, s.runs.Answer(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
+				check(t, s.runs.Reply(t.Context(), key, s.waits(t, key)[0].Allow()), nil)
 			}},
 		{name: "stopped", model: play{{`{"n":1,"hang":true}`}}, want: run.StatusFinished, options: temporal.WorkerOptions{Grace: 100 * time.Millisecond},
 			play: func(t *testing.T, _ run.Key, stop func()) {
@@ -231,7 +231,7 @@ func TestService(t *testing.T) {
 				q := s.waits(t, key)[0]
 				stop()
 				s.work(t, s.agent(t, nil, "another prompt, and a model that is done", 0), nil)
-				check(t, s.runs.Answer(t.Context(), key, q.Allow()), nil)
+				check(t, s.runs.Reply(t.Context(), key, q.Allow()), nil)
 			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -265,16 +265,16 @@ func TestService(t *testing.T) {
 // answers answers two questions at once, one of them twice; one too late, one forged.
 func (s *service) answers(t *testing.T, key run.Key) {
 	q := s.waits(t, key)
-	forged := run.Answer{Ask: "ask_forged", Action: run.ActionAllow}
-	check(t, s.runs.Answer(t.Context(), key, forged), run.ErrNotAsked)
-	check(t, s.runs.Answer(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), record.ErrNotFound)
-	check(t, s.runs.Answer(t.Context(), key, run.Answer{Ask: q[0].ID, Action: run.ActionAccept}), run.ErrUnfit)
+	forged := run.Reply{Question: "ask_forged", Action: run.ActionAllow}
+	check(t, s.runs.Reply(t.Context(), key, forged), run.ErrNotAsked)
+	check(t, s.runs.Reply(t.Context(), run.Key{Tenant: "other", ID: key.ID}, q[0].Allow()), record.ErrNotFound)
+	check(t, s.runs.Reply(t.Context(), key, run.Reply{Question: q[0].ID, Action: run.ActionAccept}), run.ErrUnfit)
 	var all sync.WaitGroup
-	for _, a := range []run.Answer{q[0].Allow(), q[1].Allow(), q[1].Allow()} {
-		all.Go(func() { check(t, s.runs.Answer(t.Context(), key, a), nil) })
+	for _, a := range []run.Reply{q[0].Allow(), q[1].Allow(), q[1].Allow()} {
+		all.Go(func() { check(t, s.runs.Reply(t.Context(), key, a), nil) })
 	}
 	all.Wait()
-	var last *run.Ask
+	var last *run.Question
 	for last == nil {
 		for _, one := range s.waits(t, key) {
 			if one.ID != q[0].ID && one.ID != q[1].ID {
@@ -283,13 +283,13 @@ func (s *service) answers(t *testing.T, key run.Key) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	check(t, s.runs.Answer(t.Context(), key, q[0].Deny("late")), record.ErrAnswered)
-	check(t, s.runs.Answer(t.Context(), key, last.Allow()), nil)
+	check(t, s.runs.Reply(t.Context(), key, q[0].Deny("late")), record.ErrReplied)
+	check(t, s.runs.Reply(t.Context(), key, last.Allow()), nil)
 	if _, err := s.runs.Result(t.Context(), key); err != nil {
 		t.Error(err)
 	}
-	check(t, s.runs.Answer(t.Context(), key, q[1].Allow()), nil) // again, after the end
-	check(t, s.runs.Answer(t.Context(), key, q[1].Deny("")), record.ErrAnswered)
+	check(t, s.runs.Reply(t.Context(), key, q[1].Allow()), nil) // again, after the end
+	check(t, s.runs.Reply(t.Context(), key, q[1].Deny("")), record.ErrReplied)
 }
 
 func check(t *testing.T, got, want error) {

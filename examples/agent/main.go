@@ -63,7 +63,7 @@ func converse(ctx context.Context, file string, you *mcpchain.Terminal, out io.W
 				fmt.Fprint(out, hosttext.Prose(e.Text))
 			case *agent.TurnEnd:
 				history = append(history, e.Messages...)
-			case *agent.Answer:
+			case *agent.Output:
 				fmt.Fprintln(out)
 			}
 		}

@@ -53,7 +53,7 @@ func main() {
 			fmt.Printf("%s %s\n", e.Name, e.Arguments)
 		case *agent.ToolEnd:
 			fmt.Println("  →", e.Part.Text)
-		case *agent.Answer:
+		case *agent.Output:
 			fmt.Println(e.Text)
 		}
 	}

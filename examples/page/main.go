@@ -116,10 +116,10 @@ func (p *page) begin(w http.ResponseWriter, r *http.Request) {
 
 // answer answers a question of a run, which then continues.
 func (p *page) answer(w http.ResponseWriter, r *http.Request) {
-	var a run.Answer
+	var a run.Reply
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&a)
 	if err == nil {
-		err = p.agent.Answer(r.Context(), keyOf(r), a)
+		err = p.agent.Reply(r.Context(), keyOf(r), a)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

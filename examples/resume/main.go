@@ -31,14 +31,14 @@ func main() {
 	if len(os.Args) < 2 {
 		first := clerk(store, agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"bill":17}`}))
 		result := must(first.Run(ctx, agent.Text("Pay bill 17."), agent.In(key.ID)))
-		for _, q := range result.Asks {
+		for _, q := range result.Questions {
 			fmt.Printf("May %s run with %s? Say yes or no.\n", q.Tool, q.Arguments)
 		}
 		return
 	}
 	second := clerk(store, agenttest.Say("That is settled."))
-	var answers []run.Answer
-	for _, q := range must(second.Asks(ctx, key)) {
+	var answers []run.Reply
+	for _, q := range must(second.Questions(ctx, key)) {
 		if os.Args[1] == "yes" {
 			answers = append(answers, q.Allow())
 		} else {
@@ -56,7 +56,7 @@ func main() {
 		switch e := event.(type) {
 		case *agent.ToolEnd:
 			fmt.Println("the model reads:", e.Part.Text)
-		case *agent.Answer:
+		case *agent.Output:
 			fmt.Println(e.Text)
 		}
 	}

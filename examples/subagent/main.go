@@ -49,7 +49,7 @@ func main() {
 		}
 		result.Add(event)
 	}
-	fmt.Println(result.Answer)
+	fmt.Println(result.Output)
 	fmt.Println(result.Spent.Turns, "model calls,", result.Spent.Calls, "tool calls")
 }
 

@@ -16,7 +16,7 @@ func TestTaken(t *testing.T) {
 	calling := with(begun, &record.Called{Reserved: record.Amount{Tokens: 100, Cost: usd(10)}})
 	sampling := with(begun, &record.Reserved{Key: "a", Amount: record.Amount{Tokens: 7}}, &record.Reserved{Key: "b", Amount: record.Amount{Tokens: 8}})
 	used := run.Spent{Total: 30, Cost: usd(3)}
-	child := with(called, &record.Replied{Calls: []record.Call{call("1")}},
+	child := with(called, &record.Responded{Calls: []record.Call{call("1")}},
 		nested(1, &record.Begun{V: record.Version, ID: "c"}), nested(2, &record.Called{Reserved: record.Amount{Tokens: 50, Cost: usd(5)}}))
 	ended := &record.Ended{Status: run.StatusFailed}
 	for name, tt := range map[string]struct {
@@ -26,7 +26,7 @@ func TestTaken(t *testing.T) {
 	}{
 		"nothing":               {begun, record.Amount{}, 0},
 		"a call":                {calling, record.Amount{Tokens: 100, Cost: usd(10)}, 0},
-		"a reply":               {with(calling, &record.Replied{Usage: used}), record.Amount{Tokens: 30, Cost: usd(3)}, 0},
+		"a reply":               {with(calling, &record.Responded{Usage: used}), record.Amount{Tokens: 30, Cost: usd(3)}, 0},
 		"a lost reply":          {with(calling, &record.Called{Lost: true, Reserved: record.Amount{Tokens: 5}}), record.Amount{Tokens: 105, Cost: usd(10)}, 1},
 		"a failed call":         {with(calling, ended), record.Amount{Tokens: 100, Cost: usd(10)}, 1},
 		"a call without limits": {with(called, ended), record.Amount{}, 0},
@@ -36,7 +36,7 @@ func TestTaken(t *testing.T) {
 		"one is unknown":        {with(sampling, &record.Charged{Spent: used, Settles: new("c")}), record.Amount{Tokens: 15}, 0},
 		"the run ends":          {with(sampling, ended, &record.Charged{Spent: used, Settles: new("a")}), record.Amount{Tokens: 15}, 2},
 		"a sub-agent's call":    {child, record.Amount{Tokens: 50, Cost: usd(5)}, 0},
-		"a sub-agent's reply":   {with(child, nested(3, &record.Replied{Usage: used})), record.Amount{Tokens: 30, Cost: usd(3)}, 0},
+		"a sub-agent's reply":   {with(child, nested(3, &record.Responded{Usage: used})), record.Amount{Tokens: 30, Cost: usd(3)}, 0},
 		"a sub-agent's failure": {with(child, nested(3, ended)), record.Amount{Tokens: 50, Cost: usd(5)}, 1},
 		"a sub-agent is gone":   {with(child, &record.Outcome{Call: "1", Result: result("1")}), record.Amount{Tokens: 50, Cost: usd(5)}, 1},
 		"all are gone":          {with(child, ended), record.Amount{Tokens: 50, Cost: usd(5)}, 1},

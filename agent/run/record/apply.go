@@ -43,7 +43,7 @@ func progress(c Change) bool {
 		c = n.Record.Change
 	}
 	switch c.(type) {
-	case *Replied, *Outcome, *Answered, *Said, *Sampled, *Paused:
+	case *Responded, *Outcome, *Replied, *Said, *Sampled, *Paused:
 		return true
 	}
 	return false
@@ -111,7 +111,7 @@ func nests(s *State, c Change) error {
 		}
 	}
 	if o, ok := c.(*Opened); ok {
-		if q, _ := s.find(o.Ask.ID); q != nil {
+		if q, _ := s.find(o.Question.ID); q != nil {
 			return fmt.Errorf("the question %q is open already", q.ID)
 		}
 	}
@@ -130,7 +130,7 @@ func spends(s *State, c Change) run.Spent {
 			spent.Lost = 1
 		}
 		return spent
-	case *Replied:
+	case *Responded:
 		return c.Usage
 	case *TurnEnded:
 		return run.Spent{Calls: len(s.Calls)}

@@ -24,16 +24,16 @@ func result(id string) run.Part {
 var (
 	begun    = []record.Change{&record.Begun{V: record.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
 	called   = with(begun, &record.Called{})
-	two      = with(called, &record.Replied{Calls: []record.Call{call("1"), call("2")}})
-	asked    = with(two, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}})
+	two      = with(called, &record.Responded{Calls: []record.Call{call("1"), call("2")}})
+	asked    = with(two, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}})
 	ready    = with(two, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}})
 	sent     = with(ready, &record.Intent{Call: "1"})
 	paused   = with(sent, &record.Paused{Call: "1", Round: json.RawMessage(`{}`)})
 	tasked   = with(sent, &record.Detached{Call: "1", Task: record.Task{ID: "t"}})
-	reviewed = with(paused, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSampling, Call: "1", Key: "k"}})
+	reviewed = with(paused, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSampling, Call: "1", Key: "k"}})
 	done     = with(sent, &record.Outcome{Call: "1", Result: result("1")})
 	child    = with(ready, nested(1, &record.Begun{V: record.Version, ID: "run_2"}))
-	ended    = with(called, &record.Replied{}, &record.Ended{Status: run.StatusFinished})
+	ended    = with(called, &record.Responded{}, &record.Ended{Status: run.StatusFinished})
 )
 
 func with(changes []record.Change, more ...record.Change) []record.Change {
@@ -73,23 +73,23 @@ func TestContradictions(t *testing.T) {
 		{"a reservation of less than nothing", begun, &record.Reserved{Amount: record.Amount{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
 		{"a reservation after the end", with(begun, &record.Ended{Status: run.StatusFailed}), &record.Reserved{}, "failed"},
 		{"the loss of a reply that nobody waits for", begun, &record.Called{Lost: true}, "not made"},
-		{"a reply without a call", begun, &record.Replied{}, "not called"},
-		{"a second reply", with(called, &record.Replied{}), &record.Replied{}, "not called"},
-		{"negative usage", called, &record.Replied{Usage: run.Spent{Sampling: run.Sampling{Tokens: -1}}}, "less than nothing"},
-		{"negative cost", called, &record.Replied{Usage: run.Spent{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
-		{"a call of less than no bytes", called, &record.Replied{Size: -1}, "less than no bytes"},
-		{"calls with one id", called, &record.Replied{Calls: []record.Call{call("1"), call("1")}}, `two calls have the id "1"`},
-		{"a call without an id", called, &record.Replied{Calls: []record.Call{call("")}}, "call 1 has no id"},
-		{"an id that is not text", called, &record.Replied{Calls: []record.Call{call("\xff")}}, "call 1 has no id"},
-		{"a call that is done", called, &record.Replied{Calls: []record.Call{{ID: "1", At: record.CallDone}}}, "not proposed"},
-		{"a call with a child", called, &record.Replied{Calls: []record.Call{{ID: "1", At: record.CallProposed, Child: &record.State{}}}}, "not proposed"},
+		{"a reply without a call", begun, &record.Responded{}, "not called"},
+		{"a second reply", with(called, &record.Responded{}), &record.Responded{}, "not called"},
+		{"negative usage", called, &record.Responded{Usage: run.Spent{Sampling: run.Sampling{Tokens: -1}}}, "less than nothing"},
+		{"negative cost", called, &record.Responded{Usage: run.Spent{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
+		{"a call of less than no bytes", called, &record.Responded{Size: -1}, "less than no bytes"},
+		{"calls with one id", called, &record.Responded{Calls: []record.Call{call("1"), call("1")}}, `two calls have the id "1"`},
+		{"a call without an id", called, &record.Responded{Calls: []record.Call{call("")}}, "call 1 has no id"},
+		{"an id that is not text", called, &record.Responded{Calls: []record.Call{call("\xff")}}, "call 1 has no id"},
+		{"a call that is done", called, &record.Responded{Calls: []record.Call{{ID: "1", At: record.CallDone}}}, "not proposed"},
+		{"a call with a child", called, &record.Responded{Calls: []record.Call{{ID: "1", At: record.CallProposed, Child: &record.State{}}}}, "not proposed"},
 
 		{"a decision on no call", two, &record.Decided{Call: "3"}, `no call "3"`},
 		{"a decision on a call that was sent", sent, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}}, `call "1" is "sent"`},
 		{"a decision on a call that is done", done, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}}, `call "1" is "done"`},
 		{"sending what a person is asked about", asked, &record.Intent{Call: "1"}, `call "1" is "asked"`},
 		{"sending what was denied", with(two, &record.Decided{Call: "1"}), &record.Intent{Call: "1"}, "denied"},
-		{"sending what is in doubt", with(sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskDoubt, Call: "1"}}), &record.Intent{Call: "1"}, "a person is asked"},
+		{"sending what is in doubt", with(sent, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionDoubt, Call: "1"}}), &record.Intent{Call: "1"}, "a person is asked"},
 		{"sending what is done", done, &record.Intent{Call: "1"}, `call "1" is "done"`},
 		{"sending what is a task", tasked, &record.Intent{Call: "1"}, `call "1" is "task"`},
 		{"sending in a run that waits", with(ready, &record.Suspended{}), &record.Intent{Call: "1"}, "waiting"},
@@ -101,29 +101,29 @@ func TestContradictions(t *testing.T) {
 		{"the end of a turn with a call under way", done, &record.TurnEnded{}, `call "2" is proposed and not done`},
 		{"the end of no turn", called, &record.TurnEnded{}, `phase "model"`},
 
-		{"a question without an id", two, &record.Opened{Ask: run.Ask{Kind: run.AskForm}}, "no id"},
-		{"a question without a kind", two, &record.Opened{Ask: run.Ask{ID: "a"}}, "no kind"},
-		{"a question with the id of another", asked, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "open already"},
-		{"a question with the id of a sub-agent's", with(child, nested(2, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}})),
-			&record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "open already"},
-		{"a sub-agent's question with the id of another", with(child, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}),
-			nested(2, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}), "open already"},
-		{"a sign-in for a call that was not sent", ready, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSignIn, Call: "1"}}, `call "1" is "ready"`},
-		{"sending what waits for a sign-in", with(sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskSignIn, Call: "1"}}), &record.Intent{Call: "1"}, "a person is asked"},
-		{"a parked question of a call that was not sent", ready, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1", Parked: true}}, `call "1" is "ready"`},
+		{"a question without an id", two, &record.Opened{Question: run.Question{Kind: run.QuestionForm}}, "no id"},
+		{"a question without a kind", two, &record.Opened{Question: run.Question{ID: "a"}}, "no kind"},
+		{"a question with the id of another", asked, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "open already"},
+		{"a question with the id of a sub-agent's", with(child, nested(2, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})),
+			&record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "open already"},
+		{"a sub-agent's question with the id of another", with(child, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}),
+			nested(2, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}), "open already"},
+		{"a sign-in for a call that was not sent", ready, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSignIn, Call: "1"}}, `call "1" is "ready"`},
+		{"sending what waits for a sign-in", with(sent, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSignIn, Call: "1"}}), &record.Intent{Call: "1"}, "a person is asked"},
+		{"a parked question of a call that was not sent", ready, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Parked: true}}, `call "1" is "ready"`},
 		{"a completion that nobody has allowed", paused, &record.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
-		{"a completion that is denied", with(reviewed, &record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionDeny}}), &record.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
+		{"a completion that is denied", with(reviewed, &record.Replied{Reply: run.Reply{Question: "a", Action: run.ActionDeny}}), &record.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
 		{"a completion of no round", sent, &record.Sampled{Call: "1", Key: "k"}, `call "1" is "sent"`},
-		{"a question about no call", two, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "3"}}, `no call "3"`},
-		{"a question of no round", sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1", Key: "k"}}, `call "1" is "sent"`},
-		{"a question of the round of no call", paused, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Key: "k"}}, `no call ""`},
-		{"an approval of no call", two, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval}}, `no call ""`},
-		{"an approval of a call that was sent", sent, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}}, `call "1" is "sent"`},
-		{"a second approval", asked, &record.Opened{Ask: run.Ask{ID: "b", Kind: run.AskApproval, Call: "1"}}, `call "1" is "asked"`},
-		{"a doubt about a call that was not sent", ready, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskDoubt, Call: "1"}}, `call "1" is "ready"`},
-		{"a question about a call that is done", done, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm, Call: "1"}}, `call "1" is "done"`},
-		{"an answer to no question", two, &record.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
-		{"a second answer", with(asked, &record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}}), &record.Answered{Answer: run.Answer{Ask: "a"}}, `no question "a"`},
+		{"a question about no call", two, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "3"}}, `no call "3"`},
+		{"a question of no round", sent, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Key: "k"}}, `call "1" is "sent"`},
+		{"a question of the round of no call", paused, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Key: "k"}}, `no call ""`},
+		{"an approval of no call", two, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval}}, `no call ""`},
+		{"an approval of a call that was sent", sent, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}, `call "1" is "sent"`},
+		{"a second approval", asked, &record.Opened{Question: run.Question{ID: "b", Kind: run.QuestionApproval, Call: "1"}}, `call "1" is "asked"`},
+		{"a doubt about a call that was not sent", ready, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionDoubt, Call: "1"}}, `call "1" is "ready"`},
+		{"a question about a call that is done", done, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1"}}, `call "1" is "done"`},
+		{"an answer to no question", two, &record.Replied{Reply: run.Reply{Question: "a"}}, `no question "a"`},
+		{"a second answer", with(asked, &record.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}}), &record.Replied{Reply: run.Reply{Question: "a"}}, `no question "a"`},
 
 		{"more messages replaced than there are", begun, &record.Compacted{Replaced: 2}, "2 messages"},
 		{"less than no messages replaced", begun, &record.Compacted{Replaced: -1}, "-1 messages"},
@@ -143,7 +143,7 @@ func TestContradictions(t *testing.T) {
 		{"a status that is not an end", begun, &record.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
 		{"a second end", ended, &record.Ended{Status: run.StatusFailed}, "the run is done"},
 		{"a call of the model after the end", ended, &record.Called{}, "the run is done"},
-		{"a question after the end", ended, &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskForm}}, "the run is done"},
+		{"a question after the end", ended, &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "the run is done"},
 		{"a wait after the end", ended, &record.Suspended{}, "the run is done"},
 	} {
 		s := fold(t, tt.after)
@@ -207,7 +207,7 @@ func TestSpentNeverOverflows(t *testing.T) {
 func TestSpentOfSubagents(t *testing.T) {
 	s := fold(t, with(child,
 		nested(2, &record.Called{}),
-		nested(3, &record.Replied{Calls: []record.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 5, Cost: map[string]int64{"USD": 7}}}),
+		nested(3, &record.Responded{Calls: []record.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 5, Cost: map[string]int64{"USD": 7}}}),
 		nested(4, nested(1, &record.Begun{V: record.Version, ID: "run_3"})),
 		nested(5, nested(2, &record.Charged{Spent: run.Spent{Total: 11, Cost: map[string]int64{"USD": 1, "EUR": 2}}})),
 		nested(6, &record.Outcome{Call: "1", Result: result("1")}),
@@ -230,13 +230,13 @@ func TestSpentWithoutGarbage(t *testing.T) {
 
 // TestAnswerToADoubt does not take an earlier answer for the one to a doubt.
 func TestAnswerToADoubt(t *testing.T) {
-	doubt := &record.Opened{Ask: run.Ask{ID: "b", Kind: run.AskDoubt, Call: "1"}}
-	again := &record.Opened{Ask: run.Ask{ID: "c", Kind: run.AskDoubt, Call: "1"}}
+	doubt := &record.Opened{Question: run.Question{ID: "b", Kind: run.QuestionDoubt, Call: "1"}}
+	again := &record.Opened{Question: run.Question{ID: "c", Kind: run.QuestionDoubt, Call: "1"}}
 	changes := with(asked,
-		&record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}},
+		&record.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}},
 		&record.Decided{Call: "1", Decision: record.Decision{Allow: true}},
 		&record.Intent{Call: "1"}, doubt)
-	answered := with(changes, &record.Answered{Answer: run.Answer{Ask: "b", Action: run.ActionNotRun}})
+	answered := with(changes, &record.Replied{Reply: run.Reply{Question: "b", Action: run.ActionNotRun}})
 	for _, tt := range []struct {
 		changes []record.Change
 		want    run.Action
@@ -244,8 +244,8 @@ func TestAnswerToADoubt(t *testing.T) {
 		{changes, ""}, {answered, run.ActionNotRun}, {with(answered, &record.Intent{Call: "1"}, again), ""},
 	} {
 		var got run.Action
-		if c := fold(t, tt.changes).Call("1"); c.Answer != nil {
-			got = c.Answer.Action
+		if c := fold(t, tt.changes).Call("1"); c.Reply != nil {
+			got = c.Reply.Action
 		}
 		if got != tt.want {
 			t.Errorf("after %d records: got the answer %q, want %q", len(tt.changes), got, tt.want)
@@ -256,13 +256,13 @@ func TestAnswerToADoubt(t *testing.T) {
 // TestListsInOtherHands leaves lists that a caller has taken from the state as they are.
 func TestListsInOtherHands(t *testing.T) {
 	ask := func(id string) record.Change {
-		return &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Call: "1", Key: id}}
+		return &record.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Call: "1", Key: id}}
 	}
 	answer := func(id string) record.Change {
-		return &record.Answered{Answer: run.Answer{Ask: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
+		return &record.Replied{Reply: run.Reply{Question: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
 	}
 	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
-	asks, answers, history := s.Asks, s.Call("1").Answers, s.History
+	asks, answers, history := s.Questions, s.Call("1").Replies, s.History
 	for _, c := range []record.Change{answer("b"), ask("d"), ask("e"), answer("c")} {
 		if err := record.Apply(s, record.Record{Seq: s.Seq + 1, Change: c}); err != nil {
 			t.Fatal(err)
@@ -278,10 +278,10 @@ func TestListsInOtherHands(t *testing.T) {
 func TestApplyCopiesNoHistory(t *testing.T) {
 	history := make([]run.Message, 20_000)
 	s := fold(t, []record.Change{&record.Begun{V: record.Version, ID: "run_1", Messages: history}})
-	ask := &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1"}}
+	ask := &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}
 	turn := []record.Change{
-		&record.Called{}, &record.Replied{Calls: []record.Call{call("1")}}, ask, &record.Suspended{},
-		&record.Answered{Answer: run.Answer{Ask: "a", Action: run.ActionAllow}}, &record.Woken{}, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}},
+		&record.Called{}, &record.Responded{Calls: []record.Call{call("1")}}, ask, &record.Suspended{},
+		&record.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}}, &record.Woken{}, &record.Decided{Call: "1", Decision: record.Decision{Allow: true}},
 		&record.Intent{Call: "1"}, &record.Outcome{Call: "1", Result: result("1")}, &record.TurnEnded{}, &record.Charged{},
 	}
 	apply := func() {
@@ -309,10 +309,10 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 // not a call with an answer of its own.
 func TestSignInOfOthers(t *testing.T) {
 	asks := func(id, call string) record.Change {
-		return &record.Opened{Ask: run.Ask{ID: id, Kind: run.AskSignIn, Call: call, Server: "drive"}}
+		return &record.Opened{Question: run.Question{ID: id, Kind: run.QuestionSignIn, Call: call, Server: "drive"}}
 	}
 	answer := func(ask string, action run.Action) record.Change {
-		return &record.Answered{Answer: run.Answer{Ask: ask, Action: action}}
+		return &record.Replied{Reply: run.Reply{Question: ask, Action: action}}
 	}
 	waiting := with(sent, &record.Decided{Call: "2", Decision: record.Decision{Allow: true}}, &record.Intent{Call: "2"}, asks("a", "1"), asks("b", "2"))
 	for _, tt := range []struct {
@@ -329,11 +329,11 @@ func TestSignInOfOthers(t *testing.T) {
 		s := fold(t, with(waiting, tt.then...))
 		for i, want := range tt.want {
 			var got run.Action
-			if a := s.Calls[i].Answer; a != nil {
+			if a := s.Calls[i].Reply; a != nil {
 				got = a.Action
 			}
-			if got != want || len(s.Asks) != tt.open {
-				t.Errorf("%s: call %d has the answer %q and %d questions are open, want %q and %d", tt.name, i+1, got, len(s.Asks), want, tt.open)
+			if got != want || len(s.Questions) != tt.open {
+				t.Errorf("%s: call %d has the answer %q and %d questions are open, want %q and %d", tt.name, i+1, got, len(s.Questions), want, tt.open)
 			}
 		}
 	}

@@ -14,12 +14,12 @@ import (
 // defaultAsks bounds the questions of a list.
 const defaultAsks = 1000
 
-// OpenAsk is a question that waits for an answer, and the run that asks it. An answer goes to
+// OpenQuestion is a question that waits for an answer, and the run that asks it. An answer goes to
 // [Submit] with the run's key.
-type OpenAsk struct {
-	Key   run.Key  `json:"key"`
-	Agent string   `json:"agent,omitzero"`
-	Ask   *run.Ask `json:"ask"`
+type OpenQuestion struct {
+	Key      run.Key       `json:"key"`
+	Agent    string        `json:"agent,omitzero"`
+	Question *run.Question `json:"ask"`
 
 	// Run is the head of the run, by which a list continues behind it: see [Query].After.
 	Run Head `json:"-"`
@@ -29,14 +29,14 @@ type OpenAsk struct {
 	Err error `json:"-"`
 }
 
-// OpenAsks returns the questions of many runs that have no answer yet, for a page that shows
+// OpenQuestions returns the questions of many runs that have no answer yet, for a page that shows
 // what waits and needs no agent for it. The query selects the runs by tenant and agents; its
 // Limit bounds the questions, 0 is 1,000: those of one run stay together, so that there may be a few more. Its After is
-// [OpenAsk].Run of the last question of the page before. Its other fields do not count. The questions of the run come first
+// [OpenQuestion].Run of the last question of the page before. Its other fields do not count. The questions of the run come first
 // that was changed last. In pages none comes twice, and each comes whose run does not change meanwhile: one that changes moves
 // to the front, where the next first page has it. An error of the store is the last pair.
-func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, error] {
-	return func(yield func(OpenAsk, error) bool) {
+func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQuestion, error] {
+	return func(yield func(OpenQuestion, error) bool) {
 		left := q.Limit
 		if left <= 0 {
 			left = defaultAsks
@@ -45,17 +45,17 @@ func OpenAsks(ctx context.Context, store Store, q Query) iter.Seq2[OpenAsk, erro
 		base := Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: left}
 		list := func(statuses ...run.Status) (more bool) {
 			for head, err := range newest(ctx, store, base, statuses) {
-				var asks []OpenAsk
+				var asks []OpenQuestion
 				if damaged, ok := errors.AsType[*DamagedError](err); ok {
 					if err = nil; !seen[head.Key] {
 						seen[head.Key] = true
-						asks = []OpenAsk{{Key: head.Key, Run: head, Err: damaged}}
+						asks = []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}
 					}
-				} else if err == nil && len(head.Asks) > head.Answers && !seen[head.Key] {
+				} else if err == nil && len(head.Questions) > head.Replies && !seen[head.Key] {
 					asks, err = openOf(ctx, store, head)
 				}
 				if err != nil {
-					yield(OpenAsk{}, fmt.Errorf("list open questions: %w", err))
+					yield(OpenQuestion{}, fmt.Errorf("list open questions: %w", err))
 					return false
 				}
 				for _, ask := range asks {
@@ -136,7 +136,7 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 }
 
 // openOf returns the questions of one run.
-func openOf(ctx context.Context, store Store, head Head) (open []OpenAsk, err error) {
+func openOf(ctx context.Context, store Store, head Head) (open []OpenQuestion, err error) {
 	asks, ok := head.questions()
 	if ok {
 		return openAsksOf(head, asks), nil
@@ -148,25 +148,25 @@ func openOf(ctx context.Context, store Store, head Head) (open []OpenAsk, err er
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err == nil:
-		asks, err = log.Asks()
+		asks, err = log.Questions()
 	}
 	if err != nil {
-		return []OpenAsk{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
+		return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
 	}
 	return openAsksOf(head, asks), nil
 }
 
-func openAsksOf(head Head, asks []*run.Ask) (open []OpenAsk) {
+func openAsksOf(head Head, asks []*run.Question) (open []OpenQuestion) {
 	for _, ask := range asks {
-		open = append(open, OpenAsk{Key: head.Key, Agent: head.Agent, Run: head, Ask: ask})
+		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Run: head, Question: ask})
 	}
 	return open
 }
 
-// MaxQuestions bounds [Head].Questions, in bytes: each change of a run writes its head.
+// MaxQuestions bounds [Head].OpenQuestions, in bytes: each change of a run writes its head.
 const MaxQuestions = 2 << 10
 
-// questionsOf is Head.Questions of a run.
+// questionsOf is Head.OpenQuestions of a run.
 func questionsOf(s *State) json.RawMessage {
 	open := Open(s)
 	size := 0
@@ -184,26 +184,26 @@ func questionsOf(s *State) json.RawMessage {
 }
 
 // questions returns the open questions of a run, if its head has them and none has an answer.
-func (h Head) questions() (asks []*run.Ask, ok bool) {
-	if len(h.Questions) == 0 || h.Answers > 0 || unmarshal(h.Questions, &asks) != nil || len(asks) != len(h.Asks) {
+func (h Head) questions() (asks []*run.Question, ok bool) {
+	if len(h.OpenQuestions) == 0 || h.Replies > 0 || unmarshal(h.OpenQuestions, &asks) != nil || len(asks) != len(h.Questions) {
 		return nil, false
 	}
 	for i, q := range asks {
-		if q == nil || q.ID != h.Asks[i] {
+		if q == nil || q.ID != h.Questions[i] {
 			return nil, false
 		}
 	}
 	return asks, true
 }
 
-// Asks returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
-func (l *Log) Asks() ([]*run.Ask, error) {
+// Questions returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
+func (l *Log) Questions() ([]*run.Question, error) {
 	s, err := Fold(l.Records)
 	if err != nil {
 		return nil, fmt.Errorf("run %q: %w", l.Head.Key.ID, err)
 	}
-	answered := func(q *run.Ask) bool {
-		return slices.ContainsFunc(l.Answers, func(a run.Answer) bool { return a.Ask == q.ID })
+	answered := func(q *run.Question) bool {
+		return slices.ContainsFunc(l.Replies, func(a run.Reply) bool { return a.Question == q.ID })
 	}
 	return slices.DeleteFunc(Open(s), answered), nil
 }

@@ -18,7 +18,7 @@ import (
 func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...record.Change) {
 	t.Helper()
 	first := &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
-	changes := with([]record.Change{first, &record.Called{}, &record.Replied{Calls: []record.Call{call("1"), call("2")}}}, more...)
+	changes := with([]record.Change{first, &record.Called{}, &record.Responded{Calls: []record.Call{call("1"), call("2")}}}, more...)
 	log, s := records(changes...), fold(t, changes)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, record.HeadOf(s), log)
 	if err != nil {
@@ -29,21 +29,21 @@ func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...r
 	}
 }
 
-func opens(id string, kind run.AskKind) record.Change {
-	return &record.Opened{Ask: run.Ask{ID: id, Kind: kind, Call: "1", Survives: kind == run.AskApproval}}
+func opens(id string, kind run.QuestionKind) record.Change {
+	return &record.Opened{Question: run.Question{ID: id, Kind: kind, Call: "1", Survives: kind == run.QuestionApproval}}
 }
 
 // asksOf are the ids of the questions that a query selects, each with its run.
 func asksOf(t *testing.T, store record.Store, q record.Query) (ids []string) {
 	t.Helper()
-	for ask, err := range record.OpenAsks(t.Context(), store, q) {
+	for ask, err := range record.OpenQuestions(t.Context(), store, q) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
 		case ask.Err != nil:
 			ids = append(ids, ask.Key.ID+": "+ask.Err.Error())
 		default:
-			ids = append(ids, ask.Key.ID+": "+ask.Ask.ID)
+			ids = append(ids, ask.Key.ID+": "+ask.Question.ID)
 		}
 	}
 	return ids
@@ -73,7 +73,7 @@ func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head,
 	return func(yield func(record.Head, error) bool) {
 		for head, err := range f.Store.List(ctx, q) {
 			if f.errs[head.Key.ID] != nil {
-				head.Questions = nil
+				head.OpenQuestions = nil
 			}
 			if !yield(head, err) {
 				return
@@ -87,15 +87,15 @@ func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head,
 func TestOpenAsks(t *testing.T) {
 	store, wait := record.NewMemory(), &record.Suspended{}
 	acme := func(id string) run.Key { return run.Key{Tenant: "acme", ID: id} }
-	keep(t, store, acme("two"), "clerk", opens("a", run.AskApproval), &record.Opened{Ask: run.Ask{ID: "b", Kind: run.AskApproval, Call: "2"}}, wait)
-	keep(t, store, acme("nested"), "clerk", nested(1, begun[0]), nested(2, &record.Opened{Ask: run.Ask{ID: "c", Kind: run.AskSignIn}}), wait)
-	keep(t, store, acme("held"), "clerk", &record.Intent{Call: "1"}, opens("d", run.AskForm))
+	keep(t, store, acme("two"), "clerk", opens("a", run.QuestionApproval), &record.Opened{Question: run.Question{ID: "b", Kind: run.QuestionApproval, Call: "2"}}, wait)
+	keep(t, store, acme("nested"), "clerk", nested(1, begun[0]), nested(2, &record.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn}}), wait)
+	keep(t, store, acme("held"), "clerk", &record.Intent{Call: "1"}, opens("d", run.QuestionForm))
 	keep(t, store, acme("busy"), "clerk")
-	keep(t, store, acme("answered"), "clerk", opens("e", run.AskApproval), wait)
-	keep(t, store, acme("over"), "clerk", opens("f", run.AskApproval), &record.Ended{Status: run.StatusCancelled})
-	keep(t, store, acme("other"), "lawyer", opens("g", run.AskApproval), wait)
-	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.AskApproval), wait)
-	if err := store.Answer(t.Context(), acme("answered"), []run.Answer{{Ask: "e", Action: run.ActionAllow}}); err != nil {
+	keep(t, store, acme("answered"), "clerk", opens("e", run.QuestionApproval), wait)
+	keep(t, store, acme("over"), "clerk", opens("f", run.QuestionApproval), &record.Ended{Status: run.StatusCancelled})
+	keep(t, store, acme("other"), "lawyer", opens("g", run.QuestionApproval), wait)
+	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.QuestionApproval), wait)
+	if err := store.Reply(t.Context(), acme("answered"), []run.Reply{{Question: "e", Action: run.ActionAllow}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -118,14 +118,14 @@ func TestOpenAsks(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if err := store.Answer(t.Context(), acme("two"), []run.Answer{{Ask: "a", Action: run.ActionAllow}}); err != nil {
+	if err := store.Reply(t.Context(), acme("two"), []run.Reply{{Question: "a", Action: run.ActionAllow}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := asksOf(t, store, record.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
 		t.Errorf("after one of two answers: got %q", got)
 	}
 	broken := errors.New("disk")
-	for _, err := range record.OpenAsks(t.Context(), faulty{store, map[string]error{"list": broken}, nil}, record.Query{}) {
+	for _, err := range record.OpenQuestions(t.Context(), faulty{store, map[string]error{"list": broken}, nil}, record.Query{}) {
 		if !errors.Is(err, broken) {
 			t.Errorf("a store that fails: got %v, want %v", err, broken)
 		}
@@ -174,9 +174,9 @@ func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c rec
 // TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.
 func TestOpenAsksOnce(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "held"}
-	keep(t, store, key, "", &record.Intent{Call: "1"}, opens("d", run.AskForm))
+	keep(t, store, key, "", &record.Intent{Call: "1"}, opens("d", run.QuestionForm))
 	n := 0
-	for _, err := range record.OpenAsks(t.Context(), store, record.Query{}) {
+	for _, err := range record.OpenQuestions(t.Context(), store, record.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[record.Hea
 // TestOpenAsksOfARunThatGoesOn lists the questions of a run that has waited a moment ago.
 func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "waits"}
-	keep(t, store, key, "", opens("a", run.AskForm), opens("b", run.AskForm), &record.Suspended{})
+	keep(t, store, key, "", opens("a", run.QuestionForm), opens("b", run.QuestionForm), &record.Suspended{})
 	s := &passing{Store: store, goOn: func() { extend(t, store, key, &record.Woken{}) }}
 	if got := asksOf(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
 		t.Errorf("got %q, want both questions", got)
@@ -218,7 +218,7 @@ func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 func TestOpenAsksAreBounded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 1001 {
-		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.AskApproval), &record.Suspended{})
+		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.QuestionApproval), &record.Suspended{})
 	}
 	loads := 0
 	if n := len(asksOf(t, faulty{store, nil, &loads}, record.Query{})); n != 1000 || loads != 0 {
@@ -230,12 +230,12 @@ func TestOpenAsksAreBounded(t *testing.T) {
 // too long for a head.
 func TestOpenAsksOfHeads(t *testing.T) {
 	store := record.NewMemory()
-	long := run.Ask{ID: "long", Kind: run.AskApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", record.MaxQuestions) + `"`)}
-	whole := run.Ask{ID: "whole", Kind: run.AskApproval, Call: "2", Server: "s", Tool: "t<>", Path: []string{"a"}, Arguments: []byte(`{"a": 1}`), Tries: 2, Sent: start, Created: start, Expires: start, Survives: true}
-	keep(t, store, run.Key{ID: "long"}, "", &record.Opened{Ask: long}, &record.Suspended{})
-	keep(t, store, run.Key{ID: "nested"}, "", &record.Opened{Ask: whole}, nested(1, begun[0]), nested(2, &record.Opened{Ask: run.Ask{ID: "c", Kind: run.AskSignIn, URL: "https://a.example"}}), &record.Suspended{})
+	long := run.Question{ID: "long", Kind: run.QuestionApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", record.MaxQuestions) + `"`)}
+	whole := run.Question{ID: "whole", Kind: run.QuestionApproval, Call: "2", Server: "s", Tool: "t<>", Path: []string{"a"}, Arguments: []byte(`{"a": 1}`), Tries: 2, Sent: start, Created: start, Expires: start, Survives: true}
+	keep(t, store, run.Key{ID: "long"}, "", &record.Opened{Question: long}, &record.Suspended{})
+	keep(t, store, run.Key{ID: "nested"}, "", &record.Opened{Question: whole}, nested(1, begun[0]), nested(2, &record.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn, URL: "https://a.example"}}), &record.Suspended{})
 	loads, n := 0, 0
-	for open, err := range record.OpenAsks(t.Context(), faulty{store, nil, &loads}, record.Query{}) {
+	for open, err := range record.OpenQuestions(t.Context(), faulty{store, nil, &loads}, record.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,12 +244,12 @@ func TestOpenAsksOfHeads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asks, err := log.Asks()
+		asks, err := log.Questions()
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == open.Ask.ID })
-		got, err1 := open.Ask.MarshalJSON()
+		i := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == open.Question.ID })
+		got, err1 := open.Question.MarshalJSON()
 		want, err2 := asks[i].MarshalJSON()
 		if err := errors.Join(err1, err2); err != nil || string(got) != string(want) {
 			t.Errorf("got the question %s, %v, want %s", got, err, want)
@@ -264,7 +264,7 @@ func TestOpenAsksOfHeads(t *testing.T) {
 func TestOpenAsksInPages(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 9 {
-		changes := []record.Change{opens(fmt.Sprint("ask ", i), run.AskApproval)}
+		changes := []record.Change{opens(fmt.Sprint("ask ", i), run.QuestionApproval)}
 		for range i {
 			changes = append(changes, &record.Noted{Trace: map[string]string{"a": "b"}})
 		}
@@ -277,7 +277,7 @@ func TestOpenAsksInPages(t *testing.T) {
 	q := record.Query{Limit: 2}
 	for page := 0; ; page++ {
 		n := 0
-		for open, err := range record.OpenAsks(t.Context(), store, q) {
+		for open, err := range record.OpenQuestions(t.Context(), store, q) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,14 +43,14 @@ type Call struct {
 	Args   json.RawMessage `json:"args,omitzero"`   // as they are sent
 	Edited bool            `json:"edited,omitzero"` // by whoever approved the call
 
-	At       CallAt      `json:"at"`
-	Tries    int         `json:"tries,omitzero"`   // how often it was sent, with answers to a round or without
-	Sent     time.Time   `json:"sent,omitzero"`    // when it was sent last
-	Answer   *run.Answer `json:"answer,omitempty"` // of a person, to its approval or doubt
-	Approved *Decision   `json:"approved,omitempty"`
+	At       CallAt     `json:"at"`
+	Tries    int        `json:"tries,omitzero"`   // how often it was sent, with answers to a round or without
+	Sent     time.Time  `json:"sent,omitzero"`    // when it was sent last
+	Reply    *run.Reply `json:"answer,omitempty"` // of a person, to its approval or doubt
+	Approved *Decision  `json:"approved,omitempty"`
 
 	Round   json.RawMessage            `json:"round,omitzero"`    // an mcp.InputRequired
-	Answers map[string]json.RawMessage `json:"answers,omitempty"` // to the round, by its keys; of a parked call, by the keys of its questions
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // to the round, by its keys; of a parked call, by the keys of its questions
 	Reviews map[string]Review          `json:"reviews,omitempty"` // of sampling requests of the round, by its keys
 	Task    *Task                      `json:"task,omitempty"`
 	Child   *State                     `json:"child,omitempty"` // the run of another agent
@@ -75,7 +75,7 @@ type Decision struct {
 
 // Review is what a person has said of a sampling request.
 type Review struct {
-	Answer   run.Answer               `json:"answer"`
+	Reply    run.Reply                `json:"answer"`
 	Sampling *mcp.CreateMessageParams `json:"sampling,omitempty"` // that was allowed
 	Model    string                   `json:"model,omitzero"`
 }

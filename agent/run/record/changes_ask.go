@@ -14,7 +14,7 @@ import (
 
 // Opened asks a person something.
 type Opened struct {
-	Ask run.Ask `json:"ask"`
+	Question run.Question `json:"ask"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -22,20 +22,20 @@ type Opened struct {
 func (*Opened) kind() string { return "opened" }
 
 func (c *Opened) apply(s *State, _ time.Time) error {
-	q := c.Ask
+	q := c.Question
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
 		return errors.New("the question has no id, an id that is not text, or no kind")
 	}
 	if err := s.asks(&q); err != nil {
 		return err
 	}
-	s.Asks = append(s.Asks, &q) // a shorter slice of it may be in other hands
+	s.Questions = append(s.Questions, &q) // a shorter slice of it may be in other hands
 	return nil
 }
 
-// Answered is the answer to a question. What follows of it comes in further records.
-type Answered struct {
-	Answer run.Answer `json:"answer"`
+// Replied is the answer to a question. What follows of it comes in further records.
+type Replied struct {
+	Reply run.Reply `json:"answer"`
 
 	// Value is the answer as the server gets it, by which a round continues.
 	Value json.RawMessage `json:"value,omitzero"`
@@ -43,12 +43,12 @@ type Answered struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Answered) kind() string { return "answered" }
+func (*Replied) kind() string { return "answered" }
 
-func (c *Answered) apply(s *State, _ time.Time) error {
-	q := s.Ask(c.Answer.Ask)
+func (c *Replied) apply(s *State, _ time.Time) error {
+	q := s.Question(c.Reply.Question)
 	if q == nil {
-		return fmt.Errorf("there is no question %q", c.Answer.Ask)
+		return fmt.Errorf("there is no question %q", c.Reply.Question)
 	}
 	if q.Call != "" {
 		call, err := s.call(q.Call)
@@ -57,20 +57,20 @@ func (c *Answered) apply(s *State, _ time.Time) error {
 		}
 		c.settle(q, call)
 	}
-	s.drop(func(o *run.Ask) bool { return o.ID == q.ID })
-	if q.Kind == run.AskSignIn && q.Call != "" && c.Answer.Action == run.ActionAccept {
+	s.drop(func(o *run.Question) bool { return o.ID == q.ID })
+	if q.Kind == run.QuestionSignIn && q.Call != "" && c.Reply.Action == run.ActionAccept {
 		c.signedIn(q, s)
 	}
 	return nil
 }
 
 // signedIn settles the other calls that wait for the same sign-in and have no answer.
-func (c *Answered) signedIn(q *run.Ask, s *State) {
-	same := func(o *run.Ask) bool {
-		return o.Kind == run.AskSignIn && o.Call != "" && o.Server == q.Server && o.URL == q.URL
+func (c *Replied) signedIn(q *run.Question, s *State) {
+	same := func(o *run.Question) bool {
+		return o.Kind == run.QuestionSignIn && o.Call != "" && o.Server == q.Server && o.URL == q.URL
 	}
-	for _, o := range s.Asks {
-		if call := s.Call(o.Call); same(o) && call != nil && call.Answer == nil {
+	for _, o := range s.Questions {
+		if call := s.Call(o.Call); same(o) && call != nil && call.Reply == nil {
 			c.settle(o, call)
 		}
 	}
@@ -78,14 +78,14 @@ func (c *Answered) signedIn(q *run.Ask, s *State) {
 }
 
 // settle brings the answer to the call that waits for it.
-func (c *Answered) settle(q *run.Ask, call *Call) {
-	answer := c.Answer
+func (c *Replied) settle(q *run.Question, call *Call) {
+	answer := c.Reply
 	switch q.Kind {
-	case run.AskApproval:
-		call.At, call.Answer = CallProposed, &answer
-	case run.AskDoubt, run.AskSignIn:
-		call.Answer = &answer
-	case run.AskSampling:
+	case run.QuestionApproval:
+		call.At, call.Reply = CallProposed, &answer
+	case run.QuestionDoubt, run.QuestionSignIn:
+		call.Reply = &answer
+	case run.QuestionSampling:
 		if q.Key != "" {
 			call.review(q, answer)
 		}
@@ -97,16 +97,16 @@ func (c *Answered) settle(q *run.Ask, call *Call) {
 }
 
 // asks moves the call that a question is about.
-func (s *State) asks(q *run.Ask) error {
+func (s *State) asks(q *run.Question) error {
 	var from []CallAt
 	switch {
-	case q.Call == "" && q.Key == "" && q.Kind != run.AskApproval && q.Kind != run.AskDoubt:
+	case q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt:
 		return nil
-	case q.Kind == run.AskApproval:
+	case q.Kind == run.QuestionApproval:
 		from = []CallAt{CallProposed}
-	case q.Kind == run.AskDoubt:
+	case q.Kind == run.QuestionDoubt:
 		from = []CallAt{CallSent, CallInRound, CallTasked, CallOfChild}
-	case q.Kind == run.AskSignIn:
+	case q.Kind == run.QuestionSignIn:
 		from = []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
 	case q.Parked:
 		from = []CallAt{CallSent, CallParked}
@@ -120,15 +120,15 @@ func (s *State) asks(q *run.Ask) error {
 		return err
 	}
 	switch q.Kind {
-	case run.AskApproval:
-		call.At, call.Answer = CallAsked, nil
+	case run.QuestionApproval:
+		call.At, call.Reply = CallAsked, nil
 		if len(q.Arguments) > 0 {
 			call.Args = q.Arguments // what is approved is what runs
 		}
-	case run.AskDoubt:
-		call.At, call.Answer = CallInDoubt, nil
-	case run.AskSignIn:
-		call.At, call.Answer = CallAtSignIn, nil
+	case run.QuestionDoubt:
+		call.At, call.Reply = CallInDoubt, nil
+	case run.QuestionSignIn:
+		call.At, call.Reply = CallAtSignIn, nil
 	}
 	if q.Parked {
 		call.At = CallParked

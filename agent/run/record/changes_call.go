@@ -53,7 +53,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if s.Status != run.StatusRunning {
 		return fmt.Errorf("the run is %s", s.Status)
 	}
-	if call.Approved != nil && !call.Approved.Allow || (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Answer == nil {
+	if call.Approved != nil && !call.Approved.Allow || (call.At == CallInDoubt || call.At == CallAtSignIn) && call.Reply == nil {
 		return fmt.Errorf("call %q is denied, or a person is asked about it", c.Call)
 	}
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
@@ -67,7 +67,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`
-	Answers map[string]json.RawMessage `json:"answers,omitempty"` // that need no person
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // that need no person
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -79,7 +79,7 @@ func (c *Paused) apply(s *State, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	call.At, call.Round, call.Answers, call.Reviews = CallInRound, c.Round, maps.Clone(c.Answers), nil
+	call.At, call.Round, call.Replies, call.Reviews = CallInRound, c.Round, maps.Clone(c.Replies), nil
 	return nil
 }
 
@@ -126,11 +126,11 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 		return fmt.Errorf("call %q has a part %q of call %q as its result", c.Call, c.Result.Type, c.Result.ID)
 	}
 	call.At, call.Result, call.Stop = CallDone, &c.Result, c.Stop
-	call.Round, call.Answers, call.Reviews, call.Task, call.Child = nil, nil, nil, nil, nil
+	call.Round, call.Replies, call.Reviews, call.Task, call.Child = nil, nil, nil, nil, nil
 	if k := c.Result.Kept; k != nil {
 		s.Kept = append(slices.Clip(s.Kept), k)
 	}
-	s.drop(func(q *run.Ask) bool { return q.Call == c.Call })
+	s.drop(func(q *run.Question) bool { return q.Call == c.Call })
 	return nil
 }
 

@@ -85,9 +85,9 @@ func (s *State) OfferedTool(name string) *OfferedTool {
 	return nil
 }
 
-// AskedAs is the name in the model's call of the present turn with that id, or else the given one: where all tools are called by one
+// CalledAs is the name in the model's call of the present turn with that id, or else the given one: where all tools are called by one
 // it is not that of the tool.
-func (s *State) AskedAs(id, name string) string {
+func (s *State) CalledAs(id, name string) string {
 	if len(s.History) == 0 {
 		return name
 	}

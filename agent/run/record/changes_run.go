@@ -57,7 +57,7 @@ func (c *Said) apply(s *State, _ time.Time) error {
 	s.History = append(s.History, c.Messages...)
 	s.Status, s.Phase, s.Turn, s.Limits, s.Schema = run.StatusRunning, PhaseModel, 1, c.Limits, c.Schema
 	s.Before, s.Failures, s.Repairs = s.Spent, 0, 0
-	s.Final, s.Answer, s.Output, s.Stop, s.Finish, s.Error = "", "", nil, "", "", ""
+	s.Final, s.Output, s.Structured, s.Stop, s.Finish, s.Error = "", "", nil, "", "", ""
 	return nil
 }
 
@@ -92,11 +92,11 @@ func (c *Woken) apply(s *State, _ time.Time) error {
 
 // Ended says that the run is over.
 type Ended struct {
-	Status run.Status      `json:"status"`
-	Stop   string          `json:"stop,omitzero"`
-	Answer string          `json:"answer,omitzero"`
-	Output json.RawMessage `json:"output,omitzero"`
-	Error  string          `json:"error,omitzero"`
+	Status     run.Status      `json:"status"`
+	Stop       string          `json:"stop,omitzero"`
+	Output     string          `json:"answer,omitzero"`
+	Structured json.RawMessage `json:"output,omitzero"`
+	Error      string          `json:"error,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -110,8 +110,8 @@ func (c *Ended) apply(s *State, at time.Time) error {
 	if s.Phase == PhaseCalls {
 		s.History = append(s.History, s.leftovers(at))
 	}
-	s.Phase, s.Status, s.Stop, s.Answer, s.Output, s.Error = "", c.Status, c.Stop, c.Answer, c.Output, c.Error
-	s.Model, s.Sampling, s.Calls, s.Asks, s.Wake = nil, nil, nil, nil, time.Time{}
+	s.Phase, s.Status, s.Stop, s.Output, s.Structured, s.Error = "", c.Status, c.Stop, c.Output, c.Structured, c.Error
+	s.Model, s.Sampling, s.Calls, s.Questions, s.Wake = nil, nil, nil, nil, time.Time{}
 	return nil
 }
 

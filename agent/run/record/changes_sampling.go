@@ -28,7 +28,7 @@ func (c *Sampled) apply(s *State, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	if review, ok := call.Reviews[c.Key]; !ok || review.Answer.Action != run.ActionAllow {
+	if review, ok := call.Reviews[c.Key]; !ok || review.Reply.Action != run.ActionAllow {
 		return fmt.Errorf("call %q has no sampling request %.100q that is allowed", c.Call, c.Key)
 	}
 	call.answer(c.Key, c.Value)
@@ -37,16 +37,16 @@ func (c *Sampled) apply(s *State, _ time.Time) error {
 
 // answer adds an answer to the round. The map may be in other hands.
 func (c *Call) answer(key string, value json.RawMessage) {
-	answers := maps.Clone(c.Answers)
+	answers := maps.Clone(c.Replies)
 	if answers == nil {
 		answers = map[string]json.RawMessage{}
 	}
 	answers[key] = value
-	c.Answers = answers
+	c.Replies = answers
 }
 
 // review adds what a person has said of a sampling request. The map may be in other hands.
-func (c *Call) review(q *run.Ask, answer run.Answer) {
+func (c *Call) review(q *run.Question, answer run.Reply) {
 	reviews := maps.Clone(c.Reviews)
 	if reviews == nil {
 		reviews = map[string]Review{}
@@ -56,8 +56,8 @@ func (c *Call) review(q *run.Ask, answer run.Answer) {
 }
 
 // NewReview is what an answer to a question about sampling allows.
-func NewReview(q *run.Ask, a run.Answer) Review {
-	r := Review{Answer: a, Sampling: q.Sampling, Model: q.Model}
+func NewReview(q *run.Question, a run.Reply) Review {
+	r := Review{Reply: a, Sampling: q.Sampling, Model: q.Model}
 	if edited, err := a.Sampled(); err == nil && edited != nil {
 		r.Sampling = edited
 	}

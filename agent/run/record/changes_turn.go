@@ -38,8 +38,8 @@ func (c *Called) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Replied is the reply of the model. With calls the run continues with them.
-type Replied struct {
+// Responded is the reply of the model. With calls the run continues with them.
+type Responded struct {
 	Message run.Message `json:"message"`
 	Calls   []Call      `json:"calls,omitempty"` // proposed
 	Finish  string      `json:"finish,omitzero"` // the provider's word for why the message ended
@@ -54,9 +54,9 @@ type Replied struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-func (*Replied) kind() string { return "replied" }
+func (*Responded) kind() string { return "replied" }
 
-func (c *Replied) apply(s *State, _ time.Time) error {
+func (c *Responded) apply(s *State, _ time.Time) error {
 	if err := s.in(PhaseModel); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	if u := c.Usage; u.Input > 0 || u.Output > 0 {
 		s.Last = LastCall{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, Estimated: c.Estimated, Size: c.Size, Messages: len(s.History)}
 	}
-	s.Answer = c.Message.Text()
+	s.Output = c.Message.Text()
 	s.Calls = make([]*Call, len(c.Calls))
 	calls := slices.Clone(c.Calls)
 	for i := range calls {
@@ -141,7 +141,7 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 			s.Failures = 0
 		}
 	}
-	s.Calls, s.Asks, s.Phase, s.Status, s.Wake = nil, nil, PhaseModel, run.StatusRunning, time.Time{}
+	s.Calls, s.Questions, s.Phase, s.Status, s.Wake = nil, nil, PhaseModel, run.StatusRunning, time.Time{}
 	s.Turn++
 	return nil
 }

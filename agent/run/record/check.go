@@ -69,25 +69,25 @@ func inOrder(seq uint64, head Head, records []Record) error {
 	return nil
 }
 
-// CheckAnswers returns the answers that a [Store] has to keep: the given ones without
+// CheckReplies returns the answers that a [Store] has to keep: the given ones without
 // those that it has. stored has all answers to the run, by their questions. With an error
-// none is kept: it names the run, and matches [ErrAnswered] or [ErrNotAsked].
-func CheckAnswers(head Head, stored map[string]run.Answer, answers []run.Answer) (fresh []run.Answer, err error) {
-	seen := map[string]run.Answer{}
+// none is kept: it names the run, and matches [ErrReplied] or [ErrNotAsked].
+func CheckReplies(head Head, stored map[string]run.Reply, answers []run.Reply) (fresh []run.Reply, err error) {
+	seen := map[string]run.Reply{}
 	for _, a := range answers {
-		old, ok := stored[a.Ask]
+		old, ok := stored[a.Question]
 		if !ok {
-			old, ok = seen[a.Ask]
+			old, ok = seen[a.Question]
 		}
 		switch {
 		case ok && old.Equal(a):
 		case ok:
-			return nil, subject.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrAnswered)
-		case !slices.Contains(head.Asks, a.Ask):
-			return nil, subject.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, run.ErrNotAsked)
+			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, ErrReplied)
+		case !slices.Contains(head.Questions, a.Question):
+			return nil, subject.Errorf("answer question %q of run %q: %w", a.Question, head.Key.ID, run.ErrNotAsked)
 		default:
 			fresh = append(fresh, a)
-			seen[a.Ask] = a
+			seen[a.Question] = a
 		}
 	}
 	return fresh, nil
@@ -104,7 +104,7 @@ func (q Query) Compare(a, b Head) int {
 
 // since is when a run that is due became due, as far as its head tells.
 func (h Head) since() time.Time {
-	if h.Status == run.StatusRunning || h.Answers > 0 {
+	if h.Status == run.StatusRunning || h.Replies > 0 {
 		return h.Updated
 	}
 	return h.Wake

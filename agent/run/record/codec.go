@@ -19,8 +19,8 @@ type (
 	plainPart      run.Part
 	plainCall      Call
 	plainOffered   OfferedTool
-	plainAsk       run.Ask
-	plainAnswer    run.Answer
+	plainAsk       run.Question
+	plainAnswer    run.Reply
 	plainAgentName AgentName
 	plainRequest   Request
 	plainLastCall  LastCall
@@ -47,8 +47,8 @@ var marshalers = jsonv2.JoinMarshalers(
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *run.Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *Call) error { return jsonv2.MarshalEncode(e, (*plainCall)(c)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *OfferedTool) error { return jsonv2.MarshalEncode(e, (*plainOffered)(t)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *run.Ask) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *run.Answer) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *run.Question) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *run.Reply) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, n *AgentName) error { return jsonv2.MarshalEncode(e, (*plainAgentName)(n)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Request) error { return jsonv2.MarshalEncode(e, (*plainRequest)(r)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *LastCall) error { return jsonv2.MarshalEncode(e, (*plainLastCall)(c)) }),
@@ -67,8 +67,8 @@ var unmarshalers = jsonv2.JoinUnmarshalers(
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *run.Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *Call) error { return jsonv2.UnmarshalDecode(d, (*plainCall)(c)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *OfferedTool) error { return jsonv2.UnmarshalDecode(d, (*plainOffered)(t)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *run.Ask) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *run.Answer) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
+	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *run.Question) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
+	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *run.Reply) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, n *AgentName) error { return jsonv2.UnmarshalDecode(d, (*plainAgentName)(n)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, r *Request) error { return jsonv2.UnmarshalDecode(d, (*plainRequest)(r)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *LastCall) error { return jsonv2.UnmarshalDecode(d, (*plainLastCall)(c)) }),

@@ -8,7 +8,7 @@
 //
 // Package agent moves a run on; it appends a record before and after everything that
 // has an effect. A run that waits for a person is rows of a store: the open questions
-// of a state, see [run.Ask], are answered from any process by [Store.Answer].
+// of a state, see [run.Question], are answered from any process by [Store.Reply].
 //
 // A state has secrets of others, such as the request states and task ids of servers.
 // [Sealed] encrypts what a store keeps, [Keys.Seal] a state that leaves the server.

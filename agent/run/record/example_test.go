@@ -33,14 +33,14 @@ func Example() {
 		fmt.Printf("%s: may %s run with %s?\n", state.Status, q.Tool, q.Arguments)
 		answer := q.AllowWith(json.RawMessage(`{"path":"notes.txt"}`))
 		answer.By = "alice"
-		if err := record.CheckAnswer(state, answer, time.Now()); err != nil {
+		if err := record.CheckReply(state, answer, time.Now()); err != nil {
 			log.Fatal(err)
 		}
-		if err := store.Answer(ctx, key, []run.Answer{answer}); err != nil {
+		if err := store.Reply(ctx, key, []run.Reply{answer}); err != nil {
 			log.Fatal(err)
 		}
 		other := q.Deny("too late")
-		fmt.Println("another answer is refused:", errors.Is(store.Answer(ctx, key, []run.Answer{other}), record.ErrAnswered))
+		fmt.Println("another answer is refused:", errors.Is(store.Reply(ctx, key, []run.Reply{other}), record.ErrReplied))
 	}
 	// Output:
 	// waiting: may write run with {"path":"/etc/passwd"}?
@@ -52,8 +52,8 @@ func suspended(ctx context.Context, store record.Store, key run.Key) error {
 	changes := []record.Change{
 		&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
 		&record.Called{},
-		&record.Replied{Calls: []record.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: record.CallProposed}}},
-		&record.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
+		&record.Responded{Calls: []record.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: record.CallProposed}}},
+		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
 		&record.Suspended{},
 	}
 	state, records := new(record.State), []record.Record{}
@@ -72,12 +72,12 @@ func suspended(ctx context.Context, store record.Store, key run.Key) error {
 }
 
 // A page shows all questions that wait for one tenant, and knows no agent.
-func ExampleOpenAsks() {
+func ExampleOpenQuestions() {
 	ctx, store := context.Background(), record.NewMemory()
 	if err := suspended(ctx, store, run.Key{Tenant: "acme", ID: "run_1"}); err != nil {
 		log.Fatal(err)
 	}
-	for open, err := range record.OpenAsks(ctx, store, record.Query{Tenant: "acme"}) {
+	for open, err := range record.OpenQuestions(ctx, store, record.Query{Tenant: "acme"}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -85,8 +85,8 @@ func ExampleOpenAsks() {
 			fmt.Println(open.Key.ID, "cannot be read:", open.Err)
 			continue
 		}
-		fmt.Printf("%s: may %s run with %s?\n", open.Key.ID, open.Ask.Tool, open.Ask.Arguments)
-		if err := record.Submit(ctx, store, open.Key, open.Ask.Deny("not this file")); err != nil {
+		fmt.Printf("%s: may %s run with %s?\n", open.Key.ID, open.Question.Tool, open.Question.Arguments)
+		if err := record.Submit(ctx, store, open.Key, open.Question.Deny("not this file")); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -19,11 +19,11 @@ import (
 
 // exported is the first line of an exported run.
 type exported struct {
-	Version int          `json:"mcpchain_run"` // 1, or 2 with blobs
-	Head    Head         `json:"head"`
-	Records int          `json:"records"` // lines that follow
-	Answers []run.Answer `json:"answers,omitempty"`
-	Blobs   int          `json:"blobs,omitzero"` // lines after the records
+	Version int         `json:"mcpchain_run"` // 1, or 2 with blobs
+	Head    Head        `json:"head"`
+	Records int         `json:"records"` // lines that follow
+	Answers []run.Reply `json:"answers,omitempty"`
+	Blobs   int         `json:"blobs,omitzero"` // lines after the records
 }
 
 // exportBlob is the line of a blob.
@@ -56,7 +56,7 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 		return fmt.Errorf("export run %q: %w", key.ID, err)
 	}
 	head := log.Head
-	head.Epoch, head.Held, head.Answers = 0, time.Time{}, 0
+	head.Epoch, head.Held, head.Replies = 0, time.Time{}, 0
 	sum := sha256.New()
 	out := bufio.NewWriter(io.MultiWriter(w, sum))
 	line := func(v json.Marshaler) error {
@@ -70,7 +70,7 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	if len(blobs) > 0 {
 		version = maxExport
 	}
-	err = line(plain{exported{version, head, len(log.Records), log.Answers, len(blobs)}})
+	err = line(plain{exported{version, head, len(log.Records), log.Replies, len(blobs)}})
 	for i := 0; i < len(log.Records) && err == nil; i++ {
 		err = line(log.Records[i])
 	}
@@ -118,7 +118,7 @@ type imported struct {
 	head    Head
 	records []Record
 	sizes   []int // of the records, in bytes
-	answers []run.Answer
+	answers []run.Reply
 	blobs   []exportBlob
 }
 
@@ -214,7 +214,7 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 		n = int(h.Seq - before)
 	}
 	if len(in.answers) > 0 {
-		return store.Answer(ctx, in.head.Key, in.answers)
+		return store.Reply(ctx, in.head.Key, in.answers)
 	}
 	return nil
 }

@@ -60,14 +60,14 @@ func FuzzState(f *testing.F) {
 		if _, err := reread(s); err != nil {
 			t.Fatal(err)
 		}
-		if asks := record.Open(s); len(asks) != len(record.HeadOf(s).Asks) {
-			t.Fatalf("got %d questions, and %d in the head", len(asks), len(record.HeadOf(s).Asks))
+		if asks := record.Open(s); len(asks) != len(record.HeadOf(s).Questions) {
+			t.Fatalf("got %d questions, and %d in the head", len(asks), len(record.HeadOf(s).Questions))
 		}
-		var a run.Answer
+		var a run.Reply
 		if json.Unmarshal(answer, &a) == nil {
-			_ = record.CheckAnswer(s, a, start)
+			_ = record.CheckReply(s, a, start)
 			for _, q := range record.Open(s) {
-				a.Ask = q.ID
+				a.Question = q.ID
 				_ = run.Check(q, a, start)
 			}
 		}

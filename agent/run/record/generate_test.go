@@ -72,9 +72,9 @@ func (g *generator) change(s *record.State, depth int) record.Change {
 	case s.Status == run.StatusWaiting && n < 10:
 		return &record.Woken{}
 	case n == 19 && g.IntN(3) == 0:
-		return &record.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Answer: g.text(), Output: g.raw(), Error: g.text()}
-	case len(s.Asks) > 0 && n < 8:
-		return &record.Answered{Answer: g.answer(pick(g, s.Asks...).ID), Value: g.raw()}
+		return &record.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Output: g.text(), Structured: g.raw(), Error: g.text()}
+	case len(s.Questions) > 0 && n < 8:
+		return &record.Replied{Reply: g.answer(pick(g, s.Questions...).ID), Value: g.raw()}
 	case s.Phase == record.PhaseModel:
 		return g.ofModel(s)
 	}
@@ -125,7 +125,7 @@ func (g *generator) ofModel(s *record.State) record.Change {
 	case s.Model == nil || g.IntN(5) == 0:
 		return &record.Called{Reserved: g.amount(), Lost: s.Model != nil && g.IntN(2) == 0, Final: g.text()}
 	}
-	c := &record.Replied{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
+	c := &record.Responded{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
 	for range g.IntN(4) {
 		c.Calls = append(c.Calls, record.Call{
 			ID: g.id("call"), Key: g.text(), Name: g.text(), At: record.CallProposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
@@ -157,7 +157,7 @@ func (g *generator) ofCalls(s *record.State, depth int) record.Change {
 	switch c.At {
 	case record.CallProposed:
 		to = append(to, &record.Decided{Call: id, Decision: record.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
-			&record.Opened{Ask: g.ask(run.AskApproval, id, "")})
+			&record.Opened{Question: g.ask(run.QuestionApproval, id, "")})
 	case record.CallReady, record.CallOfChild:
 		if depth < 3 {
 			child := c.Child
@@ -168,27 +168,27 @@ func (g *generator) ofCalls(s *record.State, depth int) record.Change {
 			to = append(to, nested, nested, nested)
 		}
 	case record.CallSent:
-		to = append(to, &record.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Answers: g.raws()},
-			&record.Detached{Call: id, Task: record.Task{ID: g.text(), Expires: g.time()}}, &record.Opened{Ask: g.ask(run.AskDoubt, id, "")},
-			&record.Opened{Ask: g.ask(run.AskForm, id, "")}, &record.Opened{Ask: g.ask(run.AskSignIn, id, "")}, &record.Opened{Ask: g.parked(id)})
+		to = append(to, &record.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Replies: g.raws()},
+			&record.Detached{Call: id, Task: record.Task{ID: g.text(), Expires: g.time()}}, &record.Opened{Question: g.ask(run.QuestionDoubt, id, "")},
+			&record.Opened{Question: g.ask(run.QuestionForm, id, "")}, &record.Opened{Question: g.ask(run.QuestionSignIn, id, "")}, &record.Opened{Question: g.parked(id)})
 	case record.CallInRound:
-		to = append(to, &record.Opened{Ask: g.ask(pick(g, run.AskForm, run.AskURL, run.AskSampling), id, g.id("key"))},
-			&record.Detached{Call: id, Task: record.Task{ID: g.text()}}, &record.Opened{Ask: g.ask(run.AskSignIn, id, "")})
+		to = append(to, &record.Opened{Question: g.ask(pick(g, run.QuestionForm, run.QuestionURL, run.QuestionSampling), id, g.id("key"))},
+			&record.Detached{Call: id, Task: record.Task{ID: g.text()}}, &record.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
 		for _, key := range slices.Sorted(maps.Keys(c.Reviews)) {
-			if c.Reviews[key].Answer.Action == run.ActionAllow {
+			if c.Reviews[key].Reply.Action == run.ActionAllow {
 				to = append(to, &record.Sampled{Call: id, Key: key, Value: g.raw()})
 			}
 		}
 	case record.CallParked:
-		to = append(to, &record.Opened{Ask: g.parked(id)})
+		to = append(to, &record.Opened{Question: g.parked(id)})
 	case record.CallAtSignIn:
 		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`{}`)})
 	case record.CallTasked:
-		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`[]`)}, &record.Opened{Ask: g.ask(run.AskSignIn, id, "")})
+		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`[]`)}, &record.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
 	case record.CallDone:
 		return &record.TurnEnded{Unknown: g.unknown()}
 	}
-	sends := c.At == record.CallReady || c.At == record.CallSent || c.At == record.CallInRound || c.At == record.CallParked || (c.At == record.CallInDoubt || c.At == record.CallAtSignIn) && c.Answer != nil
+	sends := c.At == record.CallReady || c.At == record.CallSent || c.At == record.CallInRound || c.At == record.CallParked || (c.At == record.CallInDoubt || c.At == record.CallAtSignIn) && c.Reply != nil
 	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
 		to = append(to, &record.Intent{Call: id, Args: g.raw()}, &record.Intent{Call: id})
 	}
@@ -198,34 +198,34 @@ func (g *generator) ofCalls(s *record.State, depth int) record.Change {
 	return pick(g, to...)
 }
 
-func (g *generator) ask(kind run.AskKind, call, key string) run.Ask {
-	q := run.Ask{
+func (g *generator) ask(kind run.QuestionKind, call, key string) run.Question {
+	q := run.Question{
 		ID: g.id("ask"), Kind: kind, Call: call, Key: key, Server: g.text(), Path: []string{g.text()}, Survives: g.IntN(2) == 0,
 		Created: g.time(), Expires: g.time(), Arguments: g.raw(), Unknown: g.unknown(),
 	}
 	switch kind {
-	case run.AskApproval:
+	case run.QuestionApproval:
 		q.Definition = &mcp.Tool{Name: g.text(), InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: pick(g, nil, &mcp.ToolAnnotations{})}
-	case run.AskDoubt:
+	case run.QuestionDoubt:
 		q.Tries, q.Sent = g.IntN(3), g.time()
-	case run.AskForm:
+	case run.QuestionForm:
 		q.Elicit = form()
-	case run.AskSampling:
+	case run.QuestionSampling:
 		q.Sampling = &mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "<?>"}}}}}
 	}
 	return q
 }
 
 // parked is a question of a call that is made again.
-func (g *generator) parked(call string) run.Ask {
-	q := g.ask(run.AskForm, call, g.id("key"))
+func (g *generator) parked(call string) run.Question {
+	q := g.ask(run.QuestionForm, call, g.id("key"))
 	q.Parked = true
 	return q
 }
 
-func (g *generator) answer(ask string) run.Answer {
-	return run.Answer{
-		Ask: ask, Action: pick(g, run.ActionAllow, run.ActionDeny, run.ActionAccept, run.ActionNotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
+func (g *generator) answer(ask string) run.Reply {
+	return run.Reply{
+		Question: ask, Action: pick(g, run.ActionAllow, run.ActionDeny, run.ActionAccept, run.ActionNotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
 		By: g.text(), At: g.time(), Unknown: g.unknown(),
 	}
 }

@@ -22,12 +22,12 @@ func TestUnknownMembers(t *testing.T) {
 		`"spent":{"turns":1,"sampling":{"requests":1,"r":1},"s":1},"before":{"s":1},"s":1}`
 	exact(t, state, new(record.State))
 	exact(t, part, new(run.Part))
-	exact(t, `{"ask":"1","action":"allow","a":1}`, new(run.Answer))
+	exact(t, `{"ask":"1","action":"allow","a":1}`, new(run.Reply))
 	exact(t, `{"tokens":7,"l":1}`, new(run.Limits))
 	exact(t, `{"sampling":{"tokens":7,"r":1},"s":1}`, new(run.Spent))
 	exact(t, `{"allow":true,"d":1}`, new(record.Decision))
 	exact(t, `{"id":"1","t":1}`, new(record.Task))
-	for _, v := range []any{run.Part{}, run.Message{}, record.Call{}, run.Ask{}, run.Answer{}, run.Limits{}, run.Spent{}, run.Sampling{},
+	for _, v := range []any{run.Part{}, run.Message{}, record.Call{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
 		record.Decision{}, record.Task{}, record.AgentName{}, record.Request{}, record.Amount{}, &record.State{}, record.Record{Seq: 1, Change: new(record.Woken)}} {
 		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
 			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
@@ -38,7 +38,7 @@ func TestUnknownMembers(t *testing.T) {
 // TestForeignJSON keeps JSON of models, servers and people as it is.
 func TestForeignJSON(t *testing.T) {
 	for _, raw := range []string{`{}`, `[]`, `""`, `0`, `{"a":1,"a":2}`, `[1.0,1e400]`, deep(990)} {
-		exact(t, `{"ask":"1","action":"allow","arguments":`+raw+`,"content":`+raw+`}`, new(run.Answer))
+		exact(t, `{"ask":"1","action":"allow","arguments":`+raw+`,"content":`+raw+`}`, new(run.Reply))
 		exact(t, `{"type":"result","structured":`+raw+`,"meta":`+raw+`,"provider":{"x":`+raw+`}}`, new(run.Part))
 		for _, data := range []string{
 			`"kind":"decided","data":{"call":"1","decision":{"allow":true,"arguments":` + raw + `},"args":` + raw,

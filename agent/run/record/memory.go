@@ -27,7 +27,7 @@ type kept struct {
 	head    Head
 	holder  string // of the last lease
 	records []Record
-	answers map[string]run.Answer // by question, closed ones too
+	answers map[string]run.Reply // by question, closed ones too
 
 	wish uint64 // Wish.Seq; 0: there is none
 
@@ -48,8 +48,8 @@ func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Reco
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, ErrExists)
 	}
 	m.epoch++
-	head.Epoch, head.Held, head.TTL, head.Asks = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Asks)
-	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), answers: map[string]run.Answer{}}
+	head.Epoch, head.Held, head.TTL, head.Questions = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Questions)
+	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), answers: map[string]run.Reply{}}
 	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
 }
 
@@ -60,7 +60,7 @@ func (m *memory) Load(ctx context.Context, key run.Key) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{Head: k.current(), Records: slices.Clone(k.records), Answers: k.pending()}, nil
+	return &Log{Head: k.current(), Records: slices.Clone(k.records), Replies: k.pending()}, nil
 }
 
 func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
@@ -71,7 +71,7 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 	return log.Current(), nil
 }
 
-func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Answer) error {
+func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.leased(ctx, "append to", lease)
@@ -84,12 +84,12 @@ func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []R
 	if err := k.answer(answers); err != nil {
 		return err
 	}
-	head.Epoch, head.Held, head.TTL, head.Asks = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Asks)
+	head.Epoch, head.Held, head.TTL, head.Questions = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Questions)
 	k.head, k.records = head, append(k.records, records...)
 	return nil
 }
 
-func (m *memory) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+func (m *memory) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(ctx, "answer", key)
@@ -251,10 +251,10 @@ func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, e
 }
 
 // answer keeps answers, or none.
-func (k *kept) answer(answers []run.Answer) error {
-	fresh, err := CheckAnswers(k.head, k.answers, answers)
+func (k *kept) answer(answers []run.Reply) error {
+	fresh, err := CheckReplies(k.head, k.answers, answers)
 	for _, a := range fresh {
-		k.answers[a.Ask] = a
+		k.answers[a.Question] = a
 	}
 	return err
 }
@@ -262,13 +262,13 @@ func (k *kept) answer(answers []run.Answer) error {
 // current is the head with the number of answers to open questions.
 func (k *kept) current() Head {
 	h := k.head
-	h.Asks, h.Answers = slices.Clone(h.Asks), len(k.pending())
+	h.Questions, h.Replies = slices.Clone(h.Questions), len(k.pending())
 	return h
 }
 
 // pending are the answers to open questions, in the order of these.
-func (k *kept) pending() (answers []run.Answer) {
-	for _, id := range k.head.Asks {
+func (k *kept) pending() (answers []run.Reply) {
+	for _, id := range k.head.Questions {
 		if a, ok := k.answers[id]; ok {
 			answers = append(answers, a)
 		}

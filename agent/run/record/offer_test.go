@@ -23,7 +23,7 @@ func TestOffered(t *testing.T) {
 	s := fold(t, with(begun,
 		&record.Offered{Discovery: record.DiscoveryNative, Directory: "files", Tools: tools("b")},
 		&record.Called{},
-		&record.Replied{Calls: []record.Call{call("1")}},
+		&record.Responded{Calls: []record.Call{call("1")}},
 		&record.Offered{Tools: append(tools("a"), record.OfferedTool{Server: "files", Tool: "b", Def: "later", Name: "b"})},
 		&record.Outcome{Call: "1", Result: result("1")},
 		&record.TurnEnded{},

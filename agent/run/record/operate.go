@@ -102,9 +102,9 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 		return fmt.Errorf("run %q: %w: %w", key.ID, err, ErrCorrupt)
 	}
 	want, got := HeadOf(s), log.Head
-	got.Epoch, got.Held, got.TTL, got.Answers = want.Epoch, want.Held, want.TTL, want.Answers
-	if len(got.Questions) == 0 { // as a version without them leaves them, or a sealed store
-		want.Questions = nil
+	got.Epoch, got.Held, got.TTL, got.Replies = want.Epoch, want.Held, want.TTL, want.Replies
+	if len(got.OpenQuestions) == 0 { // as a version without them leaves them, or a sealed store
+		want.OpenQuestions = nil
 	}
 	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)

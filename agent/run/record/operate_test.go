@@ -20,7 +20,7 @@ func TestDeleteEnded(t *testing.T) {
 		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &record.Ended{Status: run.StatusFinished})
 	}
 	keep(t, store, run.Key{ID: "failed"}, "a", &record.Ended{Status: run.StatusFailed})
-	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.AskApproval), &record.Suspended{})
+	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.QuestionApproval), &record.Suspended{})
 	keep(t, store, run.Key{ID: "other"}, "b", &record.Ended{Status: run.StatusCancelled})
 	count := func() (n int) {
 		for range store.List(t.Context(), record.Query{}) {
@@ -66,7 +66,7 @@ func (c changed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 // TestVerify finds what is wrong with a run, and nothing in others.
 func TestVerify(t *testing.T) {
 	store := record.NewMemory()
-	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.AskApproval), &record.Suspended{})
+	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &record.Suspended{})
 	s := fold(t, []record.Change{begun[0]})
 	snapshot, err := record.NewSnapshot(s)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestVerify(t *testing.T) {
 	}{
 		"fine":            {func(*record.Log) {}, ""},
 		"another status":  {func(l *record.Log) { l.Head.Status = run.StatusFinished }, "its head is"},
-		"a question less": {func(l *record.Log) { l.Head.Asks = nil }, "its head is"},
+		"a question less": {func(l *record.Log) { l.Head.Questions = nil }, "its head is"},
 		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *record.Log) {
 			l.Records = append(l.Records[:1:1], record.Record{Seq: 2, At: l.Records[1].At, Change: snapshot}, record.Record{Seq: 3, At: l.Records[2].At, Change: &record.Suspended{}})
@@ -106,7 +106,7 @@ func TestVerify(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	store := record.NewMemory()
 	key := run.Key{Tenant: "acme", ID: "one"}
-	keep(t, store, key, "a", opens("q", run.AskApproval), &record.Suspended{})
+	keep(t, store, key, "a", opens("q", run.QuestionApproval), &record.Suspended{})
 	var out bytes.Buffer
 	if err := record.Export(t.Context(), store, key, &out); err != nil {
 		t.Fatal(err)

@@ -46,17 +46,17 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records [
 	if err != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
-	head.Questions = nil // which say what the records say
+	head.OpenQuestions = nil // which say what the records say
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
-func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Answer) error {
+func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error {
 	sealed, err := s.sealAll(lease.Key, records)
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
-	head.Questions = nil
-	return s.answering(lease.Key, answers, func(answers []run.Answer) error {
+	head.OpenQuestions = nil
+	return s.answering(lease.Key, answers, func(answers []run.Reply) error {
 		return s.Store.Append(ctx, lease, head, sealed, answers...)
 	})
 }
@@ -106,7 +106,7 @@ func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err err
 		return nil, fmt.Errorf("load run %q: it has no records: %w", key.ID, ErrCorrupt)
 	}
 	opened := *log
-	opened.Records, opened.Answers = make([]Record, len(log.Records)), nil
+	opened.Records, opened.Replies = make([]Record, len(log.Records)), nil
 	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
 		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
 	}
@@ -116,11 +116,11 @@ func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err err
 			return nil, fmt.Errorf("load run %q: record %d: %w", key.ID, first+uint64(i), damaged(err))
 		}
 	}
-	for _, a := range log.Answers {
+	for _, a := range log.Replies {
 		if a, err = keys.openAnswer(a); err != nil {
-			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Ask, damaged(err))
+			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Question, damaged(err))
 		}
-		opened.Answers = append(opened.Answers, a)
+		opened.Replies = append(opened.Replies, a)
 	}
 	return &opened, nil
 }
@@ -133,15 +133,15 @@ func damaged(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// Answer implements [Store].
-func (s *sealedStore) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	return s.answering(key, answers, func(answers []run.Answer) error { return s.Store.Answer(ctx, key, answers) })
+// Reply implements [Store].
+func (s *sealedStore) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+	return s.answering(key, answers, func(answers []run.Reply) error { return s.Store.Reply(ctx, key, answers) })
 }
 
 // answering seals answers and has them kept. Equal answers are sealed equally, so that the other
 // store finds out whether a question has another answer. One that an older secret has sealed is
 // found by sealing with that. An error on the way says nothing of the answer.
-func (s *sealedStore) answering(key run.Key, answers []run.Answer, keep func([]run.Answer) error) error {
+func (s *sealedStore) answering(key run.Key, answers []run.Reply, keep func([]run.Reply) error) error {
 	with := func(secret string) error {
 		sealed, err := s.sealAnswers(secret, key, answers)
 		if err != nil {
@@ -150,7 +150,7 @@ func (s *sealedStore) answering(key run.Key, answers []run.Answer, keep func([]r
 		return keep(sealed)
 	}
 	answered := with(s.keys.current)
-	if !errors.Is(answered, ErrAnswered) {
+	if !errors.Is(answered, ErrReplied) {
 		return answered
 	}
 	for _, secret := range slices.Sorted(maps.Keys(s.keys.secrets)) {
@@ -160,27 +160,27 @@ func (s *sealedStore) answering(key run.Key, answers []run.Answer, keep func([]r
 		switch err := with(secret); {
 		case err == nil:
 			return nil
-		case !errors.Is(err, ErrAnswered):
+		case !errors.Is(err, ErrReplied):
 			return fmt.Errorf("compare with an answer that secret %q may have sealed: %w; give the answer again", secret, err)
 		}
 	}
 	return answered
 }
 
-func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Answer) ([]run.Answer, error) {
-	sealed, keys := make([]run.Answer, len(answers)), s.keys.of(key)
+func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Reply) ([]run.Reply, error) {
+	sealed, keys := make([]run.Reply, len(answers)), s.keys.of(key)
 	for i, a := range answers {
 		said := a
 		said.At = time.Time{} // an equal answer is one at any time
 		data, err := said.MarshalJSON()
 		if err != nil {
-			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, key.ID, err)
+			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
 		}
-		content, err := json.Marshal(&sealedChange{keys.seal(secret, "answer", a.Ask, data, "")})
+		content, err := json.Marshal(&sealedChange{keys.seal(secret, "answer", a.Question, data, "")})
 		if err != nil {
 			return nil, err
 		}
-		sealed[i] = run.Answer{Ask: a.Ask, Action: actionSealed, Content: content, At: a.At}
+		sealed[i] = run.Reply{Question: a.Question, Action: actionSealed, Content: content, At: a.At}
 	}
 	return sealed, nil
 }
@@ -190,16 +190,16 @@ const actionSealed run.Action = "sealed"
 
 var errUnsealed = errors.New("it is not sealed")
 
-func (k *runKeys) openAnswer(a run.Answer) (run.Answer, error) {
+func (k *runKeys) openAnswer(a run.Reply) (run.Reply, error) {
 	var in sealedChange
 	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
 		return a, errUnsealed
 	}
-	data, err := k.unseal("answer", a.Ask, in.Box)
+	data, err := k.unseal("answer", a.Question, in.Box)
 	if err != nil {
 		return a, err
 	}
-	said := run.Answer{}
+	said := run.Reply{}
 	if err := said.UnmarshalJSON(data); err != nil {
 		return a, err
 	}

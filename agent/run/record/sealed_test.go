@@ -147,7 +147,7 @@ func TestChangedSeal(t *testing.T) {
 
 func TestSizeOfASealedState(t *testing.T) {
 	s := fold(t, begun)
-	s.Answer = strings.Repeat("x", 16<<20)
+	s.Output = strings.Repeat("x", 16<<20)
 	want := "want at most 16777216"
 	if _, err := keys(t, "a").Seal(s); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("seal: got %v, want %s", err, want)
@@ -155,7 +155,7 @@ func TestSizeOfASealedState(t *testing.T) {
 	if _, err := keys(t, "a").Open("", "run_1", strings.Repeat("A", 24<<20)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("open: got %v, want %s", err, want)
 	}
-	s.Answer = s.Answer[:15<<20]
+	s.Output = s.Output[:15<<20]
 	sealed, err := keys(t, "a").Seal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Answer(t.Context(), key, []run.Answer{{Ask: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
+	if err := store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
 		t.Fatal(err)
 	}
 	return lease
@@ -218,8 +218,8 @@ func TestSealedStoreHides(t *testing.T) {
 	if err := same(fold(t, everything), s); err != nil {
 		t.Error(err)
 	}
-	if len(opened.Answers) != 1 || string(opened.Answers[0].Content) != `{"city":"secretville"}` {
-		t.Errorf("got the answers %v", opened.Answers)
+	if len(opened.Replies) != 1 || string(opened.Replies[0].Content) != `{"city":"secretville"}` {
+		t.Errorf("got the answers %v", opened.Replies)
 	}
 }
 
@@ -231,17 +231,17 @@ func TestSealedQuestions(t *testing.T) {
 		t.Helper()
 		for head, err := range below.List(t.Context(), record.Query{AllTenants: true}) {
 			data, err2 := json.Marshal(head)
-			if err := errors.Join(err, err2); err != nil || len(head.Asks) != 1 || bytes.Contains(data, []byte("secret")) {
+			if err := errors.Join(err, err2); err != nil || len(head.Questions) != 1 || bytes.Contains(data, []byte("secret")) {
 				t.Errorf("got the head %s, %v", data, err)
 			}
 		}
-		for open, err := range record.OpenAsks(t.Context(), store, record.Query{Tenant: "acme"}) {
-			if err != nil || open.Err != nil || string(open.Ask.Arguments) != `{"secret":1}` {
+		for open, err := range record.OpenQuestions(t.Context(), store, record.Query{Tenant: "acme"}) {
+			if err != nil || open.Err != nil || string(open.Question.Arguments) != `{"secret":1}` {
 				t.Errorf("got %+v, %v, want the question", open, err)
 			}
 		}
 	}
-	keep(t, store, key, "", &record.Opened{Ask: run.Ask{ID: "a", Kind: run.AskApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
+	keep(t, store, key, "", &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
 	hides()
 	extend(t, store, key, &record.Suspended{})
 	hides()
@@ -259,7 +259,7 @@ func (s swapped) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 		return nil, err
 	}
 	changed := *log
-	changed.Records, changed.Answers = append([]record.Record(nil), log.Records...), append([]run.Answer(nil), log.Answers...)
+	changed.Records, changed.Replies = append([]record.Record(nil), log.Records...), append([]run.Reply(nil), log.Replies...)
 	s.with(&changed)
 	return &changed, nil
 }
@@ -296,9 +296,9 @@ func TestTamperedStore(t *testing.T) {
 		{"a record of another tenant", func(l *record.Log) { l.Records[2] = others["tenant"].Records[2] }, record.ErrForeign},
 		{"a record of a name with another border", func(l *record.Log) { l.Records[2] = others["border"].Records[2] }, record.ErrForeign},
 		{"a record that is not sealed", func(l *record.Log) { l.Records[2] = plain[2] }, record.ErrCorrupt},
-		{"an answer of another run", func(l *record.Log) { l.Answers[0] = others["run"].Answers[0] }, record.ErrForeign},
-		{"an answer to another question", func(l *record.Log) { l.Answers[0].Ask = "ask_9" }, record.ErrForged},
-		{"an answer that is not sealed", func(l *record.Log) { l.Answers[0] = run.Answer{Ask: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
+		{"an answer of another run", func(l *record.Log) { l.Replies[0] = others["run"].Replies[0] }, record.ErrForeign},
+		{"an answer to another question", func(l *record.Log) { l.Replies[0].Question = "ask_9" }, record.ErrForged},
+		{"an answer that is not sealed", func(l *record.Log) { l.Replies[0] = run.Reply{Question: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
 	} {
 		log, err := record.Sealed(swapped{below, tt.with}, keys(t, "a")).Load(t.Context(), key)
 		if tt.want == nil {
@@ -316,7 +316,7 @@ func TestTamperedStore(t *testing.T) {
 // TestRecordAsAnswer takes no record for an answer to a question with its number.
 func TestRecordAsAnswer(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{ID: "run_1"}
-	changes := with(begun, &record.Opened{Ask: run.Ask{ID: "1", Kind: run.AskURL}})
+	changes := with(begun, &record.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
 	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(fold(t, changes)), records(changes...)); err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestRecordAsAnswer(t *testing.T) {
 		if err := json.Unmarshal(data, &r); err != nil {
 			t.Fatal(err)
 		}
-		l.Answers = append(l.Answers, run.Answer{Ask: "1", Action: "sealed", Content: r.Data})
+		l.Replies = append(l.Replies, run.Reply{Question: "1", Action: "sealed", Content: r.Data})
 	}}
 	if _, err := record.Sealed(moved, keys(t, "a")).Load(t.Context(), key); !errors.Is(err, record.ErrForged) {
 		t.Errorf("got %v, want %v", err, record.ErrForged)
@@ -343,13 +343,13 @@ func TestKeyRotation(t *testing.T) {
 	lease := kept(t, record.Sealed(below, keys(t, "old")), key)
 
 	both := record.Sealed(below, keys(t, "new", "older", "old"))
-	answer := run.Answer{Ask: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
-	if err := both.Answer(t.Context(), key, []run.Answer{answer}); err != nil {
+	answer := run.Reply{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
+	if err := both.Reply(t.Context(), key, []run.Reply{answer}); err != nil {
 		t.Errorf("an equal answer: %v", err)
 	}
 	answer.Action = run.ActionDecline
-	if err := both.Answer(t.Context(), key, []run.Answer{answer}); !errors.Is(err, record.ErrAnswered) {
-		t.Errorf("another answer: got %v, want %v", err, record.ErrAnswered)
+	if err := both.Reply(t.Context(), key, []run.Reply{answer}); !errors.Is(err, record.ErrReplied) {
+		t.Errorf("another answer: got %v, want %v", err, record.ErrReplied)
 	}
 	log, err := both.Load(t.Context(), key)
 	if err != nil {
@@ -363,8 +363,8 @@ func TestKeyRotation(t *testing.T) {
 	if err := record.Apply(s, next); err != nil {
 		t.Fatal(err)
 	}
-	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); !errors.Is(err, record.ErrAnswered) {
-		t.Errorf("append with another answer: got %v, want %v", err, record.ErrAnswered)
+	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); !errors.Is(err, record.ErrReplied) {
+		t.Errorf("append with another answer: got %v, want %v", err, record.ErrReplied)
 	}
 	answer.Action = run.ActionAccept
 	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); err != nil {
@@ -388,10 +388,10 @@ type unsure struct {
 	err  error
 }
 
-func (s *unsure) Answer(_ context.Context, key run.Key, _ []run.Answer) error {
+func (s *unsure) Reply(_ context.Context, key run.Key, _ []run.Reply) error {
 	err := s.err
 	if s.left--; s.left >= 0 {
-		err = record.ErrAnswered
+		err = record.ErrReplied
 	}
 	return fmt.Errorf("answer run %q: %w", key.ID, err)
 }
@@ -399,10 +399,10 @@ func (s *unsure) Answer(_ context.Context, key run.Key, _ []run.Answer) error {
 // What keeps an answer from being compared is not taken for another answer.
 func TestKeyRotationWithoutTheStore(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: record.ErrAnswered} {
+	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: record.ErrReplied} {
 		store := record.Sealed(&unsure{record.NewMemory(), refused, broken}, keys(t, "new", "older", "old"))
-		err := store.Answer(t.Context(), run.Key{ID: "run_1"}, []run.Answer{{Ask: "ask_8", Action: run.ActionAccept}})
-		if !errors.Is(err, want) || errors.Is(err, record.ErrAnswered) != (want == record.ErrAnswered) {
+		err := store.Reply(t.Context(), run.Key{ID: "run_1"}, []run.Reply{{Question: "ask_8", Action: run.ActionAccept}})
+		if !errors.Is(err, want) || errors.Is(err, record.ErrReplied) != (want == record.ErrReplied) {
 			t.Errorf("after %d refusals: got %v, want %v", refused, err, want)
 		}
 		if says := strings.Contains(err.Error(), "give the answer again"); says != (refused == 1 || refused == 2) {

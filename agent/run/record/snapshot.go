@@ -93,5 +93,5 @@ func (l *Log) Current() *Log {
 	if at <= 0 {
 		return l
 	}
-	return &Log{Head: l.Head, Records: l.Records[at:], Answers: l.Answers}
+	return &Log{Head: l.Head, Records: l.Records[at:], Replies: l.Replies}
 }

@@ -45,13 +45,13 @@ type State struct {
 	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
 	Final  string     `json:"final,omitzero"` // the limit for which the model has to answer without tools
 
-	History  []run.Message     `json:"history,omitempty"`
-	Archived int               `json:"archived,omitzero"`  // messages that compaction has replaced
-	Model    *Request          `json:"model,omitempty"`    // the model call under way
-	Last     LastCall          `json:"last,omitempty"`     // the model call before it
-	Sampling map[string]Amount `json:"sampling,omitempty"` // reserved for completions under way that servers have asked for, by a key
-	Calls    []*Call           `json:"calls,omitempty"`    // of the present turn
-	Asks     []*run.Ask        `json:"asks,omitempty"`     // open questions
+	History   []run.Message     `json:"history,omitempty"`
+	Archived  int               `json:"archived,omitzero"`  // messages that compaction has replaced
+	Model     *Request          `json:"model,omitempty"`    // the model call under way
+	Last      LastCall          `json:"last,omitempty"`     // the model call before it
+	Sampling  map[string]Amount `json:"sampling,omitempty"` // reserved for completions under way that servers have asked for, by a key
+	Calls     []*Call           `json:"calls,omitempty"`    // of the present turn
+	Questions []*run.Question   `json:"asks,omitempty"`     // open questions
 
 	Discovery Discovery     `json:"discovery,omitzero"` // how the model gets at the tools
 	Directory string        `json:"directory,omitzero"` // what it is told of them, with Discovery
@@ -66,12 +66,12 @@ type State struct {
 	// Kept are the results that are kept beside the records, in the order in which they came.
 	Kept []*run.Kept `json:"kept,omitempty"`
 
-	Schema json.RawMessage `json:"schema,omitzero"` // of the structured output that is asked for
-	Answer string          `json:"answer,omitzero"` // the text of the last message
-	Output json.RawMessage `json:"output,omitzero"`
-	Stop   string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
-	Finish string          `json:"finish,omitzero"` // the provider's word for why its last message ended
-	Error  string          `json:"error,omitzero"`  // of a failed run
+	Schema     json.RawMessage `json:"schema,omitzero"` // of the structured output that is asked for
+	Output     string          `json:"answer,omitzero"` // the text of the last message
+	Structured json.RawMessage `json:"output,omitzero"`
+	Stop       string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
+	Finish     string          `json:"finish,omitzero"` // the provider's word for why its last message ended
+	Error      string          `json:"error,omitzero"`  // of a failed run
 
 	// Endpoint is the API of the model's host that gave the first reply that names one. The run continues there:
 	// what the model thought is in the form of that API.
@@ -155,9 +155,9 @@ func (s *State) change(id string) *Call {
 	return nil
 }
 
-// Ask returns the open question with that id, nil if there is none.
-func (s *State) Ask(id string) *run.Ask {
-	for _, q := range s.Asks {
+// Question returns the open question with that id, nil if there is none.
+func (s *State) Question(id string) *run.Question {
+	for _, q := range s.Questions {
 		if q.ID == id {
 			return q
 		}
@@ -166,8 +166,8 @@ func (s *State) Ask(id string) *run.Ask {
 }
 
 // find finds an open question of the run or a sub-agent, and the run that asks it.
-func (s *State) find(id string) (*run.Ask, *State) {
-	if q := s.Ask(id); q != nil {
+func (s *State) find(id string) (*run.Question, *State) {
+	if q := s.Question(id); q != nil {
 		return q, s
 	}
 	for _, c := range s.Calls {
@@ -204,9 +204,9 @@ func (s *State) results(at time.Time) (run.Message, error) {
 }
 
 // drop removes the open questions that match. The slice may be in other hands.
-func (s *State) drop(match func(*run.Ask) bool) {
-	if slices.ContainsFunc(s.Asks, match) {
-		s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), match)
+func (s *State) drop(match func(*run.Question) bool) {
+	if slices.ContainsFunc(s.Questions, match) {
+		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), match)
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *State) leftovers(at time.Time) run.Message {
 		if c.Tries > 0 {
 			text = "The run ended before the call had a result. It may or may not have run."
 		}
-		m.Parts[i] = run.Part{Type: run.PartResult, ID: c.ID, Name: s.AskedAs(c.ID, c.Name), Text: text, IsError: true}
+		m.Parts[i] = run.Part{Type: run.PartResult, ID: c.ID, Name: s.CalledAs(c.ID, c.Name), Text: text, IsError: true}
 		if c.Result != nil {
 			m.Parts[i] = *c.Result
 		}
@@ -242,7 +242,7 @@ func (s *State) check(ids map[string]bool) error {
 			return fmt.Errorf("run %q reserves less than nothing", s.ID)
 		}
 	}
-	for _, q := range s.Asks {
+	for _, q := range s.Questions {
 		if q == nil || q.ID == "" || ids[q.ID] {
 			return fmt.Errorf("run %q has a question without an id of its own", s.ID)
 		}

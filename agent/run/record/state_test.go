@@ -29,22 +29,22 @@ func turn() []record.Record {
 	return records(
 		&record.Begun{V: record.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
 		&record.Called{},
-		&record.Replied{
+		&record.Responded{
 			Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1", Name: "echo", Arguments: `{"x":1}`}}},
 			Calls:   []record.Call{{ID: "1", Key: "k", Name: "echo", At: record.CallProposed, Asked: `{"x":1}`}},
 			Usage:   run.Spent{Turns: 1, Input: 10, Output: 2, Total: 12},
 		},
-		&record.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "1", Survives: true}},
+		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "1", Survives: true}},
 		&record.Suspended{},
-		&record.Answered{Answer: run.Answer{Ask: "ask_1", Action: run.ActionAllow}},
+		&record.Replied{Reply: run.Reply{Question: "ask_1", Action: run.ActionAllow}},
 		&record.Woken{},
 		&record.Decided{Call: "1", Decision: record.Decision{Allow: true}, Args: json.RawMessage(`{"x":1}`)},
 		&record.Intent{Call: "1"},
 		&record.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "echo", Text: "1"}},
 		&record.TurnEnded{},
 		&record.Called{},
-		&record.Replied{Message: run.Text(run.RoleAssistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
-		&record.Ended{Status: run.StatusFinished, Stop: "answer", Answer: "done"},
+		&record.Responded{Message: run.Text(run.RoleAssistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
+		&record.Ended{Status: run.StatusFinished, Stop: "answer", Output: "done"},
 	)
 }
 
@@ -62,7 +62,7 @@ func TestFoldOfATurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Status != run.StatusFinished || s.Answer != "done" || s.Spent.Total != 15 || s.Spent.Calls != 1 || len(s.Asks) != 0 {
+	if s.Status != run.StatusFinished || s.Output != "done" || s.Spent.Total != 15 || s.Spent.Calls != 1 || len(s.Questions) != 0 {
 		t.Errorf("got %+v", s)
 	}
 	var roles []run.Role
@@ -94,12 +94,12 @@ func TestLaterVersion(t *testing.T) {
 	if _, err := record.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
 		t.Errorf("got %v, want the kind named", err)
 	}
-	answer := run.Answer{Ask: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
+	answer := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
 	data, err := json.Marshal(answer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read run.Answer
+	var read run.Reply
 	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(answer) {
 		t.Errorf("got %+v, %v, want %+v", read, err, answer)
 	}
@@ -109,15 +109,15 @@ func TestLaterVersion(t *testing.T) {
 // or a compaction.
 func TestLastCall(t *testing.T) {
 	counted := run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
-	replied := with(called, &record.Replied{Usage: counted, Size: 300})
+	replied := with(called, &record.Responded{Usage: counted, Size: 300})
 	for name, tt := range map[string]struct {
 		changes []record.Change
 		want    record.LastCall
 	}{
 		"counted":          {replied, record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
-		"estimated":        {with(called, &record.Replied{Usage: counted, Estimated: true}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Estimated: true, Messages: 2}},
+		"estimated":        {with(called, &record.Responded{Usage: counted, Estimated: true}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Estimated: true, Messages: 2}},
 		"during the next":  {with(replied, &record.Called{}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
-		"not counted":      {with(replied, &record.Called{}, &record.Replied{Size: 400}), record.LastCall{}},
+		"not counted":      {with(replied, &record.Called{}, &record.Responded{Size: 400}), record.LastCall{}},
 		"compacted":        {with(replied, &record.Compacted{Replaced: 1}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300}},
 		"with a new input": {with(replied, &record.Ended{Status: run.StatusFinished}, &record.Said{}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
 	} {

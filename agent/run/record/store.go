@@ -34,13 +34,13 @@ type Store interface {
 	// another process takes the run over. Answers to questions that are open before the
 	// append are kept with the records, as Answer keeps them: if one is refused, nothing is
 	// appended.
-	Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Answer) error
+	Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error
 
-	// Answer keeps answers to the questions in Head.Asks, which the holder takes. It needs
+	// Reply keeps answers to the questions in Head.Questions, which the holder takes. It needs
 	// no lease. The first answer to a question counts, also after the question is closed: an equal
-	// one changes nothing, and the error for another matches [ErrAnswered]. The error for
-	// a question that is not in Head.Asks matches [ErrNotAsked]. All are kept or none.
-	Answer(ctx context.Context, key run.Key, answers []run.Answer) error
+	// one changes nothing, and the error for another matches [ErrReplied]. The error for
+	// a question that is not in Head.Questions matches [ErrNotAsked]. All are kept or none.
+	Reply(ctx context.Context, key run.Key, answers []run.Reply) error
 
 	// Acquire takes a run for the time of the holder. It raises the epoch, so that
 	// whoever held the run can append no more. The error matches [ErrHeld] if the last
@@ -80,7 +80,7 @@ var (
 	ErrNotFound = errors.New("there is no such run")
 	ErrConflict = errors.New("another process has taken the run over, or it was deleted")
 	ErrHeld     = errors.New("another process holds the run")
-	ErrAnswered = errors.New("the question has another answer already")
+	ErrReplied  = errors.New("the question has another answer already")
 	ErrCorrupt  = errors.New("what is kept of the run is damaged")
 	ErrNoBlob   = errors.New("nothing is kept under that name")
 	ErrTooLarge = errors.New("it is larger than the store takes") // another try is of no use
@@ -173,19 +173,19 @@ type Wish struct {
 // Head is what a store knows of a run without its records. The agent writes it with
 // each append; Epoch, Held, TTL and Answers are the store's own.
 type Head struct {
-	Key      run.Key    `json:"key"`
-	Agent    string     `json:"agent,omitzero"` // by which package agent finds the agent
-	Status   run.Status `json:"status"`
-	Asks     []string   `json:"asks,omitempty"`    // ids of the open questions
-	Wake     time.Time  `json:"wake,omitzero"`     // when a waiting run continues without an answer
-	Seq      uint64     `json:"seq"`               // of the last record
-	Snapshot uint64     `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
-	Created  time.Time  `json:"created,omitzero"`
-	Updated  time.Time  `json:"updated,omitzero"`
+	Key       run.Key    `json:"key"`
+	Agent     string     `json:"agent,omitzero"` // by which package agent finds the agent
+	Status    run.Status `json:"status"`
+	Questions []string   `json:"asks,omitempty"`    // ids of the open questions
+	Wake      time.Time  `json:"wake,omitzero"`     // when a waiting run continues without an answer
+	Seq       uint64     `json:"seq"`               // of the last record
+	Snapshot  uint64     `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
+	Created   time.Time  `json:"created,omitzero"`
+	Updated   time.Time  `json:"updated,omitzero"`
 
-	// Questions are the open questions as a JSON array, in the order of Asks. It is empty if they are longer than
+	// OpenQuestions are the open questions as a JSON array, in the order of Asks. It is empty if they are longer than
 	// [MaxQuestions], and in a store below [Sealed]: the records have them.
-	Questions json.RawMessage `json:"questions,omitempty"`
+	OpenQuestions json.RawMessage `json:"questions,omitempty"`
 
 	// Takeovers is that of the state: more than a few are suspicious.
 	Takeovers int `json:"takeovers,omitzero"`
@@ -196,8 +196,8 @@ type Head struct {
 	// TTL is for how long the last lease was taken or renewed; 0: it is not known. It is not a part of the JSON.
 	TTL time.Duration `json:"-"`
 
-	// Answers counts the answers to open questions.
-	Answers int `json:"answers,omitzero"`
+	// Replies counts the answers to open questions.
+	Replies int `json:"answers,omitzero"`
 }
 
 // MaxLead is how much later than its time a lease may end: clocks are read a moment before what they are read for is kept.
@@ -215,7 +215,7 @@ func (h Head) Due(now time.Time) bool {
 	if h.Status.Ended() || h.HeldAt(now) {
 		return false
 	}
-	return h.Status == run.StatusRunning || h.Answers > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
+	return h.Status == run.StatusRunning || h.Replies > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
 
 // Query selects runs. The zero value selects all of the tenant "".
@@ -250,8 +250,8 @@ type Log struct {
 	Head    Head
 	Records []Record // in order: all, or by [LoadCurrent] from the last snapshot on
 
-	// Answers are to open questions, in the order of Head.Asks.
-	Answers []run.Answer
+	// Replies are to open questions, in the order of Head.Questions.
+	Replies []run.Reply
 }
 
 // HeadOf returns the head of a state.
@@ -260,13 +260,13 @@ func HeadOf(s *State) Head {
 		Key: run.Key{Tenant: s.Tenant, ID: s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
 		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
 	}
-	h.Asks, h.Questions = openAsks(nil, s), questionsOf(s)
+	h.Questions, h.OpenQuestions = openAsks(nil, s), questionsOf(s)
 	return h
 }
 
 // openAsks adds the ids of the questions of a run and its sub-agents.
 func openAsks(ids []string, s *State) []string {
-	for _, q := range s.Asks {
+	for _, q := range s.Questions {
 		ids = append(ids, q.ID)
 	}
 	for _, c := range s.Calls {

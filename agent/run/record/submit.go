@@ -11,8 +11,8 @@ import (
 )
 
 // Open returns the open questions of a run and its sub-agents. They are the state's own: do not change them.
-func Open(s *State) []*run.Ask {
-	asks := slices.Clone(s.Asks)
+func Open(s *State) []*run.Question {
+	asks := slices.Clone(s.Questions)
 	for _, c := range s.Calls {
 		if c.Child != nil {
 			asks = append(asks, Open(c.Child)...)
@@ -21,22 +21,22 @@ func Open(s *State) []*run.Ask {
 	return asks
 }
 
-// CheckAnswer checks an answer to a question of a run or its sub-agents, before
-// [Store.Answer] keeps it. The error matches [ErrNotAsked] if the question is not open;
+// CheckReply checks an answer to a question of a run or its sub-agents, before
+// [Store.Reply] keeps it. The error matches [ErrNotAsked] if the question is not open;
 // see [Check] for others.
-func CheckAnswer(s *State, a run.Answer, now time.Time) error {
-	q, _ := s.find(a.Ask)
+func CheckReply(s *State, a run.Reply, now time.Time) error {
+	q, _ := s.find(a.Question)
 	if q == nil {
-		return fmt.Errorf("answer question %.100q of run %q: %w", a.Ask, s.ID, run.ErrNotAsked)
+		return fmt.Errorf("answer question %.100q of run %q: %w", a.Question, s.ID, run.ErrNotAsked)
 	}
 	return run.Check(q, a, now)
 }
 
 // Submit checks answers by their questions and has the store keep them: whoever holds the run
 // takes them, or who takes it up. Answers without a time get the present one. The errors are those of
-// [Check], [Store].Load and [Store].Answer. With an error of this package no answer is kept; after
+// [Check], [Store].Load and [Store].Reply. With an error of this package no answer is kept; after
 // another one load the run.
-func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Answer) error {
+func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply) error {
 	if len(answers) == 0 {
 		return nil
 	}
@@ -51,16 +51,16 @@ func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Answer
 	if _, err := CheckOpen(s, answers); err != nil {
 		return err
 	}
-	return store.Answer(ctx, key, dated(answers))
+	return store.Reply(ctx, key, dated(answers))
 }
 
 // CheckOpen checks answers by the questions of a run whose last state is s, and returns the ones
 // to open questions, with the present time if they have none. Answers to other questions are left to the
 // store, which knows the answers to questions that are closed. The error matches [ErrExpired] or [ErrUnfit].
-func CheckOpen(s *State, answers []run.Answer) (open []run.Answer, err error) {
+func CheckOpen(s *State, answers []run.Reply) (open []run.Reply, err error) {
 	now := time.Now()
 	for _, a := range dated(answers) {
-		switch err := CheckAnswer(s, a, now); {
+		switch err := CheckReply(s, a, now); {
 		case err == nil:
 			open = append(open, a)
 		case !errors.Is(err, run.ErrNotAsked):
@@ -71,7 +71,7 @@ func CheckOpen(s *State, answers []run.Answer) (open []run.Answer, err error) {
 }
 
 // dated gives answers without a time the present one.
-func dated(answers []run.Answer) []run.Answer {
+func dated(answers []run.Reply) []run.Reply {
 	answers = slices.Clone(answers)
 	for i := range answers {
 		if answers[i].At.IsZero() {

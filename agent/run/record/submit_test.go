@@ -26,24 +26,24 @@ func questions(t testing.TB) *record.State {
 	site := &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com/pay"}
 	two := []record.Call{call("1"), call("2")}
 	return fold(t, with(called,
-		&record.Replied{Calls: append(two, call("3"))},
-		&record.Opened{Ask: run.Ask{ID: "approval", Kind: run.AskApproval, Call: "3", Expires: start.Add(time.Hour),
+		&record.Responded{Calls: append(two, call("3"))},
+		&record.Opened{Question: run.Question{ID: "approval", Kind: run.QuestionApproval, Call: "3", Expires: start.Add(time.Hour),
 			Definition: &mcp.Tool{Name: "count", InputSchema: raw(`{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`)}}},
 		&record.Intent{Call: "2"},
-		&record.Opened{Ask: run.Ask{ID: "doubt", Kind: run.AskDoubt, Call: "2"}},
-		&record.Opened{Ask: run.Ask{ID: "sign_in", Kind: run.AskSignIn, Server: "files"}},
-		&record.Opened{Ask: run.Ask{ID: "url", Kind: run.AskURL, Elicit: site}},
-		&record.Opened{Ask: run.Ask{ID: "later", Kind: "of a later version"}},
+		&record.Opened{Question: run.Question{ID: "doubt", Kind: run.QuestionDoubt, Call: "2"}},
+		&record.Opened{Question: run.Question{ID: "sign_in", Kind: run.QuestionSignIn, Server: "files"}},
+		&record.Opened{Question: run.Question{ID: "url", Kind: run.QuestionURL, Elicit: site}},
+		&record.Opened{Question: run.Question{ID: "later", Kind: "of a later version"}},
 		nested(1, &record.Begun{V: record.Version, ID: "run_2"}),
 		nested(2, &record.Called{}),
-		nested(3, &record.Replied{Calls: two}),
-		nested(4, &record.Opened{Ask: run.Ask{ID: "sampling", Kind: run.AskSampling}}),
+		nested(3, &record.Responded{Calls: two}),
+		nested(4, &record.Opened{Question: run.Question{ID: "sampling", Kind: run.QuestionSampling}}),
 		nested(5, nested(1, &record.Begun{V: record.Version, ID: "run_3"})),
-		nested(6, nested(2, &record.Opened{Ask: run.Ask{ID: "form", Kind: run.AskForm, Elicit: form(), Path: []string{"run_2", "run_3"}}})),
+		nested(6, nested(2, &record.Opened{Question: run.Question{ID: "form", Kind: run.QuestionForm, Elicit: form(), Path: []string{"run_2", "run_3"}}})),
 	))
 }
 
-func question(t testing.TB, s *record.State, id string) *run.Ask {
+func question(t testing.TB, s *record.State, id string) *run.Question {
 	t.Helper()
 	for _, q := range record.Open(s) {
 		if q.ID == id {
@@ -62,8 +62,8 @@ func TestOpen(t *testing.T) {
 		got = append(got, q.ID)
 	}
 	want := []string{"approval", "doubt", "sign_in", "url", "later", "sampling", "form"}
-	if !cmp.Equal(got, want) || !cmp.Equal(got, record.HeadOf(s).Asks) {
-		t.Errorf("got %v, and %v in the head, want %v", got, record.HeadOf(s).Asks, want)
+	if !cmp.Equal(got, want) || !cmp.Equal(got, record.HeadOf(s).Questions) {
+		t.Errorf("got %v, and %v in the head, want %v", got, record.HeadOf(s).Questions, want)
 	}
 }
 
@@ -72,8 +72,8 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 // TestAnswers makes each answer and checks that the run takes it.
 func TestAnswers(t *testing.T) {
 	s := questions(t)
-	q := func(id string) *run.Ask { return question(t, s, id) }
-	accept := func(id string, fields map[string]any) run.Answer {
+	q := func(id string) *run.Question { return question(t, s, id) }
+	accept := func(id string, fields map[string]any) run.Reply {
 		a, err := q(id).Accept(fields)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestAnswers(t *testing.T) {
 		return a
 	}
 	for _, tt := range []struct {
-		got  run.Answer
+		got  run.Reply
 		want string
 	}{
 		{q("approval").Allow(), `{"ask":"approval","action":"allow"}`},
@@ -102,7 +102,7 @@ func TestAnswers(t *testing.T) {
 		if got, err := tt.got.MarshalJSON(); err != nil || string(got) != tt.want {
 			t.Errorf("got %s, %v, want %s", got, err, tt.want)
 		}
-		if err := record.CheckAnswer(s, tt.got, start); err != nil {
+		if err := record.CheckReply(s, tt.got, start); err != nil {
 			t.Errorf("%s: %v", tt.want, err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestAcceptRefuses(t *testing.T) {
 		{"approval", nil, `kind "approval" takes ["allow" "deny"] and not "accept"`},
 	} {
 		a, err := question(t, s, tt.ask).Accept(tt.fields)
-		if !errors.Is(err, run.ErrUnfit) || !strings.Contains(err.Error(), tt.want) || a.Ask != "" {
+		if !errors.Is(err, run.ErrUnfit) || !strings.Contains(err.Error(), tt.want) || a.Question != "" {
 			t.Errorf("%s %v: got %+v, %v, want %s", tt.ask, tt.fields, a, err, tt.want)
 		}
 	}
@@ -135,63 +135,63 @@ func TestCheckAnswer(t *testing.T) {
 	s, late := questions(t), start.Add(time.Hour)
 	long := strings.Repeat("x", 1<<20+1)
 	for _, tt := range []struct {
-		answer run.Answer
+		answer run.Reply
 		now    time.Time
 		is     error
 		want   string
 	}{
-		{run.Answer{Ask: "other", Action: run.ActionAllow}, start, run.ErrNotAsked, `question "other" of run "run_1"`},
-		{run.Answer{Action: run.ActionAllow}, start, run.ErrNotAsked, `question ""`},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow}, late, run.ErrExpired, "until 2026-11-01T13:00:00Z"},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow}, late.Add(-1), nil, ""},
-		{run.Answer{Ask: "approval", Action: run.ActionAccept}, start, run.ErrUnfit, `not "accept"`},
-		{run.Answer{Ask: "approval"}, start, run.ErrUnfit, `not ""`},
-		{run.Answer{Ask: "form", Action: run.ActionAllow}, start, run.ErrUnfit, `not "allow"`},
-		{run.Answer{Ask: "sampling", Action: run.ActionAccept}, start, run.ErrUnfit, `not "accept"`},
-		{run.Answer{Ask: "doubt", Action: run.ActionAllow}, start, run.ErrUnfit, `not "allow"`},
-		{run.Answer{Ask: "later", Action: run.ActionAllow}, start, run.ErrUnfit, `kind "of a later version" takes []`},
+		{run.Reply{Question: "other", Action: run.ActionAllow}, start, run.ErrNotAsked, `question "other" of run "run_1"`},
+		{run.Reply{Action: run.ActionAllow}, start, run.ErrNotAsked, `question ""`},
+		{run.Reply{Question: "approval", Action: run.ActionAllow}, late, run.ErrExpired, "until 2026-11-01T13:00:00Z"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow}, late.Add(-1), nil, ""},
+		{run.Reply{Question: "approval", Action: run.ActionAccept}, start, run.ErrUnfit, `not "accept"`},
+		{run.Reply{Question: "approval"}, start, run.ErrUnfit, `not ""`},
+		{run.Reply{Question: "form", Action: run.ActionAllow}, start, run.ErrUnfit, `not "allow"`},
+		{run.Reply{Question: "sampling", Action: run.ActionAccept}, start, run.ErrUnfit, `not "accept"`},
+		{run.Reply{Question: "doubt", Action: run.ActionAllow}, start, run.ErrUnfit, `not "allow"`},
+		{run.Reply{Question: "later", Action: run.ActionAllow}, start, run.ErrUnfit, `kind "of a later version" takes []`},
 
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`[1]`)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`{"a":`)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(` `)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "approval", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`{"n":"many"}`)}, start, run.ErrUnfit, "not as the tool wants them"},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Arguments: raw(`{"m":5}`)}, start, run.ErrUnfit, "not as the tool wants them"},
-		{run.Answer{Ask: "sampling", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
-		{run.Answer{Ask: "sampling", Action: run.ActionAllow, Arguments: raw(`{}`)}, start, run.ErrUnfit, "no messages"},
-		{run.Answer{Ask: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":5}`)}, start, run.ErrUnfit, "no sampling request"},
-		{run.Answer{Ask: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`)}, start, run.ErrUnfit, "neither user nor assistant"},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Scope: "world"}, start, run.ErrUnfit, `scope "world"`},
-		{run.Answer{Ask: "doubt", Action: run.ActionRan, Scope: "tool"}, start, run.ErrUnfit, `scope "tool"`},
-		{run.Answer{Ask: "approval", Action: run.ActionAllow, Scope: "tool"}, start, nil, ""},
-		{run.Answer{Ask: "approval", Action: run.ActionDeny, Reason: long}, start, run.ErrUnfit, "more than 1048576 bytes"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Arguments: raw(`[1]`)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Arguments: raw(`{"a":`)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Arguments: raw(` `)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Reply{Question: "approval", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Arguments: raw(`{"n":"many"}`)}, start, run.ErrUnfit, "not as the tool wants them"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Arguments: raw(`{"m":5}`)}, start, run.ErrUnfit, "not as the tool wants them"},
+		{run.Reply{Question: "sampling", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
+		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{}`)}, start, run.ErrUnfit, "no messages"},
+		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":5}`)}, start, run.ErrUnfit, "no sampling request"},
+		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`)}, start, run.ErrUnfit, "neither user nor assistant"},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Scope: "world"}, start, run.ErrUnfit, `scope "world"`},
+		{run.Reply{Question: "doubt", Action: run.ActionRan, Scope: "tool"}, start, run.ErrUnfit, `scope "tool"`},
+		{run.Reply{Question: "approval", Action: run.ActionAllow, Scope: "tool"}, start, nil, ""},
+		{run.Reply{Question: "approval", Action: run.ActionDeny, Reason: long}, start, run.ErrUnfit, "more than 1048576 bytes"},
 
-		{run.Answer{Ask: "form", Action: run.ActionAccept}, start, run.ErrUnfit, `field "city"`},
-		{run.Answer{Ask: "form", Action: run.ActionAccept, Content: raw(`{"city":1}`)}, start, run.ErrUnfit, `field "city"`},
-		{run.Answer{Ask: "form", Action: run.ActionAccept, Content: raw(`null`)}, start, run.ErrUnfit, "not a JSON object"},
-		{run.Answer{Ask: "form", Action: run.ActionAccept, Content: raw(`{"city":"x","n":9007199254740993}`)}, start, nil, ""},
-		{run.Answer{Ask: "form", Action: run.ActionDecline, Content: raw(`{"city":"x"}`)}, start, run.ErrUnfit, "a form that is accepted"},
-		{run.Answer{Ask: "url", Action: run.ActionAccept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
+		{run.Reply{Question: "form", Action: run.ActionAccept}, start, run.ErrUnfit, `field "city"`},
+		{run.Reply{Question: "form", Action: run.ActionAccept, Content: raw(`{"city":1}`)}, start, run.ErrUnfit, `field "city"`},
+		{run.Reply{Question: "form", Action: run.ActionAccept, Content: raw(`null`)}, start, run.ErrUnfit, "not a JSON object"},
+		{run.Reply{Question: "form", Action: run.ActionAccept, Content: raw(`{"city":"x","n":9007199254740993}`)}, start, nil, ""},
+		{run.Reply{Question: "form", Action: run.ActionDecline, Content: raw(`{"city":"x"}`)}, start, run.ErrUnfit, "a form that is accepted"},
+		{run.Reply{Question: "url", Action: run.ActionAccept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
 	} {
-		err := record.CheckAnswer(s, tt.answer, tt.now)
+		err := record.CheckReply(s, tt.answer, tt.now)
 		if !errors.Is(err, tt.is) || tt.is != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.200v: got %v, want %v with %s", tt.answer, err, tt.is, tt.want)
 		}
 	}
 	q := question(t, s, "form")
-	if err := run.Check(q, run.Answer{Ask: "url", Action: run.ActionDecline}, start); !errors.Is(err, run.ErrNotAsked) {
+	if err := run.Check(q, run.Reply{Question: "url", Action: run.ActionDecline}, start); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v for an answer to another question", err)
 	}
 	q.Elicit = nil
-	if err := run.Check(q, run.Answer{Ask: "form", Action: run.ActionAccept}, start); !errors.Is(err, run.ErrUnfit) {
+	if err := run.Check(q, run.Reply{Question: "form", Action: run.ActionAccept}, start); !errors.Is(err, run.ErrUnfit) {
 		t.Errorf("got %v for a form that is not there", err)
 	}
 }
 
 // TestElicited keeps all digits of an integer.
 func TestElicited(t *testing.T) {
-	q := &run.Ask{ID: "1", Kind: run.AskForm, Elicit: form()}
-	r, err := q.Elicited(run.Answer{Ask: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
+	q := &run.Question{ID: "1", Kind: run.QuestionForm, Elicit: form()}
+	r, err := q.Elicited(run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
 	if want := map[string]any{"city": "x", "n": int64(9007199254740993)}; err != nil || !cmp.Equal(r.Content, want) {
 		t.Errorf("got %v, %v, want %v", r, err, want)
 	}

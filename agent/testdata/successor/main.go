@@ -63,14 +63,14 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 		return "", err
 	}
 	key := run.Key{ID: id}
-	asks, err := a.Asks(ctx, key)
+	questions, err := a.Questions(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	if len(asks) != 1 || asks[0].Kind != run.AskForm {
-		return "", fmt.Errorf("got the questions %+v, want a form", asks)
+	if len(questions) != 1 || questions[0].Kind != run.QuestionForm {
+		return "", fmt.Errorf("got the questions %+v, want a form", questions)
 	}
-	form, err := asks[0].Accept(map[string]any{"name": "Ann"})
+	form, err := questions[0].Accept(map[string]any{"name": "Ann"})
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ func succeed(ctx context.Context, dir, database, server, id string) (string, err
 	if err != nil {
 		return "", err
 	}
-	return result.Answer, nil
+	return result.Output, nil
 }
 
 func open(ctx context.Context, dir, database string) (record.Store, error) {

@@ -32,7 +32,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 	}
 	add(status(want, got))
 	if want.Answer != nil {
-		add(answer(want.Answer, got.State.Answer))
+		add(answer(want.Answer, got.State.Output))
 	}
 	if len(want.State) > 0 {
 		value, why, err := state(want.State, got.Dir)
@@ -60,7 +60,7 @@ func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error
 		add(budget(want.Budget, &got.State.Spent))
 	}
 	if want.Schema != nil {
-		value, why, err := fits(want.Schema, got.State.Answer)
+		value, why, err := fits(want.Schema, got.State.Output)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func questions(log []record.Record) map[string]int {
 	n := map[string]int{}
 	for c := range changes(log) {
 		if opened, ok := c.(*record.Opened); ok {
-			n[string(opened.Ask.Kind)]++
+			n[string(opened.Question.Kind)]++
 		}
 	}
 	return n

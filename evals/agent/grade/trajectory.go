@@ -15,7 +15,7 @@ import (
 // Calls are the tool calls that the models of a run asked for, in order.
 func Calls(log []record.Record) (made []suite.Call) {
 	for c := range changes(log) {
-		replied, ok := c.(*record.Replied)
+		replied, ok := c.(*record.Responded)
 		if !ok {
 			continue
 		}

@@ -36,7 +36,7 @@ func (d *driver) people(o *agent.Options) {
 			return adapter.Allow(), nil
 		}
 	}
-	o.Answer = func(_ context.Context, q *run.Ask) (run.Answer, error) {
+	o.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) {
 		a, err := answer(p, q)
 		return a, err
 	}
@@ -52,11 +52,11 @@ func approval(p *suite.People, tool string) *suite.Approval {
 }
 
 // answer is what the people of a task say to a question of a run.
-func answer(p *suite.People, q *run.Ask) (run.Answer, error) {
+func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	var forms []suite.Form
 	message := ""
 	switch q.Kind {
-	case run.AskApproval:
+	case run.QuestionApproval:
 		a := approval(p, q.Tool)
 		switch {
 		case a == nil:
@@ -67,13 +67,13 @@ func answer(p *suite.People, q *run.Ask) (run.Answer, error) {
 			return q.AllowWith(a.Arguments), nil
 		}
 		return q.Allow(), nil
-	case run.AskForm:
+	case run.QuestionForm:
 		forms, message = p.Forms, q.Elicit.Message
-	case run.AskURL:
+	case run.QuestionURL:
 		forms, message = p.URLs, q.Elicit.Message+" "+q.Elicit.URL
-	case run.AskDoubt:
+	case run.QuestionDoubt:
 		return q.NotRun(), nil
-	case run.AskSampling:
+	case run.QuestionSampling:
 		return q.Deny("the person says nothing"), nil
 	}
 	for _, f := range forms {

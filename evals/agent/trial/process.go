@@ -136,7 +136,7 @@ type dying struct {
 	at, commits int
 }
 
-func (s *dying) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...run.Answer) error {
+func (s *dying) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...run.Reply) error {
 	s.commits++
 	if s.commits == s.at {
 		die(s.dir)

@@ -50,7 +50,7 @@ func (*Script) Info() model.Info { return model.Info{Whole: true} }
 // Generate implements [agent.Model].
 func (s *Script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		yield(model.Delta{Reply: &model.Reply{Message: s.next(r.Messages)}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: s.next(r.Messages)}}, nil)
 	}
 }
 

@@ -44,7 +44,7 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 		&agent.ToolEnd{Call: agent.Call{ID: "3", Name: "x"}, Result: result("broken "+peer, nil, true)},
 		&agent.ToolEnd{Call: agent.Call{ID: "4", Name: "x"}, Result: result("--- a\n+++ b\n@@ -1 +1 @@\n-"+strings.ReplaceAll(peer, "\n", "")+"\n+b\n", nil, false)},
 		&agent.SamplingEnd{Server: "box", Err: errors.New(peer)}, &agent.SamplingEnd{Server: "box", Result: &mcp.CreateMessageResult{Content: content}},
-		&agent.ElicitationEnd{Question: &agent.Question{Server: "box"}, Err: errors.New(peer)}, &agent.AnswerEnd{Ask: &run.Ask{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Err: errors.New(peer)},
+		&agent.ElicitationEnd{Elicitation: &agent.Elicitation{Server: "box"}, Err: errors.New(peer)}, &agent.ReplyEnd{Question: &run.Question{Server: "box", Elicit: &mcp.ElicitParams{Message: peer}}, Err: errors.New(peer)},
 		&agent.ServerLost{Server: "box", Err: errors.New(peer)},
 	} {
 		s.Show(e)

@@ -155,15 +155,15 @@ const (
 // view is what a user sees of a run. The rest of the state stays here: it has what servers keep
 // between rounds, and is never taken from a client.
 type view struct {
-	Run      string        `json:"run"`
-	Status   run.Status    `json:"status"`
-	Position string        `json:"position"` // the event behind which the stream continues
-	Answer   string        `json:"answer,omitempty"`
-	Stop     string        `json:"stop,omitempty"`  // why the run ended
-	Error    string        `json:"error,omitempty"` // of a run that failed
-	Asks     []*run.Ask    `json:"asks,omitempty"`  // the open questions
-	Messages []run.Message `json:"messages"`
-	Spent    run.Spent     `json:"spent"`
+	Run      string          `json:"run"`
+	Status   run.Status      `json:"status"`
+	Position string          `json:"position"` // the event behind which the stream continues
+	Answer   string          `json:"answer,omitempty"`
+	Stop     string          `json:"stop,omitempty"`  // why the run ended
+	Error    string          `json:"error,omitempty"` // of a run that failed
+	Asks     []*run.Question `json:"asks,omitempty"`  // the open questions
+	Messages []run.Message   `json:"messages"`
+	Spent    run.Spent       `json:"spent"`
 }
 
 // show writes the state of a run.
@@ -177,7 +177,7 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 		return err
 	}
 	return write(w, http.StatusOK, view{
-		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Answer, Stop: state.Stop,
+		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Output, Stop: state.Stop,
 		Error: state.Error, Asks: record.Open(state), Messages: state.History, Spent: state.Spent,
 	})
 }
@@ -212,10 +212,10 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 	if n := len(body); n == 0 || n > maxAnswers {
 		return refusal{http.StatusBadRequest, fmt.Sprintf("%d answers: want 1 to %d", n, maxAnswers)}
 	}
-	var answers []run.Answer
+	var answers []run.Reply
 	for _, a := range body {
-		answers = append(answers, run.Answer{
-			Ask: a.Ask, Action: a.Action, Reason: a.Reason, Arguments: a.Arguments, Content: a.Content, Scope: a.Scope, By: c.name,
+		answers = append(answers, run.Reply{
+			Question: a.Ask, Action: a.Action, Reason: a.Reason, Arguments: a.Arguments, Content: a.Content, Scope: a.Scope, By: c.name,
 		})
 	}
 	if err := s.engine.answer(r.Context(), c.key(r), answers); err != nil {
@@ -315,7 +315,7 @@ var codes = []struct {
 }{
 	{record.ErrNotFound, http.StatusNotFound, "there is no such run"},
 	{run.ErrNotAsked, http.StatusConflict, "the question is not open"},
-	{record.ErrAnswered, http.StatusConflict, "the question has another answer already"},
+	{record.ErrReplied, http.StatusConflict, "the question has another answer already"},
 	{run.ErrExpired, http.StatusGone, "the question has expired"},
 	{run.ErrUnfit, http.StatusUnprocessableEntity, "the answer does not fit the question"},
 	{record.ErrHeld, http.StatusServiceUnavailable, "the run is busy; try again"},

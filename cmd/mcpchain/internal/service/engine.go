@@ -12,7 +12,7 @@ type engine interface {
 	// start begins a run of that id, or of a new one if it is empty. The error matches
 	// [record.ErrExists] if there is one.
 	start(ctx context.Context, user, id, input string) (run.Key, error)
-	answer(ctx context.Context, key run.Key, answers []run.Answer) error
+	answer(ctx context.Context, key run.Key, answers []run.Reply) error
 	stop(ctx context.Context, key run.Key) error
 	work(ctx context.Context) error // drives runs until the context ends
 }

@@ -102,7 +102,7 @@ func (s *service) page(ctx context.Context, user string, at cursor, limit int) (
 			if len(rows) == limit {
 				return rows, true, nil
 			}
-			rows = append(rows, row{head.Key.ID, head.Status, len(head.Asks), head.Updated})
+			rows = append(rows, row{head.Key.ID, head.Status, len(head.Questions), head.Updated})
 		}
 		if read < q.Limit {
 			return rows, false, nil

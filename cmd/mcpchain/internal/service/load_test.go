@@ -27,7 +27,7 @@ func (s script) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	return func(yield func(model.Delta, error) bool) {
 		select {
 		case <-time.After(s.thinks/2 + rand.N(s.thinks)):
-			yield(model.Delta{Reply: &model.Reply{Message: s.next(r.Messages)}}, nil)
+			yield(model.Delta{Response: &model.Response{Message: s.next(r.Messages)}}, nil)
 		case <-ctx.Done():
 			yield(model.Delta{}, ctx.Err())
 		}

@@ -35,8 +35,8 @@ func (l *local) start(ctx context.Context, user, id, input string) (run.Key, err
 	return key, err
 }
 
-func (l *local) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	err := l.agent.Answer(ctx, key, answers...)
+func (l *local) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
+	err := l.agent.Reply(ctx, key, answers...)
 	l.due()
 	return err
 }

@@ -53,8 +53,8 @@ func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, er
 	return key, err
 }
 
-func (r *remote) answer(ctx context.Context, key run.Key, answers []run.Answer) error {
-	return r.client.Answer(ctx, key, answers...)
+func (r *remote) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
+	return r.client.Reply(ctx, key, answers...)
 }
 
 func (r *remote) stop(ctx context.Context, key run.Key) error { return r.client.Cancel(ctx, key) }

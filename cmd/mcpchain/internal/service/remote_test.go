@@ -136,8 +136,8 @@ func TestWorkerOfTemporal(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, err := record.Fold(log.Records)
-		if want := "You are " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Answer, want) {
-			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Answer, err, want)
+		if want := "You are " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
+			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 	case "show":
 		return false, show(ctx, store, key, out)
 	case "answer":
-		var a run.Answer
+		var a run.Reply
 		if err := json.Unmarshal([]byte(o.args[1]), &a); err != nil {
 			return false, fmt.Errorf("the answer: %w", err)
 		}
@@ -205,7 +205,7 @@ func list(ctx context.Context, store record.Store, q record.Query, out io.Writer
 		if head.HeldAt(time.Now()) {
 			held = "yes"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", nameOf(head.Key), head.Status, len(head.Asks)-head.Answers, head.Takeovers, held, head.Updated.UTC().Format(time.RFC3339))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", nameOf(head.Key), head.Status, len(head.Questions)-head.Replies, head.Takeovers, held, head.Updated.UTC().Format(time.RFC3339))
 	}
 	return w.Flush()
 }

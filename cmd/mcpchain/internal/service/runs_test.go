@@ -48,7 +48,7 @@ func TestOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keepRun(t, store, "one", &record.Opened{Ask: run.Ask{ID: "q1", Kind: run.AskURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &record.Suspended{})
+	keepRun(t, store, "one", &record.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &record.Suspended{})
 	keepRun(t, store, "parked", &record.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",

@@ -102,7 +102,7 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 		decide = approveDemo
 	}
 	s.agent, err = agent.New(model, &agent.Options{
-		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, AskTTL: askTTL, Approve: decide,
+		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, QuestionTTL: askTTL, Approve: decide,
 		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	approval := p.settled(id).Asks[0]
-	if approval.Kind != run.AskApproval || approval.Server != demoLabel {
+	if approval.Kind != run.QuestionApproval || approval.Server != demoLabel {
 		t.Fatalf("got %+v, want an approval", approval)
 	}
 	send(409, `[{"ask":"forged","action":"allow"}]`)

@@ -39,7 +39,7 @@ func (c *Console) Show(e agent.Event) {
 			c.Note(line.Style, "%s", line.Text)
 		}
 	}
-	if e, ok := e.(*agent.Answer); ok && !c.attended {
+	if e, ok := e.(*agent.Output); ok && !c.attended {
 		c.Deliver(e.Text)
 	}
 }

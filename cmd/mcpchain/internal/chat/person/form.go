@@ -26,13 +26,13 @@ func (p *Person) Elicitation() mcp.ElicitationHandler {
 }
 
 // Answer answers a question of a run.
-func (p *Person) Answer(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (p *Person) Answer(ctx context.Context, q *run.Question) (run.Reply, error) {
 	if q.Elicit == nil || !p.screen.Attended() {
-		return run.Answer{}, nil
+		return run.Reply{}, nil
 	}
 	result, err := p.elicit(ctx, q.Server, q.Elicit)
 	if err != nil {
-		return run.Answer{}, err
+		return run.Reply{}, err
 	}
 	answer := q.Cancel()
 	switch result.Action {

@@ -31,12 +31,12 @@ func Side(e agent.Event) (Style, string) {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
 		}
 		return Faint, fmt.Sprintf("  the model answered %s: %s", e.Server, hosttext.Line(ContentText(e.Result.Content), MaxResult))
-	case *agent.AnswerEnd:
+	case *agent.ReplyEnd:
 		if e.Err != nil {
-			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Ask.Server, e.Err)
+			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Question.Server, e.Err)
 		}
-		if e.Answer != nil {
-			return Faint, fmt.Sprintf("  answer to %s: %s", e.Ask.Server, e.Answer.Action)
+		if e.Reply != nil {
+			return Faint, fmt.Sprintf("  answer to %s: %s", e.Question.Server, e.Reply.Action)
 		}
 	case *agent.ElicitationEnd:
 		if e.Err != nil {
@@ -45,8 +45,8 @@ func Side(e agent.Event) (Style, string) {
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Server, e.Result.Action)
 	case *agent.Compacted:
 		return Faint, fmt.Sprintf("the conversation got long: the oldest %s are short now, or left out, for the model", Plural(e.Replaced, "message"))
-	case *agent.Answer:
-		if e.StopReason != agent.StopAnswer {
+	case *agent.Output:
+		if e.StopReason != agent.StopOutput {
 			return Warn, fmt.Sprintf("the model was stopped by the limit %s", e.StopReason)
 		}
 	}

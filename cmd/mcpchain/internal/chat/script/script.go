@@ -187,7 +187,7 @@ func (w *Screen) take(e agent.Event) {
 		w.denied[e.ID] = !e.Decision.Allow
 	case *agent.ToolEnd:
 		w.turn.Calls = append(w.turn.Calls, w.call(e))
-	case *agent.Answer:
+	case *agent.Output:
 		w.turn.Answer, w.turn.StopReason = e.Text, string(e.StopReason)
 	}
 }

@@ -28,7 +28,7 @@ func TestTurn(t *testing.T) {
 	w.Show(&agent.ToolEnd{Call: good, Result: &adapter.Result{Text: "2"}, Duration: 1500 * time.Microsecond})
 	bad := agent.Call{ID: "2", Name: "none", Arguments: "{"}
 	w.Show(&agent.ToolEnd{Call: bad, Result: &adapter.Result{IsError: true, Text: "no such tool"}})
-	w.Show(&agent.Answer{Text: "two\u202e", StopReason: agent.StopAnswer})
+	w.Show(&agent.Output{Text: "two\u202e", StopReason: agent.StopOutput})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (s *Session) build(ctx context.Context) error {
 	}
 	s.agent, err = agent.New(llm, &agent.Options{
 		System: system, Tools: s.sources(set), Prices: s.Prices,
-		Approve: s.Person.Approve, Answer: s.Person.Answer, Name: agentName, Store: s.Store, LeaseTTL: leaseTTL,
+		Approve: s.Person.Approve, Reply: s.Person.Answer, Name: agentName, Store: s.Store, LeaseTTL: leaseTTL,
 	})
 	return err
 }

@@ -139,14 +139,14 @@ func recordOf(e agent.Event) (traced, bool) {
 		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), ms(e.Duration)
 		r.Error = errorText(e.Result.Err)
 		return r, true
-	case *agent.AnswerEnd: // of a question that the run keeps
-		if e.Ask.Elicit == nil {
+	case *agent.ReplyEnd: // of a question that the run keeps
+		if e.Question.Elicit == nil {
 			return traced{}, false
 		}
-		r := traced{Event: "elicitation", Server: e.Ask.Server, Tool: e.Ask.Tool, ID: e.Ask.Call}
-		r.Message, r.Error, r.Duration = e.Ask.Elicit.Message, errorText(e.Err), ms(e.Duration)
-		if e.Answer != nil {
-			if result, err := e.Ask.Elicited(*e.Answer); err == nil {
+		r := traced{Event: "elicitation", Server: e.Question.Server, Tool: e.Question.Tool, ID: e.Question.Call}
+		r.Message, r.Error, r.Duration = e.Question.Elicit.Message, errorText(e.Err), ms(e.Duration)
+		if e.Reply != nil {
+			if result, err := e.Question.Elicited(*e.Reply); err == nil {
 				r.Action, r.Content = result.Action, result.Content
 			}
 		}
@@ -167,7 +167,7 @@ func recordOf(e agent.Event) (traced, bool) {
 		return r, true
 	case *agent.ServerLost:
 		return traced{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
-	case *agent.Answer:
+	case *agent.Output:
 		return traced{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
 	}
 	return traced{}, false

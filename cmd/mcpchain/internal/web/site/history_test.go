@@ -38,7 +38,7 @@ func painting() adapter.Source {
 
 // sameID has the model call a tool by an id that it uses in each turn, as some do.
 func sameID(tool, arguments string) agenttest.Step {
-	return func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	return func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		res, err := agenttest.Use(agenttest.Wanted{Tool: tool, Arguments: arguments})(ctx, p)
 		if err == nil {
 			res.Message.Parts[0].ID = "call"
@@ -213,7 +213,7 @@ func TestSpentBySubAgents(t *testing.T) {
 	}
 	goOn := make(chan struct{})
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "helper", Arguments: `{"task":"help"}`}).Using(10, 1),
-		func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+		func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 			select {
 			case <-goOn:
 			case <-ctx.Done():

@@ -56,7 +56,7 @@ func TestLeftAlone(t *testing.T) {
 // asked again in another conversation.
 func TestStop(t *testing.T) {
 	asked := make(chan struct{})
-	hang := func(ctx context.Context, p agenttest.Prompt) (*model.Reply, error) {
+	hang := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		close(asked)
 		return agenttest.Hang()(ctx, p)
 	}

@@ -35,11 +35,11 @@ func (e *FormError) Error() string {
 // if the answer does not fit, and ErrGone if the question is not open.
 func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	key := run.Key{Tenant: user, ID: id}
-	asks, err := s.agentOf(key).Asks(ctx, key)
+	asks, err := s.agentOf(key).Questions(ctx, key)
 	if err != nil {
 		return gone(err)
 	}
-	at := slices.IndexFunc(asks, func(q *run.Ask) bool { return q.ID == a.Ask })
+	at := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == a.Ask })
 	if at < 0 {
 		return ErrGone
 	}
@@ -48,11 +48,11 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 		return err
 	}
 	answer.By = user
-	err = s.agentOf(key).Answer(ctx, key, answer)
+	err = s.agentOf(key).Reply(ctx, key, answer)
 	switch {
 	case errors.Is(err, run.ErrUnfit):
 		return fmt.Errorf("%w: %w", ErrUnfit, err)
-	case errors.Is(err, record.ErrAnswered), errors.Is(err, run.ErrNotAsked), errors.Is(err, run.ErrExpired):
+	case errors.Is(err, record.ErrReplied), errors.Is(err, run.ErrNotAsked), errors.Is(err, run.ErrExpired):
 		return ErrGone
 	case err != nil:
 		return gone(err)
@@ -70,13 +70,13 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 		if err != nil {
 			return err
 		}
-		if len(head.Asks) == 0 {
+		if len(head.Questions) == 0 {
 			continue
 		}
-		asks, err := s.agent.Asks(ctx, head.Key)
+		asks, err := s.agent.Questions(ctx, head.Key)
 		errs = append(errs, err)
 		for _, q := range asks {
-			if q.Kind != run.AskSignIn || q.Server != server {
+			if q.Kind != run.QuestionSignIn || q.Server != server {
 				continue
 			}
 			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.ActionAccept})
@@ -89,16 +89,16 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 }
 
 // to is the answer as the run takes it.
-func (a Answer) to(q *run.Ask) (run.Answer, error) {
-	answer := run.Answer{Ask: q.ID, Action: a.Action, Reason: a.Reason}
+func (a Answer) to(q *run.Question) (run.Reply, error) {
+	answer := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
 	switch {
-	case q.Kind == run.AskForm && a.Action == run.ActionAccept:
+	case q.Kind == run.QuestionForm && a.Action == run.ActionAccept:
 		fields, err := a.values(q.Elicit)
 		if err != nil {
 			return answer, err
 		}
 		return q.Accept(fields)
-	case q.Kind == run.AskSignIn:
+	case q.Kind == run.QuestionSignIn:
 	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
 		// What is allowed is what was shown.
 		if wrong := askOf(q).Wrong; wrong != "" {
@@ -160,7 +160,7 @@ func valueOf(f *mcp.Field, v any) (any, error) {
 }
 
 // hand gives an answer to whoever waits for it, and reports whether someone does.
-func (s *Service) hand(key run.Key, a run.Answer) bool {
+func (s *Service) hand(key run.Key, a run.Reply) bool {
 	s.mu.Lock()
 	t := s.topics[key]
 	s.mu.Unlock()
@@ -172,9 +172,9 @@ func (s *Service) hand(key run.Key, a run.Answer) bool {
 	if t.given == nil {
 		return false // it is not driven
 	}
-	c := t.asked[a.Ask]
-	if _, twice := t.given[a.Ask]; !twice {
-		t.given[a.Ask] = a
+	c := t.asked[a.Question]
+	if _, twice := t.given[a.Question]; !twice {
+		t.given[a.Question] = a
 		t.changed.fire()
 		if c != nil {
 			close(c)
@@ -188,10 +188,10 @@ const grace = 30 * time.Second
 
 // atHand waits for the answer to a question while a window shows the conversation. Without one
 // the question becomes rows of the store, and the answer takes the run up again.
-func (s *Service) atHand(ctx context.Context, q *run.Ask) (run.Answer, error) {
+func (s *Service) atHand(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {
-		return run.Answer{}, nil
+		return run.Reply{}, nil
 	}
 	for {
 		answer, given, left := t.wait(q.ID)
@@ -199,7 +199,7 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (run.Answer, error) {
 		case <-given:
 			return answer(), nil
 		case <-ctx.Done():
-			return run.Answer{}, context.Cause(ctx)
+			return run.Reply{}, context.Cause(ctx)
 		case <-left:
 		}
 		late := time.NewTimer(grace)
@@ -208,7 +208,7 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (run.Answer, error) {
 		case <-ctx.Done():
 		case <-late.C:
 			if t.giveUp(q.ID) {
-				return run.Answer{}, nil
+				return run.Reply{}, nil
 			}
 		}
 		late.Stop()
@@ -217,7 +217,7 @@ func (s *Service) atHand(ctx context.Context, q *run.Ask) (run.Answer, error) {
 
 // wait returns what is closed when the answer to a question is given, and when the last window
 // is gone.
-func (t *topic) wait(ask string) (answer func() run.Answer, given, left <-chan struct{}) {
+func (t *topic) wait(ask string) (answer func() run.Reply, given, left <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.asked[ask]
@@ -228,7 +228,7 @@ func (t *topic) wait(ask string) (answer func() run.Answer, given, left <-chan s
 			close(c)
 		}
 	}
-	return func() run.Answer {
+	return func() run.Reply {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		return t.given[ask]

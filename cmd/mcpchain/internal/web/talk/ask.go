@@ -80,7 +80,7 @@ type sampled struct {
 	Whole     string `json:"whole"` // the request as JSON
 }
 
-func askOf(q *run.Ask) ask {
+func askOf(q *run.Question) ask {
 	a := ask{
 		ID: q.ID, Kind: string(q.Kind), Call: q.Call, Server: hosttext.Line(q.Server, 100), Tool: hosttext.Line(q.Tool, 200),
 		Expires: q.Expires, Tries: q.Tries, Sent: q.Sent,
@@ -90,7 +90,7 @@ func askOf(q *run.Ask) ask {
 	}
 	if len(q.Arguments) > 0 {
 		a.Arguments = shownJSON(string(q.Arguments), maxWhole)
-		a.Wrong = tooLong(len(q.Arguments), q.Kind == run.AskApproval)
+		a.Wrong = tooLong(len(q.Arguments), q.Kind == run.QuestionApproval)
 	}
 	if q.Definition != nil {
 		a.Description = exactText(q.Definition.Description, 4000)
@@ -99,11 +99,11 @@ func askOf(q *run.Ask) ask {
 		a.Message = exactText(q.Elicit.Message, 8000)
 	}
 	switch q.Kind {
-	case run.AskForm:
+	case run.QuestionForm:
 		a.Fields, a.Wrong = fieldsOf(q.Elicit)
-	case run.AskURL:
+	case run.QuestionURL:
 		a.Link, a.Wrong = linkOf(q.Elicit.URL)
-	case run.AskSampling:
+	case run.QuestionSampling:
 		a.Sampling, a.Wrong = samplingOf(q)
 	}
 	return a
@@ -137,7 +137,7 @@ func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	return out, ""
 }
 
-func samplingOf(q *run.Ask) (s *sampled, wrong string) {
+func samplingOf(q *run.Question) (s *sampled, wrong string) {
 	s = &sampled{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
 	data, err := json.Marshal(q.Sampling)
 	if err != nil {
@@ -148,16 +148,16 @@ func samplingOf(q *run.Ask) (s *sampled, wrong string) {
 }
 
 // subject says in a few words what a question is about.
-func subject(q *run.Ask) string {
+func subject(q *run.Question) string {
 	name := hosttext.Line(cmp.Or(q.Tool, q.Server), 100)
 	switch q.Kind {
-	case run.AskApproval:
+	case run.QuestionApproval:
 		return "the call of " + name
-	case run.AskForm:
+	case run.QuestionForm:
 		return "the form of " + name
-	case run.AskURL, run.AskSignIn:
+	case run.QuestionURL, run.QuestionSignIn:
 		return "the page of " + name
-	case run.AskSampling:
+	case run.QuestionSampling:
 		return "the request of " + hosttext.Line(q.Server, 100) + " to the model"
 	}
 	return "the doubt about " + name

@@ -12,7 +12,7 @@ import (
 // The page can say how often and when a call was sent that may have run.
 func TestDoubtSaysWhenTheCallWasSent(t *testing.T) {
 	sent := time.Date(2026, 11, 22, 14, 3, 0, 0, time.UTC)
-	data, err := json.Marshal(askOf(&run.Ask{ID: "ask_1", Kind: run.AskDoubt, Tool: "pay", Tries: 2, Sent: sent}))
+	data, err := json.Marshal(askOf(&run.Question{ID: "ask_1", Kind: run.QuestionDoubt, Tool: "pay", Tries: 2, Sent: sent}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 		return false
 	}
 	t.working, t.again, t.idle = true, false, make(chan struct{})
-	t.given, t.asked = map[string]run.Answer{}, map[string]chan struct{}{}
+	t.given, t.asked = map[string]run.Reply{}, map[string]chan struct{}{}
 	if !counted && !isViewCall(key) {
 		s.count(key.Tenant, 1)
 	}

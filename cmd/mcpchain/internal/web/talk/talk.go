@@ -135,7 +135,7 @@ func New(o Options) (*Service, error) {
 	}
 	s.opts = agent.Options{
 		Name: agentName, System: o.System, Tools: o.Tools, Prices: o.Prices, Limits: o.Limits,
-		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Answer: s.atHand, Doubt: agent.DoubtAsk,
+		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Reply: s.atHand, Doubt: agent.DoubtAsk,
 	}
 	var err error
 	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {

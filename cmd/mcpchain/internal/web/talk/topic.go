@@ -52,8 +52,8 @@ type topic struct {
 	cancel  context.CancelCauseFunc
 	idle    chan struct{} // closed when it is not driven any more
 
-	left  chan struct{}         // closed when the last window is gone
-	given map[string]run.Answer // while the run is driven
+	left  chan struct{}        // closed when the last window is gone
+	given map[string]run.Reply // while the run is driven
 	asked map[string]chan struct{}
 }
 

@@ -81,8 +81,8 @@ type (
 func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 	switch e := e.(type) {
 	case *agent.Asked:
-		return askOf(e.Ask), "asked"
-	case *agent.Answered:
+		return askOf(e.Question), "asked"
+	case *agent.Replied:
 		return answeredOf(e), "answered"
 	}
 	if len(pathOf(e)) > 0 {
@@ -97,9 +97,9 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 		return resultOf(key, kept{seq: e.Seq}, e), "result"
 	case *agent.Compacted:
 		return note{"Older messages were shortened for the model."}, "note"
-	case *agent.Answer:
+	case *agent.Output:
 		stop := ""
-		if e.StopReason != agent.StopAnswer {
+		if e.StopReason != agent.StopOutput {
 			stop = hosttext.Line(string(e.StopReason), 100)
 		}
 		return ended{Status: string(run.StatusFinished), Stop: stop}, "ended"
@@ -107,10 +107,10 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 	return nil, ""
 }
 
-func answeredOf(e *agent.Answered) answered {
-	a := answered{Ask: e.Ask.ID, Action: string(e.Answer.Action), Reason: shownText(e.Answer.Reason, maxError), What: subject(e.Ask)}
-	if e.Ask.Kind == run.AskURL && e.Answer.Action == run.ActionAccept {
-		a.Link, _ = linkOf(e.Ask.Elicit.URL)
+func answeredOf(e *agent.Replied) answered {
+	a := answered{Ask: e.Question.ID, Action: string(e.Reply.Action), Reason: shownText(e.Reply.Reason, maxError), What: subject(e.Question)}
+	if e.Question.Kind == run.QuestionURL && e.Reply.Action == run.ActionAccept {
+		a.Link, _ = linkOf(e.Question.Elicit.URL)
 	}
 	return a
 }
@@ -123,7 +123,7 @@ func pathOf(e agent.Event) []string {
 		return e.Path
 	case *agent.ToolEnd:
 		return e.Path
-	case *agent.Answer:
+	case *agent.Output:
 		return e.Path
 	}
 	return nil

@@ -83,14 +83,14 @@ func isViewCall(key run.Key) bool { return strings.HasPrefix(key.ID, viewPrefix)
 func prefixOf(conversation run.Key) string { return viewPrefix + conversation.ID + "-" }
 
 // newViewAgent makes the agent whose runs are calls of views.
-func newViewAgent(o Options, answer func(context.Context, *run.Ask) (run.Answer, error)) (*agent.Agent, error) {
+func newViewAgent(o Options, answer func(context.Context, *run.Question) (run.Reply, error)) (*agent.Agent, error) {
 	tools := o.ViewTools
 	if tools == nil {
 		tools = adapter.Merge()
 	}
 	return agent.New(oneCall{tools}, &agent.Options{
 		Name: viewAgentName, Tools: []adapter.Source{tools}, Store: o.Store, LeaseTTL: leaseTTL,
-		Approve: agent.AskPerson, Answer: answer, Doubt: agent.DoubtAsk,
+		Approve: agent.AskPerson, Reply: answer, Doubt: agent.DoubtAsk,
 	})
 }
 
@@ -108,7 +108,7 @@ func (m oneCall) Generate(_ context.Context, r *model.Request) iter.Seq2[model.D
 			yield(model.Delta{}, err)
 			return
 		}
-		yield(model.Delta{Reply: &model.Reply{Message: message}}, nil)
+		yield(model.Delta{Response: &model.Response{Message: message}}, nil)
 	}
 }
 

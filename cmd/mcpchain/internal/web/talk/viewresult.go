@@ -62,8 +62,8 @@ func viewResult(records []record.Record) (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	denied := slices.ContainsFunc(records, func(r record.Record) bool {
-		answered, ok := r.Change.(*record.Answered)
-		return ok && answered.Answer.Action == run.ActionDeny
+		answered, ok := r.Change.(*record.Replied)
+		return ok && answered.Reply.Action == run.ActionDeny
 	})
 	if denied || state.Status == run.StatusCancelled {
 		return nil, apps.ErrDenied
