@@ -94,12 +94,12 @@ func TestEventsAsJSON(t *testing.T) {
 	}
 	diff(t, "events", got.String(), string(want))
 
-	source, err := os.ReadFile("events.go")
+	source, err := os.ReadFile("events_kind.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var declared []string
-	for _, m := range regexp.MustCompile(`kind\(\) string { return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
+	for _, m := range regexp.MustCompile(`kind\(\) string +{ return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
 		declared = append(declared, m[1])
 	}
 	slices.Sort(types)

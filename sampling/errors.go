@@ -18,7 +18,7 @@ const (
 	kindRate   = "rate"   // PerMinute of Limits or of a Budget
 	kindBudget = "budget" // Requests or Tokens of Limits or of a Budget
 	kindCost   = "cost"   // Cost of Limits or of a Budget
-	kindDepth  = "depth"  // Limits.Depth
+	kindDepth  = "depth"  // maxDepth
 )
 
 // refusedError is the refusal of a request by a limit, the policy or the

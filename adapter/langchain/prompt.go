@@ -163,7 +163,7 @@ func (v promptValue) Messages() []llms.ChatMessage { return v }
 
 func (v promptValue) String() string {
 	text, err := llms.GetBufferString(v, "Human", "AI")
-	if err != nil { // a role that is unknown: there is none
+	if err != nil { // an unknown role, which these messages never have
 		return ""
 	}
 	return text

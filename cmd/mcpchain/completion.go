@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
 
 // scripts have the shells ask the program for what may be typed. Without an answer they offer files.
@@ -85,7 +87,7 @@ func complete(words []string, out io.Writer) {
 	case len(words) == 2 && words[0] == "completion":
 		found = []string{"bash", "fish", "zsh"}
 	case len(words) == 2 && words[0] == "runs":
-		found = []string{"list", "show", "answer", "cancel", "revive", "delete", "verify", "export", "import"}
+		found = service.Operations()
 	case len(words) == 2 && words[0] == "demo":
 		found = []string{"model"}
 	}

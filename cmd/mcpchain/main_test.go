@@ -70,6 +70,7 @@ func TestProgram(t *testing.T) {
 		"flags of the default": {"complete -base", "", 0, "-base-url\n", ""},
 		"flags of a command":   {"complete inspect mcp.json -pro", "", 0, "-profile\n-prompt\n", ""},
 		"flags of the service": {"complete serve -api -postg", "", 0, "-postgres\n", ""},
+		"commands of runs":     {"complete runs pr", "", 0, "prune\n", ""},
 		"files":                {"complete inspect m", "", 0, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

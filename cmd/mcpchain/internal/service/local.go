@@ -26,7 +26,7 @@ type local struct {
 
 	mu       sync.Mutex // guards the fields below
 	working  map[run.Key]*visit
-	draining bool // no run is to go on here
+	draining bool // no run is to continue here
 }
 
 func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
@@ -71,7 +71,7 @@ func (l *local) work(ctx context.Context) error {
 // manyRuns bounds what is counted at the start.
 const manyRuns = 10_000
 
-// count logs which runs there are to go on with.
+// count logs how many runs there are to continue.
 func (l *local) count(ctx context.Context) {
 	due, err := l.store.Count(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
 	if err != nil {

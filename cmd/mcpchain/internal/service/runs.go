@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -45,6 +47,14 @@ const aboutRuns = `Runs looks at the runs of a database, and changes them. It ne
 
 Flags:
 `
+
+// operations has for each command of `mcpchain runs` how many arguments it takes.
+func operations() map[string]int {
+	return map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "prune": 0, "verify": 0, "export": 1, "import": 0}
+}
+
+// Operations lists the commands of `mcpchain runs`.
+func Operations() []string { return slices.Sorted(maps.Keys(operations())) }
 
 // parseRuns reads the command line behind `mcpchain runs`.
 func parseRuns(args []string, out io.Writer) (*operating, error) {
@@ -85,7 +95,7 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 	if o.older > 0 {
 		o.query.Before = time.Now().Add(-o.older)
 	}
-	want, ok := map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "prune": 0, "verify": 0, "export": 1, "import": 0}[o.command]
+	want, ok := operations()[o.command]
 	if err := o.place(); err != nil {
 		return nil, err
 	}
