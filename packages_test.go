@@ -71,3 +71,35 @@ func packageComment(t *testing.T, folder string) (comment string) {
 	}
 	return comment
 }
+
+// maxLesson is how many lines a lesson has at most, without its tests.
+const maxLesson = 299
+
+// TestLessons: each lesson is short, has a test, and is on the map of the guides.
+func TestLessons(t *testing.T) {
+	lessons, err := filepath.Glob("examples/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guides := read(t, "docs/README.md")
+	for _, lesson := range lessons {
+		if filepath.Base(lesson) == "internal" {
+			continue
+		}
+		files, err := filepath.Glob(lesson + "/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, tested := 0, false
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				tested = true
+				continue
+			}
+			lines += strings.Count(read(t, file), "\n")
+		}
+		if lines > maxLesson || !tested || !strings.Contains(guides, filepath.ToSlash(lesson)) {
+			t.Errorf("%s: got %d lines, tested %t; want at most %d lines, a test, and a row in docs/README.md", lesson, lines, tested, maxLesson)
+		}
+	}
+}

@@ -14,12 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/examples/internal/demo"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 const (
-	serverArg       = "serve-as-demo"
 	hostileArg      = "serve-as-hostile"
 	programVariable = "MCPCHAIN_CLIENT_PROGRAM"
 )
@@ -29,8 +28,7 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(programVariable) != "":
 		main()
-	case slices.Contains(os.Args, serverArg):
-		_ = demoserver.Run(context.Background()) // ends with the input
+	case demo.Serve():
 	case slices.Contains(os.Args, hostileArg):
 		serveHostile()
 	default:
@@ -103,7 +101,7 @@ func TestUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, shown strings.Builder
 			you := &person{in: bufio.NewReader(strings.NewReader(tt.typed)), out: &shown}
-			server := &mcpclient.Command{Path: program, Args: []string{serverArg}}
+			server := &mcpclient.Command{Path: program, Args: []string{demo.ServerArg}}
 			got := "no error"
 			if err := use(t.Context(), server, you, tt.tool, tt.args, &out); err != nil {
 				got = err.Error()

@@ -3,7 +3,7 @@
 //
 //	go run ./examples/oauth -demo                                 starts a server to try it on
 //	go run ./examples/oauth https://mcp.example.com/mcp
-//	go run ./examples/oauth -call add_note -args '{"text":"buy milk"}' https://mcp.example.com/mcp
+//	go run ./examples/oauth -call list_notes https://mcp.example.com/mcp
 //	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
 //	go run ./examples/oauth -sign-out https://mcp.example.com/mcp
 //
@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -45,8 +44,8 @@ type program struct {
 
 // settings are the settings of the command line.
 type settings struct {
-	server, store, call, args string
-	paste, signOut, demo      bool
+	server, store, call  string
+	paste, signOut, demo bool
 }
 
 func (p *program) run(ctx context.Context, args []string) (err error) {
@@ -66,11 +65,12 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	receiver := p.you.Browser(0)
+	if s.paste {
+		receiver = p.you.Paste()
+	}
 	auth, err := oauth.New(s.server, &oauth.Options{
-		Grant: &oauth.AuthorizationCode{
-			Receiver:   p.receiver(s.paste),
-			RegisterAs: "mcpchain example",
-		},
+		Grant: &oauth.AuthorizationCode{Receiver: receiver, RegisterAs: "mcpchain example"},
 		Store: store,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	if s.call != "" {
-		return p.call(ctx, client, s)
+		return p.call(ctx, client, s.call)
 	}
 	for tool, err := range client.Tools(ctx) {
 		if err != nil {
@@ -107,8 +107,7 @@ func (p *program) parse(args []string) (*settings, error) {
 	flags := flag.NewFlagSet("oauth", flag.ContinueOnError)
 	flags.SetOutput(p.out)
 	flags.StringVar(&s.store, "store", "", "the `folder` to keep tokens in (default: mcpchain/tokens in the user's configuration)")
-	flags.StringVar(&s.call, "call", "", "the `tool` to call, instead of listing them")
-	flags.StringVar(&s.args, "args", "{}", "the arguments of the tool, a JSON `object`")
+	flags.StringVar(&s.call, "call", "", "the `tool` to call without arguments, instead of listing them")
 	flags.BoolVar(&s.demo, "demo", false, "start a server on this machine, and sign in to it")
 	flags.BoolVar(&s.paste, "paste", false, "sign in with a browser on another device")
 	flags.BoolVar(&s.signOut, "sign-out", false, "forget the token")
@@ -122,14 +121,11 @@ func (p *program) parse(args []string) (*settings, error) {
 	default:
 		return nil, errors.New("want one argument, the URL of an MCP server, or -demo")
 	}
-	if !json.Valid([]byte(s.args)) {
-		return nil, errors.New("-args: not JSON")
-	}
 	return s, nil
 }
 
-func (p *program) call(ctx context.Context, client *mcpclient.Client, s *settings) error {
-	result, err := client.CallTool(ctx, s.call, json.RawMessage(s.args))
+func (p *program) call(ctx context.Context, client *mcpclient.Client, tool string) error {
+	result, err := client.CallTool(ctx, tool, nil)
 	if err != nil {
 		return err
 	}
@@ -138,12 +134,4 @@ func (p *program) call(ctx context.Context, client *mcpclient.Client, s *setting
 	}
 	fmt.Fprintln(p.out, hosttext.Prose(result.Text()))
 	return nil
-}
-
-// receiver receives the answer of a sign-in.
-func (p *program) receiver(paste bool) oauth.Receiver {
-	if paste {
-		return p.you.Paste()
-	}
-	return p.you.Browser(0)
 }

@@ -8,24 +8,16 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/examples/internal/demo"
 )
 
-const serverArg = "serve-as-demo"
-
-// TestMain makes this program the server of the file, too.
 func TestMain(m *testing.M) {
-	if slices.Contains(os.Args, serverArg) {
-		_ = demoserver.Run(context.Background()) // ends with the input
-		return
+	if !demo.Serve() {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // TestPage asks a question as the page does, allows the call, and comes back after the answer: a window that was away gets what it missed.
@@ -78,26 +70,7 @@ func TestForeignPage(t *testing.T) {
 
 // start serves the page with the demo server and the demo model, and returns its URL.
 func start(t *testing.T) string {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"demo": map[string]any{"command": program, "args": []string{serverArg}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	model, err := demomodel.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	t.Setenv("OPENAI_API_KEY", "none")
-	t.Setenv("OPENAI_MODEL", demomodel.Name)
-	t.Setenv("OPENAI_BASE_URL", model.BaseURL)
+	file := demo.Start(t, nil)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

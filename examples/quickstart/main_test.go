@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -11,12 +10,10 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/examples/internal/demo"
 )
 
 const (
-	serverArg       = "serve-as-demo"
 	refuseArg       = "serve-and-refuse"
 	programVariable = "MCPCHAIN_QUICKSTART"
 )
@@ -24,8 +21,7 @@ const (
 // TestMain makes this program the quickstart, and also the servers of its file.
 func TestMain(m *testing.M) {
 	switch {
-	case slices.Contains(os.Args, serverArg):
-		_ = demoserver.Run(context.Background()) // ends with the input
+	case demo.Serve():
 	case slices.Contains(os.Args, refuseArg):
 		refuse()
 	case os.Getenv(programVariable) != "":
@@ -35,41 +31,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// write writes an mcp.json of the servers, and starts the demo model, which the environment names.
-func write(t *testing.T, servers map[string]any) (file string) {
-	t.Helper()
-	data, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file = filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	model, err := demomodel.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	t.Setenv("OPENAI_API_KEY", "none")
-	t.Setenv("OPENAI_MODEL", demomodel.Name)
-	t.Setenv("OPENAI_BASE_URL", model.BaseURL)
-	return file
-}
-
-func server(t *testing.T, arg string) map[string]any {
-	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string]any{"command": program, "args": []string{arg}}
-}
-
 // TestAsk has the demo model ask the person at the terminal all that a server and a call can ask.
 func TestAsk(t *testing.T) {
-	file := write(t, map[string]any{
-		"demo": server(t, serverArg),
+	file := demo.Start(t, map[string]any{
 		"typo": map[string]any{"comand": "x"},
 		"off":  map[string]any{"command": "no-such-program-here", "disabled": true},
 	})
@@ -122,7 +86,7 @@ func start(t *testing.T, file, typed string) *exec.Cmd {
 
 // TestProgram runs the program as a person does.
 func TestProgram(t *testing.T) {
-	cmd := start(t, write(t, map[string]any{"demo": server(t, serverArg)}), "What is 17 plus 25?\ny\n")
+	cmd := start(t, demo.Start(t, nil), "What is 17 plus 25?\ny\n")
 	var shown strings.Builder
 	cmd.Stderr = &shown
 	if out, err := cmd.Output(); err != nil || string(out) != "The result: 17 + 25 = 42.\n" || !strings.HasPrefix(shown.String(), "Your question: ") {
@@ -132,7 +96,7 @@ func TestProgram(t *testing.T) {
 
 // Without anybody to ask, the program fails, and says why.
 func TestNobodyThere(t *testing.T) {
-	out, err := start(t, write(t, map[string]any{"demo": server(t, serverArg)}), "What is 17 plus 25?\n").CombinedOutput()
+	out, err := start(t, demo.Start(t, nil), "What is 17 plus 25?\n").CombinedOutput()
 	if err == nil || !strings.HasSuffix(string(out), mcpchain.ErrNobody.Error()+"\n") {
 		t.Errorf("got %v and %q, want a failure with its reason", err, out)
 	}
@@ -140,7 +104,7 @@ func TestNobodyThere(t *testing.T) {
 
 // Without a model the program says what to set.
 func TestNoModel(t *testing.T) {
-	cmd := start(t, write(t, map[string]any{"demo": server(t, serverArg)}), "")
+	cmd := start(t, demo.Start(t, nil), "")
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(s string) bool {
 		return strings.HasPrefix(s, "OPENAI_MODEL=") || strings.HasPrefix(s, "ANTHROPIC_MODEL=")
 	})
@@ -153,7 +117,7 @@ func TestNoModel(t *testing.T) {
 // An unreachable server's reason is one line, whatever its text.
 func TestReasonsAreOneLine(t *testing.T) {
 	var shown strings.Builder
-	file := write(t, map[string]any{"bad": server(t, refuseArg)})
+	file := demo.Start(t, map[string]any{"bad": demo.Server(t, refuseArg)})
 	if _, err := mcpchain.Ask(t.Context(), file, "Hello", &mcpchain.Terminal{In: strings.NewReader(""), Out: &shown}); err != nil {
 		t.Errorf("got %v and %s", err, &shown)
 	}

@@ -1,0 +1,126 @@
+// Chatbot is a chat in a terminal, to copy and to start from: the servers of an mcp.json, a reply that is shown as it comes, and
+// questions that this program puts in its own way.
+//
+//	OPENAI_MODEL=gpt-5 go run ./examples/chatbot mcp.json
+//
+// Ctrl-C stops the reply, and at the prompt the program. For variables of other models see examples/agent.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/mcpchain/mcpchain"
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/hosttext"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: chatbot MCP.JSON")
+	}
+	if err := start(context.Background(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+		log.Fatal(hosttext.Line(err.Error(), 4000))
+	}
+}
+
+// chatbot is a conversation between a person and a model.
+type chatbot struct {
+	host    *mcpchain.Host
+	agent   *agent.Agent
+	history []run.Message
+	person  *person
+	out     io.Writer
+}
+
+// start opens the servers and talks until the input ends.
+func start(ctx context.Context, file string, in io.Reader, out io.Writer) error {
+	terminal := &mcpchain.Terminal{In: in, Out: out}
+	host, err := mcpchain.Open(ctx, file, &mcpchain.Options{Terminal: terminal})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	c := &chatbot{host: host, person: &person{terminal: terminal, out: out}, out: out}
+	c.agent, err = host.Agent(nil, &agent.Options{
+		System:  "You are a helpful assistant.",
+		Approve: agent.AskPerson,
+		Reply:   c.person.reply,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "Ask something. /tools lists the tools, /new forgets the conversation, Ctrl-D ends it.")
+	for {
+		if over, err := c.round(ctx); over || err != nil {
+			return err
+		}
+	}
+}
+
+// round reads a line and does what it says. Ctrl-C ends the round only.
+func (c *chatbot) round(ctx context.Context) (over bool, err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	line, err := c.person.terminal.Read(ctx, ">")
+	switch {
+	case errors.Is(err, mcpchain.ErrNobody) || ctx.Err() != nil:
+		return true, nil
+	case err != nil:
+		return true, err
+	}
+	switch line {
+	case "":
+	case "/new":
+		c.history = nil
+	case "/tools":
+		c.listTools()
+	default:
+		if err := c.turn(ctx, line); err != nil { // the conversation is as before the question
+			fmt.Fprintf(c.out, "\nNo answer: %s\n", hosttext.Line(err.Error(), 4000))
+		}
+	}
+	return false, nil
+}
+
+func (c *chatbot) listTools() {
+	for _, tool := range c.host.Tools().Catalog(adapter.ProfilePlain).Tools() {
+		first, _, _ := strings.Cut(tool.Description(), "\n")
+		fmt.Fprintf(c.out, "  %s: %s\n", hosttext.Line(tool.Name(), 100), hosttext.Line(first, 200))
+	}
+}
+
+// turn shows what happens between a question and its answer.
+func (c *chatbot) turn(ctx context.Context, question string) error {
+	input := append(c.history[:len(c.history):len(c.history)], run.Text(run.RoleUser, question))
+	result := agent.Result{Messages: input}
+	for event, err := range c.agent.Events(ctx, agent.Messages(input...)) {
+		if err != nil {
+			return err
+		}
+		result.Add(event)
+		switch e := event.(type) {
+		case *agent.TextDelta:
+			fmt.Fprint(c.out, hosttext.Prose(e.Text))
+		case *agent.ToolStart:
+			fmt.Fprintf(c.out, "… %s\n", hosttext.Quote(e.Tool))
+		case *agent.ToolEnd:
+			fmt.Fprintf(c.out, "→ %s\n", hosttext.Line(e.Part.Text, 500))
+		case *agent.Warning:
+			fmt.Fprintf(c.out, "Warning: %s\n", hosttext.Line(e.Text, 500))
+		case *agent.Output:
+			fmt.Fprintln(c.out)
+		}
+	}
+	c.history = result.Messages
+	return nil
+}

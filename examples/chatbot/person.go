@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mcpchain/mcpchain"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// person is who sits at the terminal. What servers and models wrote is shown by hosttext, so that it can neither control the
+// terminal nor pass for a text of this program.
+type person struct {
+	terminal *mcpchain.Terminal
+	out      io.Writer
+}
+
+// reply answers a question of a run. Change the cases to put questions in a way of your own.
+func (p *person) reply(ctx context.Context, q *run.Question) (run.Reply, error) {
+	switch q.Kind {
+	case run.QuestionApproval:
+		return p.approve(ctx, q)
+	case run.QuestionForm:
+		return p.fillIn(ctx, q)
+	}
+	return p.terminal.Reply(ctx, q) // pages to visit, requests to the model, calls that may have run
+}
+
+// approve asks whether a tool may run.
+func (p *person) approve(ctx context.Context, q *run.Question) (run.Reply, error) {
+	fmt.Fprintf(p.out, "%s wants to run %s with %s\n", hosttext.Quote(q.Server), hosttext.Quote(q.Tool), hosttext.JSON(string(q.Arguments)))
+	line, err := p.terminal.Read(ctx, "y, a for always with this tool, or the reason why not:")
+	switch {
+	case errors.Is(err, mcpchain.ErrNobody):
+		return q.Deny("nobody is there to allow it"), nil
+	case err != nil:
+		return run.Reply{}, err
+	case line == "y":
+		return q.Allow(), nil
+	case line == "a":
+		always := q.Allow()
+		always.Scope = run.ScopeTool
+		return always, nil
+	}
+	return q.Deny(line), nil
+}
+
+// fillIn asks for each field of a server's form.
+func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error) {
+	fields, err := q.Elicit.Fields()
+	if err != nil {
+		return run.Reply{}, err
+	}
+	fmt.Fprintf(p.out, "%s asks: %s (/no declines)\n", hosttext.Quote(q.Server), hosttext.Line(q.Elicit.Message, 1000))
+	content := map[string]any{}
+	for _, field := range fields {
+		value, err := p.field(ctx, field)
+		switch {
+		case errors.Is(err, errDeclined):
+			return q.Decline(), nil
+		case errors.Is(err, mcpchain.ErrNobody):
+			return q.Cancel(), nil
+		case err != nil:
+			return run.Reply{}, err
+		}
+		if value != nil {
+			content[field.Name] = value
+		}
+	}
+	return q.Accept(content)
+}
+
+var errDeclined = errors.New("the person declines")
+
+// field asks until the value fits the field.
+func (p *person) field(ctx context.Context, field *mcp.Field) (any, error) {
+	for {
+		line, err := p.terminal.Read(ctx, "  "+prompt(field)+":")
+		switch {
+		case err != nil:
+			return nil, err
+		case line == "/no":
+			return nil, errDeclined
+		}
+		value, err := field.Parse(line)
+		if err == nil {
+			return value, nil
+		}
+		fmt.Fprintf(p.out, "  %s\n", hosttext.Line(err.Error(), 1000))
+	}
+}
+
+// prompt is the title of a field with its options, and with what an empty line means.
+func prompt(field *mcp.Field) string {
+	text := hosttext.Quote(field.Title)
+	for i, option := range field.Options {
+		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(option.Title))
+	}
+	switch {
+	case field.Default != nil:
+		text += " [" + hosttext.Line(fmt.Sprint(field.Default), 100) + "]"
+	case !field.Required:
+		text += " (optional)"
+	}
+	return text
+}
