@@ -25,7 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
-	"github.com/mcpchain/mcpchain/internal/pgtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -54,7 +54,7 @@ func inSQLite(t testing.TB) record.Store {
 }
 
 // postgres is the server of the tests, once one has asked for it. It ends with the process.
-var postgres = sync.OnceValues(pgtest.Start)
+var postgres = sync.OnceValues(proctest.StartPostgres)
 
 var schemas atomic.Int64
 
@@ -62,7 +62,7 @@ func inPostgres(t testing.TB) record.Store {
 	t.Helper()
 	server, err := postgres()
 	switch {
-	case errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "":
+	case errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "":
 		t.Skip(err)
 	case err != nil:
 		t.Fatal(err)

@@ -13,14 +13,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // aimock starts an OpenAI-compatible server by other authors, which answers by testdata/answers.json, and
 // returns its base URL.
 func aimock(t *testing.T) string {
 	t.Helper()
-	set := npmtest.Install(t, os.DirFS("../sampling/testdata/npm"))
+	set := proctest.InstallNPM(t, os.DirFS("../sampling/testdata/npm"))
 	cmd := exec.CommandContext(t.Context(), set.Node(), set.Module("@copilotkit/aimock/dist/cli.js"), "--port", "0", "--fixtures", "testdata/answers.json",
 		"--strict", "--validate-on-load", "--log-level", "info")
 	out, err := cmd.StdoutPipe()

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/pgtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // TestMain makes the test binary a worker.
@@ -26,7 +26,7 @@ func TestChaos(t *testing.T) {
 			var out strings.Builder
 			o := options{runs: 6, kills: 15, store: store, slow: 15 * time.Millisecond}
 			v, err := o.play(t.Context(), &out)
-			if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "" {
+			if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
 				t.Skip(err)
 			}
 			if err != nil {
@@ -48,7 +48,7 @@ func TestFault(t *testing.T) {
 			var out strings.Builder
 			o := options{runs: 9, store: store, slow: faultSlow, fault: true}
 			v, err := o.play(t.Context(), &out)
-			if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "" {
+			if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
 				t.Skip(err)
 			}
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/internal/pgtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // How long a store fails.
@@ -60,7 +60,7 @@ func fillOnce(ctx context.Context, store record.Store, n int, fill func(bool) er
 }
 
 // restart restarts a server once, when n runs are under way.
-func restart(ctx context.Context, server *pgtest.Server, store record.Store, n int) error {
+func restart(ctx context.Context, server *proctest.Postgres, store record.Store, n int) error {
 	if err := begun(ctx, store, n); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
-	"github.com/mcpchain/mcpchain/internal/pgtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 func main() {
@@ -76,9 +76,9 @@ const faultSlow = time.Second
 
 // play kills workers until all runs are over, and judges the runs.
 func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
-	var database *pgtest.Server
+	var database *proctest.Postgres
 	if o.store == "postgres" && o.dsn == "" {
-		server, err := pgtest.Start()
+		server, err := proctest.StartPostgres()
 		if err != nil {
 			return nil, err
 		}

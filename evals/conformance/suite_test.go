@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // suite is the installed suite.
-type suite struct{ *npmtest.Set }
+type suite struct{ *proctest.NPM }
 
 func install(t *testing.T) suite {
 	t.Helper()
-	return suite{npmtest.Install(t, os.DirFS("testdata/npm"))}
+	return suite{proctest.InstallNPM(t, os.DirFS("testdata/npm"))}
 }
 
 func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {

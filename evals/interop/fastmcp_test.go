@@ -4,15 +4,15 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // npmPeers is the set of servers that need many packages.
-func npmPeers(t *testing.T) *npmtest.Set {
+func npmPeers(t *testing.T) *proctest.NPM {
 	t.Helper()
-	return npmtest.Install(t, os.DirFS("testdata/peers"))
+	return proctest.InstallNPM(t, os.DirFS("testdata/peers"))
 }
 
 // TestFastMCP has a server on fastmcp as its peer. It speaks 2025-11-25 over

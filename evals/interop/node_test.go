@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // nodeAt starts a program that serves HTTP, waits until it listens, and returns
 // its URL without a path. testdata/listen.mjs gives it a free port.
-func nodeAt(t *testing.T, set *npmtest.Set, program string, args ...string) string {
+func nodeAt(t *testing.T, set *proctest.NPM, program string, args ...string) string {
 	t.Helper()
 	listen, err := filepath.Abs(filepath.FromSlash("testdata/listen.mjs"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -22,9 +22,9 @@ import (
 // everythingProgram is the reference server.
 const everythingProgram = "@modelcontextprotocol/server-everything/dist/index.js"
 
-func npmServers(t *testing.T) *npmtest.Set {
+func npmServers(t *testing.T) *proctest.NPM {
 	t.Helper()
-	return npmtest.Install(t, os.DirFS("testdata/npm"))
+	return proctest.InstallNPM(t, os.DirFS("testdata/npm"))
 }
 
 // TestServerEverything has the reference server of the protocol as its peer. It
@@ -77,7 +77,7 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 }
 
 // everythingAt starts the server and returns its URL.
-func everythingAt(t *testing.T, set *npmtest.Set, transport, path string) string {
+func everythingAt(t *testing.T, set *proctest.NPM, transport, path string) string {
 	t.Helper()
 	return nodeAt(t, set, set.Module(everythingProgram), transport) + path
 }

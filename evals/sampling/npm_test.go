@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-func install(t *testing.T) *npmtest.Set {
+func install(t *testing.T) *proctest.NPM {
 	t.Helper()
-	return npmtest.Install(t, os.DirFS("testdata/npm"))
+	return proctest.InstallNPM(t, os.DirFS("testdata/npm"))
 }
 
 var listening = regexp.MustCompile(`listening on (http://\S+)`)

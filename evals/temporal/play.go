@@ -24,14 +24,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
-	"github.com/mcpchain/mcpchain/internal/pgtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // play begins the runs, kills workers, and judges the runs: whether nothing went wrong, and whether
 // their pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
 	if o.postgres {
-		database, err := pgtest.Start()
+		database, err := proctest.StartPostgres()
 		if err != nil {
 			return false, false, err
 		}

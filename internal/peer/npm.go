@@ -7,18 +7,18 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 //go:embed npm
 var files embed.FS
 
 // install installs the authorization server.
-func install(t testing.TB) *npmtest.Set {
+func install(t testing.TB) *proctest.NPM {
 	t.Helper()
 	set, err := fs.Sub(files, "npm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return npmtest.Install(t, set)
+	return proctest.InstallNPM(t, set)
 }

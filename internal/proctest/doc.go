@@ -1,2 +1,3 @@
-// Package proctest starts and inspects processes, for tests that end them.
+// Package proctest starts and inspects processes for tests: their own program in roles, programs of npm
+// packages, a Postgres server.
 package proctest

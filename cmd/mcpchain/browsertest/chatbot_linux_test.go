@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/demo"
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // terminal is the chatbot on a terminal, with a person at it.
@@ -217,7 +217,7 @@ func TestViewOfChatbot(t *testing.T) {
 
 // TestRealViewOfChatbot shows a view of the official repository, which is made with the official library.
 func TestRealViewOfChatbot(t *testing.T) {
-	servers := npmtest.Install(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "apps", "testdata", "servers")))
+	servers := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "apps", "testdata", "servers")))
 	m := startChatbot(t, map[string]any{"clock": map[string]any{
 		"command": servers.Node(), "args": []string{filepath.Join(servers.Module("@modelcontextprotocol/server-basic-vanillajs"), "dist", "index.js"), "--stdio"},
 	}})

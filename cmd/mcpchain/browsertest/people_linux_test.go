@@ -8,13 +8,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // TestPeopleAtOneServer has two users with two windows each, whose forms of one server over standard input and output are open at
 // the same time: each answer reaches its own call. When the server's processes are killed, the log says so, and the next call works.
 func TestPeopleAtOneServer(t *testing.T) {
-	set := npmtest.Install(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
+	set := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
 	script := set.Module("@modelcontextprotocol/server-everything/dist/index.js")
 	p := start(t, "-config", write(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {"everything": {"command": %q, "args": [%q, "stdio"]}}}`, set.Node(), script)))
 	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")

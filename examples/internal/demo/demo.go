@@ -10,8 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // ServerArg makes the program of the tests the demo server.
@@ -22,7 +21,7 @@ func Serve() (served bool) {
 	if !slices.Contains(os.Args, ServerArg) {
 		return false
 	}
-	_ = demoserver.Run(context.Background()) // ends with the input
+	_ = tryout.RunServer(context.Background()) // ends with the input
 	return true
 }
 
@@ -39,13 +38,13 @@ func Start(t *testing.T, others map[string]any) (file string) {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	model, err := demomodel.Start()
+	model, err := tryout.StartModel()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
 	t.Setenv("OPENAI_API_KEY", "none")
-	t.Setenv("OPENAI_MODEL", demomodel.Name)
+	t.Setenv("OPENAI_MODEL", tryout.ModelName)
 	t.Setenv("OPENAI_BASE_URL", model.BaseURL)
 	return file
 }

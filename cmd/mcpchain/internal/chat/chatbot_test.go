@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 func TestOneLine(t *testing.T) {
@@ -330,7 +330,7 @@ func TestWrongArguments(t *testing.T) {
 
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(demomodel.Handler())
+	server := httptest.NewServer(tryout.ModelHandler())
 	defer server.Close()
 	o := converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", server.URL+"/v1/", "-model", "some-model")
 	o.check(t, "The result: 1 + 2 = 3.\n", 0, "model: some-model at "+server.URL+"/v1\n", "server demo: 7 tools")
@@ -355,7 +355,7 @@ func TestEndpointThatRefuses(t *testing.T) {
 
 func TestEndpointWithoutVersion(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(demomodel.Handler())
+	server := httptest.NewServer(tryout.ModelHandler())
 	defer server.Close()
 	converse(t, "", "-base-url", server.URL, "-model", "m", "-prompt", "one").check(t, "", 1,
 		"error: chat completion at "+strings.TrimPrefix(server.URL, "http://")+": HTTP status 404", "; the address is "+server.URL+"/chat/completions: does -base-url lack /v1?\n")

@@ -9,8 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // serveDemo runs one of the demos for other programs.
@@ -18,7 +17,7 @@ func serveDemo(o *options) error {
 	if o.demoModel {
 		return serveDemoModel()
 	}
-	if err := demoserver.Run(context.Background()); err != nil && !errors.Is(err, io.EOF) {
+	if err := tryout.RunServer(context.Background()); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("demo server: %w", err)
 	}
 	return nil
@@ -29,12 +28,12 @@ func serveDemo(o *options) error {
 func serveDemoModel() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	model, err := demomodel.Start()
+	model, err := tryout.StartModel()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "The demo model runs until Ctrl-C. Programs find it by these variables:")
-	fmt.Printf("export OPENAI_BASE_URL=%s OPENAI_MODEL=%s OPENAI_API_KEY=none\n", model.BaseURL, demomodel.Name)
+	fmt.Printf("export OPENAI_BASE_URL=%s OPENAI_MODEL=%s OPENAI_API_KEY=none\n", model.BaseURL, tryout.ModelName)
 	<-ctx.Done()
 	return model.Close()
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // TestGuide installs the program as its guide says, and runs each command of the guide, with demo
@@ -20,7 +20,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := demomodel.Start()
+	model, err := tryout.StartModel()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // instructed runs the program, and returns the model's instructions.
@@ -34,7 +34,7 @@ func instructed(t *testing.T, args ...string) (system string, o outcome) {
 			system = request.Messages[0].Content
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		demomodel.Handler().ServeHTTP(w, r)
+		tryout.ModelHandler().ServeHTTP(w, r)
 	}))
 	defer model.Close()
 	o = converse(t, "", append(args, "-prompt", "hello", "-base-url", model.URL+"/v1", "-model", "m")...)

@@ -14,7 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // entries writes a file of servers, each on a line of its own: NAME=KIND, or NAME=!TEXT for another entry.
@@ -176,7 +176,7 @@ func TestServerThatComesLate(t *testing.T) {
 	if listener, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
 	}
-	late := demoserver.New()
+	late := tryout.NewServer()
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
 	defer web.Close()
 	go func() { _ = web.Serve(listener) }()
@@ -218,7 +218,7 @@ func TestLazyServer(t *testing.T) {
 // A slow server keeps nobody at a terminal waiting: it joins when it is ready.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
-	slow, goOn := demoserver.New(), make(chan struct{})
+	slow, goOn := tryout.NewServer(), make(chan struct{})
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return slow }, &sdk.StreamableHTTPOptions{Stateless: true})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

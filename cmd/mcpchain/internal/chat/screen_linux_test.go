@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hinshun/vt10x"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 var update = flag.Bool("update", false, "write the screens of testdata/screens")
@@ -530,7 +530,7 @@ func TestFormOnScreen(t *testing.T) {
 func TestLimitOfRate(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	demo := demomodel.Handler()
+	demo := tryout.ModelHandler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/chat/completions") && calls.Add(1) == 1 {
 			w.Header().Set("Retry-After", "20")

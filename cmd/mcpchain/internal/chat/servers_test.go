@@ -14,7 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // pidFile is the variable with the name of the file for a server's process id.
@@ -32,7 +32,7 @@ func serveBadly(how string) {
 			os.Exit(1)
 		}
 	}
-	s := demoserver.New()
+	s := tryout.NewServer()
 	switch how {
 	case "good":
 	case "crash":

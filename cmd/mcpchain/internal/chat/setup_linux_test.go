@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // inProject is the program in a folder whose mcp.json has a server that needs a password.
 func inProject(t *testing.T) *exec.Cmd {
 	t.Helper()
-	model := httptest.NewServer(demomodel.Handler())
+	model := httptest.NewServer(tryout.ModelHandler())
 	t.Cleanup(model.Close)
 	cmd := command(t, "-base-url", model.URL+"/v1", "-model", "m")
 	text, err := json.Marshal(map[string]any{

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
 	"github.com/mcpchain/mcpchain/internal/peer"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // signing is the program with a server that wants a sign-in, for a person whose browser writes
@@ -41,7 +41,7 @@ func (s *signing) asked() string {
 func newSigning(t *testing.T, flags ...string) *signing {
 	t.Helper()
 	s := &signing{t: t, notes: peer.StartProtected(t, peer.Notes(), time.Hour)}
-	demo := demomodel.Handler()
+	demo := tryout.ModelHandler()
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

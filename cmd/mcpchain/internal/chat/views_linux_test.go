@@ -16,7 +16,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
@@ -129,7 +129,7 @@ func TestViewOnScreen(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // guards asked
 	var asked bytes.Buffer
-	demo := demomodel.Handler()
+	demo := tryout.ModelHandler()
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	case "main":
 		os.Exit(Main(os.Args[1:]))
 	case "demo":
-		if err := demoserver.Run(context.Background()); err != nil {
+		if err := tryout.RunServer(context.Background()); err != nil {
 			os.Exit(1)
 		}
 	case "silent":

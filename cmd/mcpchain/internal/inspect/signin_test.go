@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
 	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/internal/signin"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -22,7 +22,7 @@ import (
 // the kept token.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	notes := peer.StartProtected(t, demoserver.New(), time.Hour)
+	notes := peer.StartProtected(t, tryout.NewServer(), time.Hour)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	if err := os.WriteFile(path, []byte(`{"mcpServers":{"notes":{"url":"`+notes.URL+`","oauth":{"scopes":"notes:read"}}}}`), 0o600); err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // TestUnusableServers has a file with a server that refuses, a missing program and a mistyped key.
@@ -143,7 +143,7 @@ func TestModelAway(t *testing.T) {
 			var asked atomic.Int64
 			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet || asked.Add(1) > tt.refusals { // a GET asks about the endpoint
-					demomodel.Handler().ServeHTTP(w, r)
+					tryout.ModelHandler().ServeHTTP(w, r)
 					return
 				}
 				w.Header().Set("Retry-After", tt.after)
@@ -156,7 +156,7 @@ func TestModelAway(t *testing.T) {
 			}
 			t.Setenv("OPENAI_BASE_URL", host.URL+"/v1")
 			t.Setenv("OPENAI_API_KEY", "a-secret-key")
-			t.Setenv("OPENAI_MODEL", demomodel.Name)
+			t.Setenv("OPENAI_MODEL", tryout.ModelName)
 			p := person{t, start(t, settings(t), nil), "demo-ada"}
 			id := p.run("hi")
 			got := p.settled(id)

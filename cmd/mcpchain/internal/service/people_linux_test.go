@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -31,7 +31,7 @@ type peopleAtOneServer struct {
 
 func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 	t.Helper()
-	set := npmtest.Install(t, os.DirFS(filepath.Join("..", "..", "..", "..", "evals", "interop", "testdata", "npm")))
+	set := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "..", "evals", "interop", "testdata", "npm")))
 	host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 		body := string(r.Body)
 		if i := strings.Index(body, "- Name: "); i >= 0 {

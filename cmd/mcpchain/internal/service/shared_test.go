@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/pgtest"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // database is a Postgres server until the test ends.
 func database(t testing.TB) (dsn string) {
 	t.Helper()
-	server, err := pgtest.Start()
-	if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") == "" {
+	server, err := proctest.StartPostgres()
+	if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
-	"github.com/mcpchain/mcpchain/internal/demoserver"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -147,7 +146,7 @@ func startDemo() (*http.Server, []adapter.Server, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("start the demo server: %w", err)
 	}
-	server := demoserver.New()
+	server := tryout.NewServer()
 	sdk.AddTool(server, &sdk.Tool{Name: "whoami", Description: "Says who the caller is.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "You are " + r.Extra.Header.Get(userHeader) + "."}}}, nil, nil
@@ -178,11 +177,11 @@ func openModel(ctx context.Context, f *models.Flags, logger *slog.Logger) (agent
 		return nil, nil, errors.New(f.Hint)
 	case model.Name == "":
 		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL")
-		demo, err := demomodel.Start()
+		demo, err := tryout.StartModel()
 		if err != nil {
 			return nil, nil, err
 		}
-		model = models.Model{Name: demomodel.Name, BaseURL: demo.BaseURL}
+		model = models.Model{Name: tryout.ModelName, BaseURL: demo.BaseURL}
 		end = func() { _ = demo.Close() }
 	default:
 		model.Discover(ctx)

@@ -31,8 +31,8 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -236,12 +236,12 @@ func (a *app) model(ctx context.Context, o *options) (models.Model, *agent.Price
 	if o.model.Hint != "" {
 		o.logger.Warn(o.model.Hint + ": the demo model is used")
 	}
-	server, err := demomodel.Start()
+	server, err := tryout.StartModel()
 	if err != nil {
 		return models.Model{}, nil, err
 	}
 	a.later(server.Close)
-	return models.Model{Name: demomodel.Name, BaseURL: server.BaseURL}, demoPrices, nil
+	return models.Model{Name: tryout.ModelName, BaseURL: server.BaseURL}, demoPrices, nil
 }
 
 // toolOptions are for the connections of all users, and of each.
@@ -419,4 +419,4 @@ func names(tools *adapter.Toolset) []string {
 }
 
 // demoPrices are prices for the demo model, so that costs are seen.
-var demoPrices = &agent.Prices{Date: "2026-11-01", Models: []agent.Price{{Model: demomodel.Name, Currency: "USD", Input: 250_000, Output: 2_000_000}}}
+var demoPrices = &agent.Prices{Date: "2026-11-01", Models: []agent.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}}}

@@ -17,7 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // trial is the program with these flags, and its log. Its page is at 127.0.0.1:8080.
@@ -68,7 +68,7 @@ func as(t *testing.T, h http.Handler, body string) func(*http.Request) {
 
 // TestFileWithMistakes has each mistake leave out its server alone, and tells it in the log and on the panel.
 func TestFileWithMistakes(t *testing.T) {
-	server := demoserver.New()
+	server := tryout.NewServer()
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(web.Close)
 	file := filepath.Join(t.TempDir(), "mcp.json")
@@ -250,7 +250,7 @@ func TestServerThatEnds(t *testing.T) {
 	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
 		t.Errorf("got %+v, want the server that is not there", s)
 	}
-	late := demoserver.New()
+	late := tryout.NewServer()
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return late }, &sdk.StreamableHTTPOptions{Stateless: true}), ReadHeaderTimeout: time.Minute}
 	if listener, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/guide"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // TestGuide starts the program by each command of the guide and the README, with the demo model instead of the
 // endpoint, gets the page, and ends it by an interrupt.
 func TestGuide(t *testing.T) {
-	model, err := demomodel.Start()
+	model, err := tryout.StartModel()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/internal/demomodel"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -63,12 +63,12 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 	if hint != "" {
 		s.Note(screen.Warn, "%s: the demo model is used", hint)
 	}
-	demo, err := demomodel.Start()
+	demo, err := tryout.StartModel()
 	if err != nil {
 		return nil, err
 	}
 	s.Note(screen.Faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
-	return &Model{at: models.Model{BaseURL: demo.BaseURL, Name: demomodel.Name}, demo: demo.BaseURL, close: demo.Close}, nil
+	return &Model{at: models.Model{BaseURL: demo.BaseURL, Name: tryout.ModelName}, demo: demo.BaseURL, close: demo.Close}, nil
 }
 
 // Close ends the demo model.

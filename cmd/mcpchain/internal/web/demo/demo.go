@@ -16,7 +16,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // UserHeader names the user of a request to a server.
@@ -39,7 +39,7 @@ func Start() (*Servers, error) {
 	base := "http://" + listener.Addr().String()
 	s := &Servers{DemoURL: base + "/demo", DeskURL: base + "/desk", done: make(chan struct{})}
 	mux := http.NewServeMux()
-	mux.Handle("/demo", handler(demoserver.New()))
+	mux.Handle("/demo", handler(tryout.NewServer()))
 	mux.Handle("/desk", handler(NewDesk()))
 	s.http.Handler = mux
 	s.http.ReadHeaderTimeout = 10 * time.Second

@@ -1,4 +1,4 @@
-package demomodel_test
+package tryout_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/internal/demomodel"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 func TestRules(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCallIDs(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	server := httptest.NewServer(demomodel.Handler())
+	server := httptest.NewServer(tryout.ModelHandler())
 	defer server.Close()
 	for name, tt := range map[string]struct {
 		method, path, body string
@@ -161,7 +161,7 @@ func TestBadRequests(t *testing.T) {
 // start runs the model like the chatbot.
 func start(t *testing.T) *openai.Client {
 	t.Helper()
-	model, err := demomodel.Start()
+	model, err := tryout.StartModel()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func start(t *testing.T) *openai.Client {
 
 func request(question string) openai.ChatCompletionRequest {
 	req := openai.ChatCompletionRequest{
-		Model:         demomodel.Name,
+		Model:         tryout.ModelName,
 		Messages:      []openai.ChatCompletionMessage{{Role: "user", Content: question}},
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 	}

@@ -1,4 +1,4 @@
-package npmtest
+package proctest
 
 import (
 	"context"
@@ -21,14 +21,14 @@ const (
 	leftoverAge = 2 * installTime
 )
 
-// install is Install below a folder of its own, with errors. exec.ErrNotFound
+// installNPM is InstallNPM below a folder of its own, with errors. exec.ErrNotFound
 // means that Node.js or npm is missing.
-func install(ctx context.Context, cache string, files fs.FS) (*Set, error) {
+func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
 	hash, err := contentHash(files)
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{dir: filepath.Join(cache, "npm-"+hash)}
+	s := &NPM{dir: filepath.Join(cache, "npm-"+hash)}
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		err = s.fill(ctx, cache, files)
 		if err != nil {
@@ -60,7 +60,7 @@ func contentHash(files fs.FS) (string, error) {
 
 // fill installs the set in a temporary folder, and renames the folder when it
 // is complete. If several processes do so, the first wins.
-func (s *Set) fill(ctx context.Context, cache string, files fs.FS) error {
+func (s *NPM) fill(ctx context.Context, cache string, files fs.FS) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return err

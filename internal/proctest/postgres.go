@@ -1,5 +1,4 @@
-// Package pgtest runs a Postgres server for as long as a process needs it.
-package pgtest
+package proctest
 
 import (
 	"bufio"
@@ -12,21 +11,21 @@ import (
 	"slices"
 )
 
-// ErrNone is the error of Start on a machine without Postgres's programs.
-var ErrNone = errors.New("no Postgres server on this machine")
+// ErrNoPostgres is the error of StartPostgres on a machine without Postgres's programs.
+var ErrNoPostgres = errors.New("no Postgres server on this machine")
 
-// Server is a Postgres server with a database of its own, on a Unix socket.
-type Server struct {
+// Postgres is a Postgres server with a database of its own, on a Unix socket.
+type Postgres struct {
 	folder string // with its socket
 	in     io.WriteCloser
 	out    *bufio.Reader
 	cmd    *exec.Cmd
 }
 
-// script makes a cluster in its folder, runs a server there until the end of its input, as
+// postgresScript makes a cluster in its folder, runs a server there until the end of its input, as
 // also comes when the process is killed, and removes the cluster. A line of its input has a time in seconds, for which the
 // server is down.
-const script = `
+const postgresScript = `
 initdb -D "$1/data" -U test -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$1/log" 2>&1 &&
 begin() { pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 && echo ready; }
 begin "$1"
@@ -37,13 +36,13 @@ pg_ctl -D "$1/data" -m immediate stop >/dev/null 2>&1
 rm -rf "$1/data"
 `
 
-// Start starts a server. It does not outlive the process.
-func Start() (_ *Server, err error) {
-	path, err := programs()
+// StartPostgres starts a server. It does not outlive the process.
+func StartPostgres() (_ *Postgres, err error) {
+	path, err := postgresPrograms()
 	if err != nil {
 		return nil, err
 	}
-	s := new(Server)
+	s := new(Postgres)
 	if s.folder, err = os.MkdirTemp("", "pg"); err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func Start() (_ *Server, err error) {
 			_ = os.RemoveAll(s.folder)
 		}
 	}()
-	s.cmd = exec.Command("sh", "-c", script, "sh", s.folder)
+	s.cmd = exec.Command("sh", "-c", postgresScript, "sh", s.folder)
 	s.cmd.Dir, s.cmd.Env = s.folder, append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"), "LC_ALL=C")
 	if err := unprivileged(s.cmd, s.folder); err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func Start() (_ *Server, err error) {
 }
 
 // ready waits until the server accepts connections.
-func (s *Server) ready() error {
+func (s *Postgres) ready() error {
 	if line, _ := s.out.ReadString('\n'); line != "ready\n" {
 		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
 		return fmt.Errorf("start Postgres: %s", log)
@@ -85,7 +84,7 @@ func (s *Server) ready() error {
 }
 
 // Restart stops the server and starts it again after some seconds.
-func (s *Server) Restart(down int) error {
+func (s *Postgres) Restart(down int) error {
 	if _, err := fmt.Fprintln(s.in, down); err != nil {
 		return err
 	}
@@ -93,27 +92,27 @@ func (s *Server) Restart(down int) error {
 }
 
 // DSN names a database of the server. It has one, postgres.
-func (s *Server) DSN(database string) string {
+func (s *Postgres) DSN(database string) string {
 	return fmt.Sprintf("host=%s user=test dbname=%s", s.folder, database)
 }
 
 // Stop stops the server and removes its data.
-func (s *Server) Stop() {
+func (s *Postgres) Stop() {
 	_ = s.in.Close()
 	_, _ = io.Copy(io.Discard, s.out)
 	_ = s.cmd.Wait()
 	_ = os.RemoveAll(s.folder)
 }
 
-// programs is the folder of Postgres's programs. Debian keeps them out of the path.
-func programs() (string, error) {
+// postgresPrograms is the folder of Postgres's programs. Debian keeps them out of the path.
+func postgresPrograms() (string, error) {
 	initdb, err := exec.LookPath("initdb")
 	if err == nil {
 		return filepath.Dir(initdb), nil
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
-		return "", fmt.Errorf("%w: %w", ErrNone, err)
+		return "", fmt.Errorf("%w: %w", ErrNoPostgres, err)
 	}
 	slices.Sort(found)
 	return filepath.Dir(found[len(found)-1]), nil

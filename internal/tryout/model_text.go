@@ -1,4 +1,4 @@
-package demomodel
+package tryout
 
 import (
 	"fmt"

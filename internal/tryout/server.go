@@ -1,8 +1,12 @@
-// Package demoserver is an MCP server to try a client with. It is built on the
-// official Go SDK and has an example of each feature: plain tools, a tool that
+// Package tryout is a server and a model to try programs with.
+//
+// The server is built on the official Go SDK and has an example of each feature: plain tools, a tool that
 // asks the client's model, one that asks the person, one that reports progress,
 // one that returns an image, a resource, a template, a prompt and completion.
-package demoserver
+//
+// The model is an OpenAI-compatible endpoint that answers by fixed rules. With it a program runs without a
+// real model, and its tests know the answers.
+package tryout
 
 import (
 	"context"
@@ -13,8 +17,8 @@ import (
 const instructions = "Tools for trying things out: sums, products, the weather of a few cities, " +
 	"summaries, table bookings, counting, and a picture."
 
-// New makes the server. It keeps no state between calls.
-func New() *sdk.Server {
+// NewServer makes the server. It keeps no state between calls.
+func NewServer() *sdk.Server {
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "demo", Title: "Demo server", Version: "1.0.0"},
 		&sdk.ServerOptions{Instructions: instructions, CompletionHandler: complete},
@@ -25,9 +29,9 @@ func New() *sdk.Server {
 	return s
 }
 
-// Run serves over standard input and output until the input ends.
-func Run(ctx context.Context) error {
-	return New().Run(ctx, &sdk.StdioTransport{})
+// RunServer serves over standard input and output until the input ends.
+func RunServer(ctx context.Context) error {
+	return NewServer().Run(ctx, &sdk.StdioTransport{})
 }
 
 // readOnly marks a tool that changes nothing anywhere.

@@ -1,4 +1,4 @@
-package npmtest
+package proctest
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // findNode prefers the machine's Node.js to the set's.
-func (s *Set) findNode(ctx context.Context) (string, error) {
+func (s *NPM) findNode(ctx context.Context) (string, error) {
 	oldest, err := s.oldestNode()
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func (s *Set) findNode(ctx context.Context) (string, error) {
 }
 
 // oldestNode reads the major version that the set needs; 0 is any.
-func (s *Set) oldestNode() (int, error) {
+func (s *NPM) oldestNode() (int, error) {
 	data, err := os.ReadFile(s.Path("package.json"))
 	if err != nil {
 		return 0, err

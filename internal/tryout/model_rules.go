@@ -1,4 +1,4 @@
-package demomodel
+package tryout
 
 import (
 	"cmp"
@@ -37,15 +37,15 @@ var numerals = []string{"one", "two", "three", "four", "five", "six", "seven", "
 // rules has summarize first, because its text may look like other questions.
 var rules = []rule{
 	{"summarize", regexp.MustCompile(`(?is)^\W*(?:please\s+)?(?:give (?:me )?a )?summar(?:ize|ise|y)(?:\s+of)?` +
-		`(?:\s+(?:this|the following|text))*\s*:?\s+(.+)`), passage, "Summarize: <a text>"},
+		`(?:\s+(?:this|the following|text))*\s*:?\s+(.+)`), passageArgs, "Summarize: <a text>"},
 	{"add", regexp.MustCompile(`(?i)(-?\d+(?:\.\d+)?)\s*(?:\+|plus)\s*(-?\d+(?:\.\d+)?)`), numbers, "What is 17 plus 25?"},
 	{"add", regexp.MustCompile(`(?i)\b(?:add|sum of)\s+(-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(-?\d+(?:\.\d+)?)`), numbers, ""},
 	{"multiply", regexp.MustCompile(`(?i)(-?\d+(?:\.\d+)?)\s*(?:\*|×|times)\s*(-?\d+(?:\.\d+)?)`), numbers, "What is 6 times 7?"},
 	{"weather", regexp.MustCompile(`(?i:\bweather\s+(?:in|for|at))\s+` +
 		`(\p{L}[\p{L}'-]*(?:\s+and\s+\p{Lu}[\p{L}'-]*|\s+\p{Lu}[\p{L}'-]*)*)`), places, "How is the weather in Berlin?"},
 	{"book_table", regexp.MustCompile(`(?i:\b(?:book|reserve)\b[^.?!]*\btable\b)` +
-		`(?:` + where + party + `|` + party + where + `|` + where + `|` + party + `)?`), booking, "Book a table for 4 at Luigi"},
-	{"count", regexp.MustCompile(`(?i)\bcount\s+(?:up\s+)?to\s+(\d{1,6})`), goal, "Count to 5"},
+		`(?:` + where + party + `|` + party + where + `|` + where + `|` + party + `)?`), bookingArgs, "Book a table for 4 at Luigi"},
+	{"count", regexp.MustCompile(`(?i)\bcount\s+(?:up\s+)?to\s+(\d{1,6})`), goalArgs, "Count to 5"},
 	{"picture", regexp.MustCompile(`(?i)\b(?:picture|image|photo)\b`), nothing, "Show me a picture"},
 }
 
@@ -140,9 +140,9 @@ func places(m []string) []map[string]any {
 	return out
 }
 
-func passage(m []string) []map[string]any { return []map[string]any{{"text": m[1]}} }
+func passageArgs(m []string) []map[string]any { return []map[string]any{{"text": m[1]}} }
 
-func booking(m []string) []map[string]any {
+func bookingArgs(m []string) []map[string]any {
 	args := map[string]any{}
 	if restaurant := cmp.Or(m[1], m[4], m[5]); restaurant != "" {
 		args["restaurant"] = restaurant
@@ -157,7 +157,7 @@ func booking(m []string) []map[string]any {
 	return []map[string]any{args}
 }
 
-func goal(m []string) []map[string]any {
+func goalArgs(m []string) []map[string]any {
 	to, _ := strconv.Atoi(m[1])
 	return []map[string]any{{"to": to}}
 }

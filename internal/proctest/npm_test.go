@@ -1,4 +1,4 @@
-package npmtest
+package proctest
 
 import (
 	"errors"
@@ -35,14 +35,14 @@ func greeter(engines string) fstest.MapFS {
 }
 
 // installed installs in a cache of the test's own.
-func installed(t *testing.T, cache string, files fs.FS) (*Set, error) {
+func installed(t *testing.T, cache string, files fs.FS) (*NPM, error) {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
 			t.Skip(err)
 		}
 	}
-	return install(t.Context(), cache, files)
+	return installNPM(t.Context(), cache, files)
 }
 
 func TestInstall(t *testing.T) {
@@ -81,7 +81,7 @@ func TestInstall(t *testing.T) {
 func TestInstallAtOnce(t *testing.T) {
 	cache := t.TempDir()
 	var wg sync.WaitGroup
-	sets, errs := make([]*Set, 2), make([]error, 2)
+	sets, errs := make([]*NPM, 2), make([]error, 2)
 	for i := range sets {
 		wg.Go(func() { sets[i], errs[i] = installed(t, cache, greeter("")) })
 	}
@@ -127,7 +127,7 @@ func TestFindNode(t *testing.T) {
 		"^18":   "want a major version",
 		">=900": "no Node.js 900 or newer",
 	} {
-		s := &Set{dir: t.TempDir()}
+		s := &NPM{dir: t.TempDir()}
 		if err := os.CopyFS(s.dir, greeter(engines)); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestMissing(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			Install(w, fstest.MapFS{"package.json": {Data: []byte("of nobody")}})
+			InstallNPM(w, fstest.MapFS{"package.json": {Data: []byte("of nobody")}})
 		}()
 		if <-done; w.skipped != (ci == "") || w.failed != (ci != "") {
 			t.Errorf("CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)

@@ -1,4 +1,4 @@
-package demoserver
+package tryout
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 revision 2026-07-28 deprecates sampling, which works all the same
 
-package demoserver
+package tryout
 
 import (
 	"context"

@@ -1,5 +1,4 @@
-// Package npmtest installs the npm packages of a lock file, for tests.
-package npmtest
+package proctest
 
 import (
 	"errors"
@@ -10,12 +9,12 @@ import (
 	"testing"
 )
 
-// Set is an installed set of packages. Its methods may be called concurrently.
-type Set struct {
+// NPM is an installed set of packages. Its methods may be called concurrently.
+type NPM struct {
 	dir, node string
 }
 
-// Install returns the set of packages that package.json and package-lock.json
+// InstallNPM returns the set of packages that package.json and package-lock.json
 // in files pin. Other files, for example programs that import the packages, are
 // copied beside them. The package.json may name the required Node.js, as in
 //
@@ -35,13 +34,13 @@ type Set struct {
 // Create a lock file, also after a change of package.json, with
 //
 //	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved
-func Install(t testing.TB, files fs.FS) *Set {
+func InstallNPM(t testing.TB, files fs.FS) *NPM {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := install(t.Context(), filepath.Join(cache, "mcpchain"), files)
+	s, err := installNPM(t.Context(), filepath.Join(cache, "mcpchain"), files)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "":
 		t.Skipf("needs Node.js and npm: %v", err)
@@ -52,14 +51,14 @@ func Install(t testing.TB, files fs.FS) *Set {
 }
 
 // Node is the path of a Node.js that the set accepts.
-func (s *Set) Node() string { return s.node }
+func (s *NPM) Node() string { return s.node }
 
 // Path is the path of a file of the set. The name is slash-separated, in the
 // files of Install.
-func (s *Set) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+func (s *NPM) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
 // Module is the path of a file in a package. The name is slash-separated, as in
 // "@scope/package/dist/index.js".
-func (s *Set) Module(name string) string {
+func (s *NPM) Module(name string) string {
 	return filepath.Join(s.dir, "node_modules", filepath.FromSlash(name))
 }

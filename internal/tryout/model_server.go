@@ -1,7 +1,4 @@
-// Package demomodel replaces a language model: an OpenAI-compatible endpoint
-// that answers by fixed rules. With it a program runs without a real model, and
-// its tests know the answers.
-package demomodel
+package tryout
 
 import (
 	"context"
@@ -16,14 +13,14 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// Name is the name of the model.
-const Name = "demo"
+// ModelName is the name of the model.
+const ModelName = "demo"
 
 // maxBody bounds a request in bytes.
 const maxBody = 16 << 20
 
-// Server is the model, listening.
-type Server struct {
+// Model is the model, listening.
+type Model struct {
 	// BaseURL is the value for OPENAI_BASE_URL.
 	BaseURL string
 
@@ -31,14 +28,14 @@ type Server struct {
 	wg   sync.WaitGroup
 }
 
-// Start listens on a free port of the loopback interface.
-func Start() (*Server, error) {
+// StartModel listens on a free port of the loopback interface.
+func StartModel() (*Model, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the demo model: %w", err)
 	}
-	s := &Server{BaseURL: "http://" + listener.Addr().String() + "/v1"}
-	s.http.Handler = Handler()
+	s := &Model{BaseURL: "http://" + listener.Addr().String() + "/v1"}
+	s.http.Handler = ModelHandler()
 	s.http.ReadHeaderTimeout = 10 * time.Second
 	s.http.MaxHeaderBytes = 64 << 10
 	s.wg.Go(func() { s.http.Serve(listener) })
@@ -46,21 +43,21 @@ func Start() (*Server, error) {
 }
 
 // Close ends all requests and stops listening.
-func (s *Server) Close() error {
+func (s *Model) Close() error {
 	err := s.http.Close()
 	s.wg.Wait()
 	return err
 }
 
-// Handler serves /v1/chat/completions, with and without streaming, and
+// ModelHandler serves /v1/chat/completions, with and without streaming, and
 // /v1/models.
-func Handler() http.Handler {
+func ModelHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", complete)
+	mux.HandleFunc("POST /v1/chat/completions", serveCompletion)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]any{
 			"object": "list",
-			"data":   []any{map[string]any{"id": Name, "object": "model", "owned_by": "mcpchain"}},
+			"data":   []any{map[string]any{"id": ModelName, "object": "model", "owned_by": "mcpchain"}},
 		})
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +66,7 @@ func Handler() http.Handler {
 	return mux
 }
 
-func complete(w http.ResponseWriter, r *http.Request) {
+func serveCompletion(w http.ResponseWriter, r *http.Request) {
 	var req openai.ChatCompletionRequest
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&req)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -94,7 +91,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 		finish = openai.FinishReasonToolCalls
 	}
 	writeJSON(w, http.StatusOK, openai.ChatCompletionResponse{
-		ID: "chatcmpl-demo", Object: "chat.completion", Created: time.Now().Unix(), Model: Name,
+		ID: "chatcmpl-demo", Object: "chat.completion", Created: time.Now().Unix(), Model: ModelName,
 		Choices: []openai.ChatCompletionChoice{{
 			Message:      openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: a.text, ToolCalls: a.calls},
 			FinishReason: finish,
@@ -141,7 +138,7 @@ func stream(ctx context.Context, w http.ResponseWriter, req *openai.ChatCompleti
 			return
 		}
 		data, err := json.Marshal(openai.ChatCompletionStreamResponse{
-			ID: "chatcmpl-demo", Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: Name,
+			ID: "chatcmpl-demo", Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: ModelName,
 			Choices: choices, Usage: u,
 		})
 		if err == nil {

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 revision 2026-07-28 deprecates sampling, which works all the same
 
-package demoserver_test
+package tryout_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/demoserver"
+	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -32,7 +32,7 @@ type answers struct {
 func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationParams)) *sdk.ClientSession {
 	t.Helper()
 	clientEnd, serverEnd := sdk.NewInMemoryTransports()
-	server, err := demoserver.New().Connect(t.Context(), serverEnd, nil)
+	server, err := tryout.NewServer().Connect(t.Context(), serverEnd, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func serve(t *testing.T) mcpclient.Transport {
 	fromClient, toServer := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- demoserver.New().Run(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient})
+		served <- tryout.NewServer().Run(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient})
 	}()
 	t.Cleanup(func() { <-served })
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
