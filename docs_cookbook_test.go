@@ -140,8 +140,8 @@ func TestCookbookBudget(t *testing.T) {
 func someTools() adapter.Server {
 	server := adapter.Server{
 		Name: "files", Transport: &mcpclient.Command{Path: "file-server"},
-		Deny:  []string{"delete_*"},
-		Trust: adapter.TrustHints, // tools that say that they only read run without a question
+		Deny:   []string{"delete_*"},
+		Policy: adapter.Policy{Trust: adapter.TrustHints}, // tools that say that they only read run without a question
 	}
 	return server
 }

@@ -147,7 +147,7 @@ var _ = func(ctx context.Context) error {
 	ts, err := adapter.Open(ctx, []adapter.Server{
 		{Name: "files", Transport: &mcpclient.Command{Path: "files-server"}},
 		{Name: "web", Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}},
-	}, &adapter.Options{Start: adapter.StartAvailable})
+	}, &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}})
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ var _ = func(forecast func(ctx context.Context, city string, days int) (string, 
 // docs/adapter.md, approval
 var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(context.Context, string, json.RawMessage) (adapter.Decision, error)) error {
 	ts, err := adapter.Open(ctx, []adapter.Server{
-		{Name: "files", Transport: files, Trust: adapter.TrustHints},
+		{Name: "files", Transport: files, Policy: adapter.Policy{Trust: adapter.TrustHints}},
 		{Name: "web", Transport: web},
 	}, &adapter.Options{Approve: func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
 		return ask(ctx, a.Name, a.Arguments)

@@ -23,7 +23,7 @@ type Options struct {
 	// are left out. Default nil: nobody is asked.
 	Terminal *Terminal
 
-	// Toolset configures the connections and the tools. Its Start is [adapter.StartAvailable] in any case: one server that
+	// Toolset configures the connections and the tools. The Start of its Policy is [adapter.StartAvailable] in any case: one server that
 	// cannot be reached does not stop the others. Without its Lists, those are files in the folder mcpchain/tools of the user's
 	// configuration. Default: see [adapter.Options].
 	Toolset *adapter.Options
@@ -100,7 +100,7 @@ func (h *Host) toolset() *adapter.Options {
 	if client.Sampling == nil {
 		client.Sampling = h.lender
 	}
-	o.Client, o.Start = &client, adapter.StartAvailable
+	o.Client, o.Policy.Start = &client, adapter.StartAvailable
 	if dir, err := os.UserConfigDir(); err == nil && o.Lists == nil {
 		o.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "tools"))
 	}

@@ -20,7 +20,7 @@ type Trust int
 const (
 	// TrustNone has every call approved: what the server says of its tools is
 	// a claim.
-	TrustNone Trust = iota
+	TrustNone Trust = iota + 1
 
 	// TrustHints lets tools that say that they change nothing (readOnlyHint) run
 	// without approval.
@@ -97,7 +97,7 @@ func Deny(reason string) Decision { return Decision{Reason: reason} }
 
 // ApproveFunc decides on a call before it is sent. A toolset asks about one call of a
 // user at a time ([Options.User]). It does not ask about calls for which a decision is
-// remembered or which [Server.Trust] lets run. An error is an [*ApprovalError]: the
+// remembered or which [Policy.Trust] lets run. An error is an [*ApprovalError]: the
 // call is not sent, its result is fatal (see [Result.Fatal]), and a run of package
 // agent ends.
 type ApproveFunc func(context.Context, *Approval) (Decision, error)
@@ -227,7 +227,7 @@ func (t *Tool) asks(ctx context.Context) ApproveFunc {
 		ask = around(ask)
 	}
 	switch {
-	case t.reads(), t.policy.trust == TrustFull, t.policy.trust == TrustHints && ReadOnly(t.def):
+	case t.reads(), t.policy.Trust == TrustFull, t.policy.Trust == TrustHints && ReadOnly(t.def):
 		return nil
 	}
 	return ask

@@ -32,7 +32,7 @@ func TestApprovalByTrust(t *testing.T) {
 		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
 			asked = append(asked, a.Name)
 			return Decision{Allow: true}, nil
-		}}, Server{Name: "p", Transport: p.transport(t), Trust: trust})
+		}}, Server{Name: "p", Transport: p.transport(t), Policy: Policy{Trust: trust}})
 		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "read", ""))
 		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
 			t.Errorf("got %q, want the call allowed", r.Text)
@@ -45,12 +45,12 @@ func TestApprovalByTrust(t *testing.T) {
 
 func TestApprovalDenies(t *testing.T) {
 	p := annotated()
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Approve: func(_ context.Context, a *Approval) (Decision, error) {
-		if string(a.Arguments) != `{"city":"Rome","days":3}` || a.Call.ID != "7" {
-			t.Errorf("got %s of call %q, want what would be sent", a.Arguments, a.Call.ID)
+	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		if string(a.Arguments) != `{"city":"Rome","days":3}` || a.Call.ID != "7" || a.Server != "p" {
+			t.Errorf("got %s of call %q at %q, want what would be sent", a.Arguments, a.Call.ID, a.Server)
 		}
 		return Decision{Reason: "not now"}, nil
-	}})
+	}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *DeniedError
 	if !errors.As(r.Err, &denied) || denied.Reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {

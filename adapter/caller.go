@@ -10,7 +10,7 @@ import (
 // [WithCaller]: an agent is one. A nil function leaves things as they are.
 type Caller struct {
 	// Approve returns what decides on a call instead of next, the function of the
-	// host: [Server.Approve] or [Options.Approve], nil if there is none. Nil allows
+	// host: [Options.Approve], nil if there is none. Nil allows
 	// every call. Trust and remembered decisions come before it.
 	Approve func(next ApproveFunc) ApproveFunc
 

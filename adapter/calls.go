@@ -113,7 +113,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 		return c.answer(r, res, nil)
 	}
 	if t.local == nil {
-		opts = append(CallLimits(t.policy.idleTimeout, t.policy.callTimeout), opts...)
+		opts = append(CallLimits(t.policy.IdleTimeout, t.policy.CallTimeout), opts...)
 	}
 	s.request = Request{Tool: t, Call: s.call, Arguments: s.checked, Options: opts}
 	res, err := s.through(s.within(ctx), &s.request)
@@ -146,9 +146,6 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	}
 	r.Media = media
 	r.write(text, c.fit(text, r.Tool))
-	if res.IsError && p.errors == ErrorAsError {
-		r.Err, r.fatal = fmt.Errorf("server %q: %w", p.label, res.Err()), true
-	}
 	return r
 }
 
@@ -167,8 +164,7 @@ func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited 
 		"server", p.label, "tool", cut(bad.Tool, 200), "error", cut(bad.Err.Error(), 1<<10))
 	c.answer(r, bad.Result, edited)
 	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", cut(bad.Err.Error(), 1<<10))
-	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, p.maxResult))
+	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, p.MaxResult))
 	r.IsError, r.Err = true, err
-	r.fatal = p.errors == ErrorAsError
 	return r
 }

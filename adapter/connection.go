@@ -59,8 +59,8 @@ type server struct {
 // open connects to the server, subscribes to its changes and lists its tools: in
 // this order nothing is missed.
 func (s *server) open(ctx context.Context) (l listing, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
-		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
+		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
 	defer cancel()
 	defer func() {
 		if err != nil {
@@ -202,8 +202,8 @@ func (s *server) offer(def *mcp.Tool) (*Tool, error) {
 			return nil, err
 		}
 	}
-	if repeat := s.recipe.Repeat; repeat != nil {
-		err = guarded(s.opts.Logger, "Server.Repeat", func() error { tool.repeat = repeat(def); return nil })
+	if repeat := s.policy.Repeat; repeat != nil {
+		err = guarded(s.opts.Logger, "Policy.Repeat", func() error { tool.repeat = repeat(def); return nil })
 	}
 	return tool, err
 }

@@ -29,7 +29,7 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 // messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	free := make(chan struct{}, max(c.parallelism, 1))
+	free := make(chan struct{}, max(min(c.parallelism, len(calls)), 1))
 	var running sync.WaitGroup
 	for i, call := range calls {
 		free <- struct{}{}

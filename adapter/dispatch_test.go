@@ -112,10 +112,10 @@ func TestCallTimesOut(t *testing.T) {
 				return nil, ctx.Err()
 			}).transport(t)
 		}
-		ts := open(t, &Options{CallTimeout: 5 * time.Second},
+		ts := open(t, &Options{Policy: Policy{CallTimeout: 5 * time.Second}},
 			Server{Name: "p", Transport: hangs("x")},
-			Server{Name: "q", Transport: hangs("y"), CallTimeout: time.Minute},
-			Server{Name: "r", Transport: hangs("z"), IdleTimeout: 2 * time.Second})
+			Server{Name: "q", Transport: hangs("y"), Policy: Policy{CallTimeout: time.Minute}},
+			Server{Name: "r", Transport: hangs("z"), Policy: Policy{IdleTimeout: 2 * time.Second}})
 		for _, tt := range []struct {
 			tool string
 			opts []mcpclient.CallOption
@@ -220,7 +220,7 @@ func TestResultOfACall(t *testing.T) {
 			StructuredContent: map[string]any{"n": 1},
 		}, nil
 	})
-	ts := open(t, &Options{MaxResult: 300}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Policy: Policy{MaxResult: 300}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "x", ""))
 	if len(r.Text) > 300 || !strings.Contains(r.Text, "bytes were cut here") {
 		t.Errorf("got %d bytes %q, want at most 300", len(r.Text), r.Text)

@@ -56,7 +56,7 @@
 // # Bounds
 //
 //	tools of one server          1,000
-//	text of one result           64 KiB  Options.MaxResult
+//	text of one result           64 KiB  Policy.MaxResult
 //	media of one result          8 MiB
 //	results kept for paging      none    Options.Spill
 //	calls of one Dispatch at once  8     Options.Parallelism

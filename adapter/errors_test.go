@@ -18,9 +18,9 @@ func TestErrorTexts(t *testing.T) {
 		return err
 	}
 	p := newPeer().tool("bad", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") })
-	ts := open(t, &Options{Errors: ErrorAsError}, Server{Name: "a", Transport: p.transport(t)})
+	ts := open(t, nil, Server{Name: "a", Transport: p.transport(t)})
 	nobody := Server{Name: "b", Transport: transportFunc(unreachable)}
-	const goesOn = " (Options.Start: StartAvailable continues without servers that fail)"
+	const goesOn = " (Policy.Start: StartAvailable continues without servers that fail)"
 	for _, tt := range []struct {
 		got  error
 		want string

@@ -23,7 +23,7 @@ func TestFromConfig(t *testing.T) {
 	}
 	servers, left := FromConfig(cfg)
 	want := []Server{{
-		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", IdleTimeout: 90 * time.Second,
+		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", Policy: Policy{IdleTimeout: 90 * time.Second},
 		Allow: []string{"a*"}, Deny: []string{"ab"},
 	}}
 	if !reflect.DeepEqual(servers, want) {

@@ -47,9 +47,8 @@ type FuncOptions struct {
 	// of the schema of the type.
 	InputSchema json.RawMessage
 
-	// Options are as for a toolset. A function heeds Approve, Decisions, User, Intercept,
-	// MaxResult, Errors, CallTimeout, Parallelism, and Logger, which gets the
-	// stack of a panic.
+	// Options are as for a toolset. Of them count here Approve, Decisions, User, Intercept, Parallelism, MaxResult and
+	// CallTimeout of the Policy, and Logger, which gets the stack of a panic.
 	Options *Options
 }
 
@@ -75,7 +74,7 @@ var _ Source = (*FuncTool)(nil)
 // is text for the model, as of a tool that failed; the end of the context is not.
 //
 // It runs on the goroutine of the call, at the same time as others, and has to heed its context,
-// which ends at the limit of the call: of [mcpclient.WithTimeout], or else of Options.CallTimeout. There is
+// which ends at the limit of the call: of [mcpclient.WithTimeout], or else of Policy.CallTimeout. There is
 // no default.
 //
 // Func panics if In has no schema, if name is empty, or if the schema of opts cannot be
@@ -136,7 +135,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,
 		current: func(t *Tool) (*Tool, error) { return t, nil },
-		fit:     func(text string, t *Tool) string { return shorten(text, t.policy.maxResult) },
+		fit:     func(text string, t *Tool) string { return shorten(text, t.policy.MaxResult) },
 	}
 	tool, err := newTool(newPolicy(common, o.server()), nil, o.define(def), new(schema.Cache))
 	if err != nil {
@@ -153,7 +152,7 @@ func sourceOf(tool *Tool, o *Options) *FuncTool {
 	f := &FuncTool{tool: tool, catalogs: map[Profile]func() *Catalog{}}
 	for _, p := range Profiles() {
 		f.catalogs[p] = sync.OnceValue(func() *Catalog {
-			return newCatalog([]*Tool{tool}, p, o.Parallelism, o.MaxResult)
+			return newCatalog([]*Tool{tool}, p, o.Parallelism, o.Policy.MaxResult)
 		})
 	}
 	return f
@@ -161,9 +160,9 @@ func sourceOf(tool *Tool, o *Options) *FuncTool {
 
 // server is what stands for the server of a function.
 func (o *FuncOptions) server() *Server {
-	s := &Server{Name: cmp.Or(o.Server, "local"), Trust: TrustHints}
+	s := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
 	if o.Trusted {
-		s.Trust = TrustFull
+		s.Policy.Trust = TrustFull
 	}
 	return s
 }
@@ -208,7 +207,7 @@ func (f *FuncTool) Tool() *Tool { return f.tool }
 func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (res *mcp.CallToolResult, err error) {
 	limit, set := mcpclient.TimeoutOf(opts...)
 	if !set {
-		limit = t.policy.callTimeout
+		limit = t.policy.CallTimeout
 	}
 	if limit > 0 {
 		var cancel context.CancelFunc

@@ -71,8 +71,8 @@ func TestFuncOptions(t *testing.T) {
 	var log bytes.Buffer
 	var asked, ran []string
 	common := &Options{
-		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
-		MaxResult: 256,
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Policy: Policy{MaxResult: 256},
 		Approve: func(_ context.Context, a *Approval) (Decision, error) {
 			asked = append(asked, a.Server+" "+a.Name)
 			return AllowWith(json.RawMessage(`{"city":"Oslo"}`)), nil
@@ -134,7 +134,7 @@ func TestFuncThatIsGivenUp(t *testing.T) {
 			fatal bool
 		}{
 			"Error: the call was cancelled; the tool may or may not have run":     {time.Second, nil, true},
-			"Error: the tool gave no answer in time; it may still be running":     {time.Hour, &FuncOptions{Options: &Options{CallTimeout: time.Second}}, false},
+			"Error: the tool gave no answer in time; it may still be running":     {time.Hour, &FuncOptions{Options: &Options{Policy: Policy{CallTimeout: time.Second}}}, false},
 			"Error: the call was cancelled before it was sent. Nothing was done.": {0, nil, true},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)

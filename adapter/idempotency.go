@@ -37,17 +37,17 @@ func (t *Tool) HonoursKeys() bool {
 }
 
 // Repeatable reports whether a call of the tool may be made again although it may have
-// had its effect: [Server.Repeat] says so, or the tool says that it changes nothing
-// (readOnlyHint) or nothing more the second time (idempotentHint), and [Server.Trust]
+// had its effect: [Policy.Repeat] says so, or the tool says that it changes nothing
+// (readOnlyHint) or nothing more the second time (idempotentHint), and [Policy.Trust]
 // believes hints.
 func (t *Tool) Repeatable() bool {
-	return t.repeat || t.policy.trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
+	return t.repeat || t.policy.Trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool says so
-// (readOnlyHint), and [Server.Trust] believes hints.
+// (readOnlyHint), and [Policy.Trust] believes hints.
 func (t *Tool) ReadOnly() bool {
-	return t.reads() || t.policy.trust >= TrustHints && ReadOnly(t.def)
+	return t.reads() || t.policy.Trust >= TrustHints && ReadOnly(t.def)
 }
 
 func idempotent(tool *mcp.Tool) bool {

@@ -159,20 +159,20 @@ func TestRepeatable(t *testing.T) {
 		server Server
 		want   bool
 	}{
-		"without hints":     {nil, Server{Trust: TrustFull}, false},
+		"without hints":     {nil, Server{Policy: Policy{Trust: TrustFull}}, false},
 		"hints untrusted":   {again, Server{}, false},
-		"read-only":         {reads, Server{Trust: TrustHints}, true},
-		"idempotent":        {again, Server{Trust: TrustHints}, true},
-		"trusted":           {again, Server{Trust: TrustFull}, true},
-		"the host says so":  {nil, Server{Repeat: always}, true},
-		"the host does not": {nil, Server{Repeat: func(*mcp.Tool) bool { return false }}, false},
+		"read-only":         {reads, Server{Policy: Policy{Trust: TrustHints}}, true},
+		"idempotent":        {again, Server{Policy: Policy{Trust: TrustHints}}, true},
+		"trusted":           {again, Server{Policy: Policy{Trust: TrustFull}}, true},
+		"the host says so":  {nil, Server{Policy: Policy{Repeat: always}}, true},
+		"the host does not": {nil, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return false }}}, false},
 	} {
 		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(ProfilePlain).Lookup("x")
 		if !ok || tool.Repeatable() != tt.want {
 			t.Errorf("%s: got %v", name, !tt.want)
 		}
 	}
-	ts := openOne(t, Server{Repeat: func(*mcp.Tool) bool { panic("no") }}, hinted(nil))
+	ts := openOne(t, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { panic("no") }}}, hinted(nil))
 	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 {
 		t.Errorf("got %v, want the tool left out", skipped)
 	}

@@ -12,7 +12,7 @@ import (
 var ErrConnecting = errors.New("it is still being connected to")
 
 // connectQuick opens every server, and returns when the quick ones are ready: the others join later.
-func (t *Toolset) connectQuick(ctx context.Context, servers []Server) error {
+func (t *Toolset) connectQuick(ctx context.Context, servers []Server, policies []*policy) error {
 	opening, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	detach := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer detach()
@@ -21,7 +21,7 @@ func (t *Toolset) connectQuick(ctx context.Context, servers []Server) error {
 	all := make([]*server, len(servers))
 	for i := range servers {
 		recipe := servers[i]
-		s := t.newServer(&recipe, newPolicy(t.opts, &recipe))
+		s := t.newServer(&recipe, policies[i])
 		all[i], s.coming = s, make(chan struct{})
 		t.start(func() {
 			if !s.recall(opening) {

@@ -38,7 +38,7 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return nil, errNoDial
 		}
-		ts := open(t, &Options{Start: StartAvailable, Patience: time.Second, OnChange: e.hear},
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, Patience: time.Second, OnChange: e.hear},
 			Server{Name: "quick", Transport: slow("quick", 200*time.Millisecond, newListener(t, "a"))},
 			Server{Name: "slow", Transport: slow("slow", 8*time.Second, newListener(t, "b"))},
 			Server{Name: "next", Transport: slow("next", 900*time.Millisecond, newListener(t, "c"))},
@@ -80,7 +80,7 @@ func TestSlowServerAtTheEnd(t *testing.T) {
 				{Name: "slow", Transport: slow("slow", time.Hour, newListener(t, "b"))},
 			}
 		}
-		opts := &Options{Start: StartAvailable, Patience: time.Second, ConnectTimeout: 2 * time.Hour}
+		opts := &Options{Policy: Policy{Start: StartAvailable, ConnectTimeout: 2 * time.Hour}, Patience: time.Second}
 		ts := open(t, opts, servers()...)
 		_ = ts.Close()
 

@@ -16,20 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Start says when a server is connected to.
-type Start string
-
-const (
-	// StartAtOpen is the default: by Open or Add.
-	StartAtOpen Start = ""
-
-	// StartLazy is at the first call. Until then the tools are those that the server listed last, as [Options.Lists] keeps
-	// them; without a kept list the server is connected to by Open, as others are. What is different at the connection
-	// is stale: it is not called unseen, see [StaleToolError]. The connection ends 10 minutes after its last call, and the next
-	// call makes another. Until it is connected to, the server has no Client and no instructions.
-	StartLazy Start = "lazy"
-)
-
 // ListStore keeps what servers listed, by a name for how each is reached. Its methods may be called concurrently.
 type ListStore interface {
 	// Load returns a list, nil if there is none.
@@ -77,7 +63,7 @@ func (f *fileLists) Keep(_ context.Context, server string, list []byte) error {
 }
 
 // lazy reports whether the server is connected to by its first call.
-func (s *server) lazy() bool { return s.recipe.Start == StartLazy }
+func (s *server) lazy() bool { return s.policy.Start == StartLazy }
 
 // recall makes the server one that is not connected to yet, by the list that is kept of it. It reports whether there is one that
 // can be used.

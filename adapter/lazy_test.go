@@ -59,9 +59,9 @@ func TestLazyServers(t *testing.T) {
 					}
 				}
 				ways = append(ways, way)
-				servers = append(servers, Server{Name: fmt.Sprint("s", n), Transport: way, Start: StartLazy})
+				servers = append(servers, Server{Name: fmt.Sprint("s", n), Transport: way, Policy: Policy{Start: StartLazy}})
 			}
-			return open(t, &Options{Start: StartAvailable, Lists: lists}, servers...)
+			return open(t, &Options{Policy: Policy{Start: StartAvailable}, Lists: lists}, servers...)
 		}
 		began := time.Now()
 		first := program()
@@ -104,11 +104,11 @@ func TestLazyServers(t *testing.T) {
 func TestLazyServerThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := NewFileLists(t.TempDir())
-		first := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Start: StartLazy})
+		first := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Policy: Policy{Start: StartLazy}})
 		_ = first.Close()
 
 		var e events
-		next := open(t, &Options{Lists: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", newListener(t, "b", "c")), Start: StartLazy})
+		next := open(t, &Options{Lists: lists, OnChange: e.hear}, Server{Name: "p", Transport: serving("x", newListener(t, "b", "c")), Policy: Policy{Start: StartLazy}})
 		if diff := cmp.Diff([]string{"a", "b"}, toolNamesOf(next)); diff != "" {
 			t.Errorf("the kept list (-want +got):\n%s", diff)
 		}
@@ -127,7 +127,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 		}
 		_ = next.Close()
 
-		third := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x"), Start: StartLazy})
+		third := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x"), Policy: Policy{Start: StartLazy}})
 		if diff := cmp.Diff([]string{"b", "c"}, toolNamesOf(third)); diff != "" {
 			t.Errorf("the list that was kept again (-want +got):\n%s", diff)
 		}
@@ -144,7 +144,7 @@ func TestLazyServerOfUsers(t *testing.T) {
 		lists := NewFileLists(t.TempDir())
 		user := func(ctx context.Context) string { s, _ := ctx.Value(lazyUser{}).(string); return s }
 		with := func(way *reached) *Toolset {
-			return open(t, &Options{Lists: lists, User: user}, Server{Name: "p", Transport: way, Start: StartLazy, PerUser: 2})
+			return open(t, &Options{Lists: lists, User: user}, Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}, PerUser: 2})
 		}
 		_ = with(serving("x", newListener(t, "a"))).Close()
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
@@ -170,7 +170,7 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		dir := t.TempDir()
 		lists := NewFileLists(dir)
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
-		server := Server{Name: "p", Transport: way, Start: StartLazy}
+		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}}
 		_ = open(t, &Options{Lists: lists}, server).Close()
 		files, err := os.ReadDir(dir)
 		if err != nil || len(files) != 1 {

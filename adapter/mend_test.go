@@ -23,7 +23,7 @@ func TestServersComeBack(t *testing.T) {
 		var log bytes.Buffer
 		a, b := newListener(t, "a"), newListener(t, "b")
 		way := redial(&dials, a, b)
-		ts := open(t, &Options{Start: StartAvailable, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: way})
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: way})
 		_ = a.conn.Close()
 		synctest.Wait()
 		call := call("1", "a", "")
@@ -70,7 +70,7 @@ func TestServerThatComesLate(t *testing.T) {
 			}
 			return late.way.Dial(ctx)
 		})
-		ts := open(t, &Options{Start: StartAvailable, OnChange: e.hear}, Server{Name: "p", Transport: way})
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear}, Server{Name: "p", Transport: way})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := e.take(); len(got) != 1 || got[0].Kind != ServerAdded || len(toolNamesOf(ts)) != 1 {
@@ -86,7 +86,7 @@ func TestServerThatListsLate(t *testing.T) {
 		var dials atomic.Int32
 		deaf, well := newListener(t), newListener(t, "a")
 		deaf.listless = true
-		ts := open(t, &Options{Start: StartAvailable, ConnectTimeout: time.Second}, Server{Name: "p", Transport: redial(&dials, deaf, well)})
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable, ConnectTimeout: time.Second}}, Server{Name: "p", Transport: redial(&dials, deaf, well)})
 		if err := ts.Servers()[0].Err; err == nil {
 			t.Error("got a server that lists no tools, want an error")
 		}

@@ -55,7 +55,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	long := strings.Repeat("a long line\n", 100)
 	source := func(text string) *Toolset {
 		p := newPeer().tool("read", object, answer(text))
-		return open(t, &Options{Spill: 1 << 20, MaxResult: 512}, Server{Name: "s", Transport: p.transport(t)})
+		return open(t, &Options{Spill: 1 << 20, Policy: Policy{MaxResult: 512}}, Server{Name: "s", Transport: p.transport(t)})
 	}
 	catalog := Merge(source("1"+long), source("2"+long)).Catalog(ProfileGemini)
 	tools := catalog.Tools()

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,15 +21,15 @@ var errOthersFailed = errors.New("another server failed")
 // The order of tools is stable: servers as given, tools as their server lists
 // them.
 //
-// When a server fails, so does Open, unless [Options.Start] is [StartAvailable],
-// which continues without it. The error names every server that fails within two
+// When a server fails, so does Open, unless its [Policy.Start] is [StartAvailable] or [StartLazy]:
+// the toolset then opens without it. The error names every server that fails within two
 // seconds of the first; Open does not wait for later ones. When Open fails, what it
 // had opened is closed again.
 func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err error) {
-	if err := checkServers(servers); err != nil {
+	t := newToolset(opts.withDefaults())
+	if err := cmp.Or(t.opts.Policy.check(), checkServers(servers)); err != nil {
 		return nil, fmt.Errorf("open toolset: %w", err)
 	}
-	t := newToolset(opts.withDefaults())
 	defer func() {
 		if err != nil {
 			_ = t.Close()
@@ -64,11 +65,17 @@ func checkServers(servers []Server) error {
 	return nil
 }
 
-// connect opens every server. With StartAll the first failure ends the others,
+// connect opens every server. The first failure of one that is required ends the others,
 // once they had the time to fail as well.
 func (t *Toolset) connect(ctx context.Context, servers []Server) error {
-	if t.opts.Start != StartAll && t.opts.Patience > 0 {
-		return t.connectQuick(ctx, servers)
+	policies := make([]*policy, len(servers))
+	required := false
+	for i := range servers {
+		policies[i] = newPolicy(t.opts, &servers[i])
+		required = required || policies[i].Start == StartRequired
+	}
+	if !required && t.opts.Patience > 0 {
+		return t.connectQuick(ctx, servers, policies)
 	}
 	starting, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -81,7 +88,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	t.servers = make([]*server, len(servers))
 	for i := range servers {
 		recipe := servers[i]
-		s := t.newServer(&recipe, newPolicy(t.opts, &recipe))
+		s := t.newServer(&recipe, policies[i])
 		t.servers[i] = s
 		wg.Go(func() {
 			if s.recall(starting) {
@@ -90,7 +97,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 			s.err = s.enter(starting)
 			switch {
 			case s.err == nil:
-			case t.opts.Start != StartAll:
+			case s.policy.Start != StartRequired:
 				t.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 			case context.Cause(starting) != errOthersFailed:
 				failed[i] = s.err
@@ -109,7 +116,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	return fmt.Errorf("%w (Options.Start: StartAvailable continues without servers that fail)", err)
+	return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
 }
 
 // Add opens another server. It comes last. Names of other tools may change if

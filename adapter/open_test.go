@@ -107,7 +107,7 @@ func after(d time.Duration, failure error) transportFunc {
 	}
 }
 
-const howToGoOn = " (Options.Start: StartAvailable continues without servers that fail)"
+const howToGoOn = " (Policy.Start: StartAvailable continues without servers that fail)"
 
 func TestOpenFailureEndsTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestOpenFailureClosesTheOthers(t *testing.T) {
 func TestStartAvailable(t *testing.T) {
 	var log strings.Builder
 	p := newPeer().tool("x", object, echo)
-	ts := open(t, &Options{Start: StartAvailable, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+	ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, Logger: slog.New(slog.NewTextHandler(&log, nil))},
 		Server{Name: "bad", Transport: transportFunc(unreachable)}, Server{Name: "good", Transport: p.transport(t)})
 	s := ts.Servers()
 	if len(s) != 2 || !errors.Is(s[0].Err, errNoDial) || s[0].Client != nil || s[1].Err != nil || len(s[1].Tools) != 1 {
@@ -198,7 +198,7 @@ func TestOpenTimesOut(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, &Options{Start: StartAvailable}); !errors.Is(err, context.Canceled) {
+		if _, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, &Options{Policy: Policy{Start: StartAvailable}}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want the end of the caller's context", err)
 		}
 	})

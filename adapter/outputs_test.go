@@ -23,14 +23,12 @@ func TestOutputsAreChecked(t *testing.T) {
 		tools  string
 		result string
 		want   string // in the model's text besides the result's
-		fatal  bool
 	}{
-		"off":            {Options{}, forecasts, bad, "", false},
-		"on":             {Options{CheckOutputs: true}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`, false},
-		"of the client":  {Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}}}, forecasts, bad, "does not fit", false},
-		"as an error":    {Options{CheckOutputs: true, Errors: ErrorAsError}, forecasts, bad, "does not fit", true},
-		"fits":           {Options{CheckOutputs: true}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, "", false},
-		"no such schema": {Options{CheckOutputs: true}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, "", false},
+		"off":            {Options{}, forecasts, bad, ""},
+		"on":             {Options{Policy: Policy{CheckOutputs: true}}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`},
+		"of the client":  {Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}}}, forecasts, bad, "does not fit"},
+		"fits":           {Options{Policy: Policy{CheckOutputs: true}}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, ""},
+		"no such schema": {Options{Policy: Policy{CheckOutputs: true}}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -41,7 +39,7 @@ func TestOutputsAreChecked(t *testing.T) {
 			if !strings.Contains(r.Text, "very warm") || !strings.Contains(r.Text, test.want) || r.IsError != breach || r.Raw == nil {
 				t.Errorf("got %+v, want the result, and %q", r, test.want)
 			}
-			if _, ok := errors.AsType[*mcpclient.OutputError](r.Err); ok != breach || (r.Fatal() != nil) != test.fatal {
+			if _, ok := errors.AsType[*mcpclient.OutputError](r.Err); ok != breach || r.Fatal() != nil {
 				t.Errorf("got the error %v, fatal %v", r.Err, r.Fatal())
 			}
 			if logged := strings.Contains(log.String(), "does not fit the output schema"); logged != breach {

@@ -64,11 +64,11 @@ func (t *Toolset) userConn(ctx context.Context, p *policy) (*server, error) {
 		return nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
 	}
 	by := callerOf(ctx)
-	limit := p.callTimeout
+	limit := p.CallTimeout
 	if limit <= 0 {
 		limit = longestWait
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Options.CallTimeout)", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Policy.CallTimeout)", limit))
 	defer cancel()
 	told := ""
 	for {

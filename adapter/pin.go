@@ -99,7 +99,7 @@ func fingerprints(tools []*Tool) map[string]string {
 // pins for the next listing, nil if there are none.
 func (s *server) hold(l *listing, pins map[string]string) map[string]string {
 	if pins == nil {
-		if !s.opts.Pin {
+		if !s.policy.Pin {
 			return nil
 		}
 		return fingerprints(l.tools)

@@ -68,7 +68,7 @@ func TestPins(t *testing.T) {
 // The first definition holds: a server cannot swap a tool afterwards.
 func TestPinAtFirstUse(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
-	ts := open(t, &Options{Pin: true}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Policy: Policy{Pin: true}}, Server{Name: "p", Transport: p.transport(t)})
 	for _, schema := range []string{queried, object} {
 		p.tool("a", schema, echo)
 		if err := ts.Refresh(t.Context()); err != nil {

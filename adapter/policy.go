@@ -2,31 +2,126 @@ package adapter
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// policy is how the host treats the tools of one server: the options of the
-// toolset with what [Server] replaces. All tools of a server share one, on every
+// Policy says how servers and calls of their tools are treated: [Options.Policy] says it for all servers of a toolset, and
+// [Server.Policy] for one. Each field that is zero there is as in the toolset's. A negative number means none, or without limit.
+type Policy struct {
+	// Start says when a server is connected to, and what happens if it cannot be reached. Default: [StartRequired].
+	Start Start
+
+	// ConnectTimeout bounds connecting to a server and listing its tools. Default 30 s.
+	ConnectTimeout time.Duration
+
+	// IdleTimeout bounds the silence of one call of a tool; progress ends the silence.
+	// CallTimeout bounds the whole call, with its task and the questions of the server.
+	// They replace the limits of the connection, see [mcpclient.Options].
+	// Default: the limits of the connection, by default 5 min and 24 h. CallTimeout
+	// alone leaves silence without the default.
+	IdleTimeout, CallTimeout time.Duration
+
+	// MaxResult bounds the text of one result in bytes. A longer text keeps its
+	// beginning and end, and names the size of the gap. Default
+	// 64 KiB, at least 256.
+	MaxResult int
+
+	// CheckOutputs checks the results of tools against the output schemas that they
+	// declare. If a result does not fit, the model reads that beside the result, as a
+	// failure; [Result.Err] is an [*mcpclient.OutputError], and the Logger gets it at
+	// Warn. A schema that cannot be used checks nothing, and the Logger gets that
+	// when the tool is listed. Default: results are not checked.
+	CheckOutputs bool
+
+	// Trust says how far a server's word counts in approvals. Default: [TrustNone].
+	Trust Trust
+
+	// Repeat says which tools may be called again if it is not known whether they ran,
+	// whatever the tools say themselves; see [Tool.Repeatable]. A tool at which it
+	// panics is left out. Default: none.
+	Repeat func(*mcp.Tool) bool
+
+	// Pin holds every tool to its first definition: one that is different when
+	// it is listed again is left out, and [SkippedTool] says so. See also [Server.Pins].
+	Pin bool
+}
+
+// Start says when a server is connected to, and what happens if it cannot be reached.
+type Start string
+
+const (
+	// StartRequired connects when the toolset is opened. Open fails if the server does. The error names all that
+	// fail at about the same time, see [Open].
+	StartRequired Start = "required"
+
+	// StartAvailable connects when the toolset is opened. A server that fails is left out: [Toolset.Servers] has the
+	// reasons, and [Toolset.Refresh] tries again.
+	StartAvailable Start = "available"
+
+	// StartLazy connects at the first call. Until then the tools are those that the server listed last, as [Options.Lists] keeps
+	// them; without a kept list it is as StartAvailable. What is different at the connection
+	// is stale: it is not called unseen, see [StaleToolError]. The connection ends 10 minutes after its last call, and the next
+	// call makes another. Until it is connected to, the server has no Client and no instructions.
+	StartLazy Start = "lazy"
+)
+
+// defaultPolicy has what is not zero by default.
+var defaultPolicy = Policy{Start: StartRequired, ConnectTimeout: 30 * time.Second, MaxResult: 64 << 10, Trust: TrustNone}
+
+// over returns the policy with the fields of another one where it has none.
+func (p Policy) over(common Policy) Policy {
+	out := Policy{
+		Start:          cmp.Or(p.Start, common.Start),
+		ConnectTimeout: cmp.Or(p.ConnectTimeout, common.ConnectTimeout),
+		IdleTimeout:    cmp.Or(p.IdleTimeout, common.IdleTimeout),
+		CallTimeout:    cmp.Or(p.CallTimeout, common.CallTimeout),
+		MaxResult:      cmp.Or(p.MaxResult, common.MaxResult),
+		CheckOutputs:   p.CheckOutputs || common.CheckOutputs,
+		Trust:          cmp.Or(p.Trust, common.Trust),
+		Repeat:         p.Repeat,
+		Pin:            p.Pin || common.Pin,
+	}
+	if out.Repeat == nil {
+		out.Repeat = common.Repeat
+	}
+	if out.ConnectTimeout < 0 {
+		out.ConnectTimeout = math.MaxInt64
+	}
+	if out.MaxResult < 0 {
+		out.MaxResult = math.MaxInt
+	}
+	out.MaxResult = max(out.MaxResult, minResult)
+	return out
+}
+
+func (p *Policy) check() error {
+	switch p.Start {
+	case "", StartRequired, StartAvailable, StartLazy:
+		return nil
+	}
+	return fmt.Errorf("Policy.Start is %q: want %q, %q or %q", cut(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
+}
+
+// policy is how the host treats the tools of one server. All tools of a server share one, on every
 // connection to it.
 type policy struct {
-	label   string // the host's, "" for the toolset's own tools
-	origin  string // see originOf
-	place   string // how the server is reached, for a person
-	trust   Trust
+	Policy
+	label   string      // the host's, "" for the toolset's own tools
+	origin  string      // see originOf
+	place   string      // how the server is reached, for a person
 	approve ApproveFunc // nil: every call is allowed
 
 	idempotency Idempotency
-
-	idleTimeout, callTimeout time.Duration
-	maxResult, maxMedia      int
-	errors                   ErrorMode
-	checkOutputs             bool
-	compiler                 schemacheck.Validator // of output schemas, unless the client has one
+	maxMedia    int
+	compiler    schemacheck.Validator // of output schemas, unless the client has one
 
 	// What has been learnt about the server.
 	users     *pool                            // nil: all users share a connection
@@ -39,13 +134,11 @@ type policy struct {
 
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
-		label: s.Name, origin: originOf(s), place: placeOf(s), trust: s.Trust, approve: o.Approve, idempotency: s.Idempotency,
-		idleTimeout: cmp.Or(s.IdleTimeout, o.IdleTimeout), callTimeout: cmp.Or(s.CallTimeout, o.CallTimeout),
-		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: o.maxMedia,
-		errors: cmp.Or(s.Errors, o.Errors), users: newPool(s), checkOutputs: o.CheckOutputs, log: o.Logger,
+		Policy: s.Policy.over(o.Policy), label: s.Name, origin: originOf(s), place: placeOf(s), approve: o.Approve,
+		idempotency: s.Idempotency, maxMedia: o.maxMedia, users: newPool(s), log: o.Logger,
 	}
-	if s.Approve != nil {
-		p.approve = s.Approve
+	if s.Client != nil && p.Start == StartLazy { // it is connected already
+		p.Start = StartAvailable
 	}
 	return p
 }

@@ -235,13 +235,13 @@ func TestApprovedIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked, ask := "", false
 			p := newPeer().tool("w", anything, echo)
-			ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
 				asked = string(a.Arguments)
 				if tt.edit == "" || !ask {
 					return Decision{Allow: true}, nil
 				}
 				return Decision{Allow: true, Arguments: json.RawMessage(tt.edit)}, nil
-			}})
+			}}, Server{Name: "p", Transport: p.transport(t)})
 			_, other := ts.Catalog(ProfileOpenAI), ts.Catalog(ProfilePlain) // which another model was offered
 			if got, err := other.Prepare(call("1", "w", `{"input":{"x":{}}}`)); err != nil || string(got.Arguments()) != `{"input":{"x":{}}}` {
 				t.Errorf("got %v, want each catalog to read what it asked for", err)
@@ -317,7 +317,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 		copy(a.Arguments, `{"city":"Paris"}`)
 		return Decision{Allow: true}, nil
 	}
-	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t), Approve: scribble}).Catalog(ProfilePlain).Prepare(c)
+	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain).Prepare(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer client.Close()
-		ts := open(t, &Options{Start: StartAvailable, OnChange: e.hear}, Server{Name: "p", Client: client})
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear}, Server{Name: "p", Client: client})
 		if ts.Servers()[0].Err == nil {
 			t.Fatal("got a server that lists nothing")
 		}

@@ -175,8 +175,8 @@ func (t *Toolset) failed(s *server) bool {
 
 // update lists the tools of a server and replaces the earlier list.
 func (t *Toolset) update(ctx context.Context, s *server) (*Event, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
-		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
+		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
 	defer cancel()
 	l, err := s.list(ctx, mcpclient.WithoutCache())
 	if err != nil {

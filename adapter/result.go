@@ -24,7 +24,7 @@ type Result struct {
 	Tool *Tool
 
 	// Text is the answer for the model. It is never empty and at most
-	// [Options.MaxResult] bytes long.
+	// [Policy.MaxResult] bytes long.
 	Text string
 
 	// Full is the whole of a Text that is cut, "" if it is not: without the words of [Options.Spill].
@@ -51,8 +51,7 @@ type Result struct {
 	// Err says why there is no Raw, or what is wrong with it: an
 	// [*UnknownToolError], an [*ArgumentError], a [*StaleToolError], a
 	// [*DeniedError], an [*ApprovalError], what an [Interceptor] or [mcpclient.Client.CallTool] returned.
-	// A tool that ran and failed has none, except with [ErrorAsError]: then it is a
-	// [*mcp.ToolError]. A result that does not fit its output schema has an
+	// A tool that ran and failed has none. A result that does not fit its output schema has an
 	// [*mcpclient.OutputError].
 	Err error
 
@@ -73,9 +72,8 @@ func (r *Result) Interrupted() bool { return r.Err != nil && r.doubt }
 
 // Fatal is Err when the model cannot do better by trying again: the connection
 // is gone, the server could not be asked, or the caller's context has ended. It
-// is nil for unknown and stale tools, bad arguments, denials and timeouts of single calls.
-// For tools that fail and errors that the server answers with, [ErrorMode]
-// decides.
+// is nil for unknown and stale tools, bad arguments, denials, timeouts of single calls, and
+// errors that the server answers with.
 func (r *Result) Fatal() error {
 	if r.fatal {
 		return r.Err
@@ -145,11 +143,7 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 // fail completes a result whose call did not come to a result of the server.
 func (r *Result) fail(ctx context.Context, err error) *Result {
 	text, fatal := failure(ctx, err, r.sent)
-	var rpc *mcp.RPCError
-	if errors.As(err, &rpc) && r.Tool.policy.errors == ErrorAsError {
-		fatal = true
-	}
-	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.policy.maxResult), true, err, fatal
+	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.policy.MaxResult), true, err, fatal
 	return r
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -28,13 +27,13 @@ type Server struct {
 	// Options are used to connect instead of [Options.Client]. Default nil: these.
 	Options *mcpclient.Options
 
+	// Policy is what differs for this server from [Options.Policy].
+	Policy Policy
+
 	// Revision forces a protocol revision, one of [mcpclient.Revisions], instead of
 	// the one in the options of the connection: as [mcp.Revision20251125] for a
 	// server whose tools ask by requests, which 2026-07-28 does not have.
 	Revision string
-
-	// Start says when the server is connected to. Default: [StartAtOpen].
-	Start Start
 
 	// PerUser gives each user ([Options.User]) a connection of their own, at most so many at a time. That
 	// is for servers that keep state for whoever calls, and for servers over standard input and output of a
@@ -42,11 +41,8 @@ type Server struct {
 	// conversations of a user are made one after the other, and a conversation gets another connection
 	// while a question is open. A call waits if all are in use, and [Caller] is told. A connection ends 10
 	// minutes after its last call, or earlier if another user needs it. One connection more lists what the server
-	// has. Default 0: all users share one connection.
+	// has. Default 0, as negative: all users share one connection.
 	PerUser int
-
-	// IdleTimeout and CallTimeout replace the fields of [Options] with these names.
-	IdleTimeout, CallTimeout time.Duration
 
 	// Allow and Deny choose tools by the names that the server gives them, with
 	// * for any text and ? for any character. Without Allow all are allowed;
@@ -66,27 +62,11 @@ type Server struct {
 	// Default: the server's names.
 	Rename func(*mcp.Tool) string
 
-	// Trust says how far the server's word counts in approvals. Default:
-	// TrustNone.
-	Trust Trust
-
-	// Approve decides on calls instead of [Options.Approve]. Default nil: that one.
-	Approve ApproveFunc
-
 	// Idempotency says that the server recognizes a call that it gets again, by the key
 	// of the call ([Prepared.WithKey]), and where it looks for it: [KeyInMeta] or
 	// [KeyInArgument]. Such a server gets a key with each call. Default: it does not, and
 	// a key that a call has goes along in [KeyMeta].
 	Idempotency Idempotency
-
-	// Repeat says which tools may be called again if it is not known whether they ran,
-	// whatever the tools say themselves; see [Tool.Repeatable]. A tool at which it
-	// panics is left out. Default: none.
-	Repeat func(*mcp.Tool) bool
-
-	// Errors and MaxResult replace the fields of [Options]. Default 0: these.
-	Errors    ErrorMode
-	MaxResult int
 
 	// Pins are the fingerprints that the server's tools must have, by the names
 	// that the server gives them, as [Toolset.Pins] returned them. A tool that is
@@ -102,9 +82,7 @@ func checkServer(s *Server) error {
 		return fmt.Errorf("server %q: set Transport or Client", s.Name)
 	case s.Client != nil && s.Transport != nil:
 		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
-	case s.Start != StartAtOpen && s.Start != StartLazy:
-		return fmt.Errorf("server %q: Start %q: want %q or nothing", s.Name, cut(string(s.Start), 200), StartLazy)
-	case s.Client != nil && s.Start == StartLazy:
+	case s.Client != nil && s.Policy.Start == StartLazy:
 		return fmt.Errorf("server %q: Start does not go with Client, which is connected already", s.Name)
 	case s.Client != nil && s.PerUser > 0:
 		return fmt.Errorf("server %q: PerUser does not go with Client, which is one connection", s.Name)
@@ -113,5 +91,5 @@ func checkServer(s *Server) error {
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
 		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, cut(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}
-	return nil
+	return s.Policy.check()
 }

@@ -36,7 +36,7 @@ func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 		s.current[tool.id()] = tool
 	}
 	for _, p := range Profiles() {
-		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(all, p, o.Parallelism, o.MaxResult) })
+		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(all, p, o.Parallelism, o.Policy.MaxResult) })
 	}
 	s.views = sync.OnceValue(func() *Catalog { return viewCatalog(o, forViews(slices.Concat(all, hidden))) })
 	return s

@@ -38,7 +38,7 @@ func newSpill(o *Options, schemas *schema.Cache) *spill {
 	yes := true
 	def := &mcp.Tool{
 		Name:        readResult,
-		Description: "Reads on in a tool's result that was shortened.",
+		Description: "Reads more of a tool's result that was shortened.",
 		InputSchema: json.RawMessage(readResultSchema),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 	}
@@ -95,7 +95,7 @@ func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResu
 		return toolFailure("the offset is beyond the result, which has " + strconv.Itoa(len(text)) + " bytes"), nil
 	}
 	const notice = 128
-	end := boundary(text, min(len(text), offset+p.tool.policy.maxResult-notice))
+	end := boundary(text, min(len(text), offset+p.tool.policy.MaxResult-notice))
 	more := "the result ends here"
 	if end < len(text) {
 		more = fmt.Sprintf("continue with offset %d", end)
@@ -111,7 +111,7 @@ func toolFailure(text string) *mcp.CallToolResult {
 // fit brings the text of a tool's result within its bound and keeps what is cut.
 // name is the name by which models know the tool that reads it.
 func (p *spill) fit(text string, t *Tool, name func() string) string {
-	limit := t.policy.maxResult
+	limit := t.policy.MaxResult
 	if len(text) <= limit || t.reads() {
 		return shorten(text, limit)
 	}

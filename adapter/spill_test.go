@@ -17,7 +17,7 @@ func TestSpill(t *testing.T) {
 		fmt.Fprintf(&all, "line %d é\n", i)
 	}
 	p := newPeer().tool("long", object, answer(all.String())).tool("short", object, answer("ok"))
-	ts := open(t, &Options{MaxResult: 1000, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Policy: Policy{MaxResult: 1000}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "short", "read_result"}); diff != "" {
 		t.Fatalf("got (-) want (+):\n%s", diff)
 	}
@@ -80,7 +80,7 @@ func TestSpillIsBounded(t *testing.T) {
 
 func TestSpillKeepsItsName(t *testing.T) {
 	p := newPeer().tool("read_result", object, answer("mine")).tool("long", object, answer(strings.Repeat("x", 1000)))
-	ts := open(t, &Options{MaxResult: 400, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Policy: Policy{MaxResult: 400}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "p__read_result", "toolset__read_result"}); diff != "" {
 		t.Fatalf("got (-) want (+):\n%s", diff)
 	}

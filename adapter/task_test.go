@@ -185,8 +185,8 @@ func TestTaskIsCancelled(t *testing.T) {
 			fatal bool
 		}{
 			"context": {Options{}, 5500 * time.Millisecond, 0, "Error: the call was cancelled; the tool may or may not have run", true},
-			"timeout": {Options{CallTimeout: 5500 * time.Millisecond}, time.Hour, 0, "Error: the tool gave no answer within 5.5s; it may still be running", false},
-			"option":  {Options{CallTimeout: time.Second}, time.Hour, 5500 * time.Millisecond, "Error: the tool gave no answer within 5.5s; it may still be running", false},
+			"timeout": {Options{Policy: Policy{CallTimeout: 5500 * time.Millisecond}}, time.Hour, 0, "Error: the tool gave no answer within 5.5s; it may still be running", false},
+			"option":  {Options{Policy: Policy{CallTimeout: time.Second}}, time.Hour, 5500 * time.Millisecond, "Error: the tool gave no answer within 5.5s; it may still be running", false},
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				p := eras()[revision]

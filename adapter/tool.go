@@ -88,7 +88,7 @@ func (t *Tool) hold(shown json.RawMessage) error {
 		}
 		t.held = check
 	}
-	if !t.policy.checkOutputs || len(t.def.OutputSchema) == 0 {
+	if !t.policy.CheckOutputs || len(t.def.OutputSchema) == 0 {
 		return nil
 	}
 	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.policy.compiler))

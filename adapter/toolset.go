@@ -44,7 +44,7 @@ func newToolset(o *Options) *Toolset {
 		approvals: t.approvals, intercept: o.Intercept,
 		current: func(tool *Tool) (*Tool, error) { return t.present.Load().find(tool) },
 		hold:    t.hold, older: t.older,
-		fit: func(text string, tool *Tool) string { return shorten(text, tool.policy.maxResult) },
+		fit: func(text string, tool *Tool) string { return shorten(text, tool.policy.MaxResult) },
 	}
 	if o.Spill > 0 {
 		t.spill = newSpill(o, &t.schemas)

@@ -74,7 +74,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	for i, name := range assignNames(ids, PrefixAlways) {
 		tools[i] = tools[i].named(name)
 	}
-	return newCatalog(tools, ProfilePlain, o.Parallelism, o.MaxResult)
+	return newCatalog(tools, ProfilePlain, o.Parallelism, o.Policy.MaxResult)
 }
 
 // ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works
@@ -162,7 +162,7 @@ func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 			return nil, fmt.Errorf("read resource %q: %w: %w", cut(uri, 200), apps.ErrDenied, err)
 		}
 	}
-	opts = append(CallLimits(s.policy.idleTimeout, s.policy.callTimeout), opts...)
+	opts = append(CallLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
 	if s.policy.users != nil {
 		if s, err := a.toolset.userConn(ctx, s.policy); err != nil {
 			return nil, fmt.Errorf("read resource %q: %w", cut(uri, 200), err)

@@ -242,7 +242,7 @@ func TestOneApproval(t *testing.T) {
 				}
 			}
 			toolset := openAll(t, &adapter.Options{Approve: by("toolset", test.ofToolset)},
-				adapter.Server{Name: "box", Transport: newServer().connect(t), Trust: test.trust})
+				adapter.Server{Name: "box", Transport: newServer().connect(t), Policy: adapter.Policy{Trust: test.trust}})
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
 			events := 0
 			for e, err := range withTools(t, model, toolset, &agent.Options{Approve: by("agent", test.ofAgent)}).Events(t.Context(), human("go")) {

@@ -106,7 +106,7 @@ func TestProgress(t *testing.T) {
 
 func TestTroubleIsToldToTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		toolset, _ := open(t, &adapter.Options{CallTimeout: 5 * time.Second})
+		toolset, _ := open(t, &adapter.Options{Policy: adapter.Policy{CallTimeout: 5 * time.Second}})
 		model := play(
 			uses(
 				toolCall("1", "fail", "{}"),

@@ -16,7 +16,7 @@ import (
 // largeAgent asks for n results of so many bytes in one turn.
 func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Agent {
 	large := adapter.Func("large", "Gives much.", func(context.Context, struct{}) (string, error) { return text, nil },
-		&adapter.FuncOptions{ReadOnly: true, Options: &adapter.Options{MaxResult: len(text)}})
+		&adapter.FuncOptions{ReadOnly: true, Options: &adapter.Options{Policy: adapter.Policy{MaxResult: len(text)}}})
 	var calls []run.Part
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "large", `{}`))

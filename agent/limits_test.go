@@ -150,7 +150,7 @@ func TestFuncLimits(t *testing.T) {
 					case <-time.After(2 * time.Hour):
 						return "woken", nil
 					}
-				}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{CallTimeout: tt.own}})
+				}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: tt.own}}})
 				opts := agent.Options{Tools: []adapter.Source{hangs}, CallTimeout: tt.agents}
 				start := time.Now()
 				got := mustRun(t, newAgent(t, play(uses(toolCall("1", "hangs", "{}")), says("done")), &opts), human("go"))
@@ -178,7 +178,7 @@ func TestToolLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				toolset, _ := open(t, &adapter.Options{CallTimeout: time.Hour})
+				toolset, _ := open(t, &adapter.Options{Policy: adapter.Policy{CallTimeout: time.Hour}})
 				start := time.Now()
 				got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, &tt.opts), human("go"))
 				if took := time.Since(start); took != tt.want {

@@ -68,7 +68,7 @@ type Options struct {
 	IdleTimeout, CallTimeout time.Duration
 
 	// Approve decides on calls, instead of the Approve functions of the toolset. It does not see calls that
-	// [adapter.Server].Trust allows or for which a decision is remembered. It decides on one call of a user at a time, in
+	// [adapter.Policy].Trust allows or for which a decision is remembered. It decides on one call of a user at a time, in
 	// the order of the calls. Allowed calls run meanwhile. If it returns the error [ErrAsk], a person is
 	// asked: [AskPerson] does so for each call. Another error ends the run. Default: the
 	// functions of the toolset; without any, every call is allowed, because the caller chose

@@ -37,7 +37,7 @@ func TestWritesAreInOrder(t *testing.T) {
 					s.AddTool(&sdk.Tool{
 						Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
 					}, s.sleep)
-					return adapter.Server{Name: label, Transport: s.connect(t), Trust: tt.trust}
+					return adapter.Server{Name: label, Transport: s.connect(t), Policy: adapter.Policy{Trust: tt.trust}}
 				}
 				var asked []run.Part
 				for i, c := range calls {

@@ -64,7 +64,7 @@ func TestHandle(t *testing.T) {
 	for i := range 2000 {
 		fmt.Fprintf(&all, "line %d é\n", i)
 	}
-	ts := open(t, all.String(), &adapter.Options{MaxResult: 4000, Spill: 1 << 20})
+	ts := open(t, all.String(), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}, Spill: 1 << 20})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
 	found := notice.FindStringSubmatch(text)
 	if found == nil || len(text) > 500 {
@@ -84,7 +84,7 @@ func TestHandle(t *testing.T) {
 }
 
 func TestCutAgain(t *testing.T) {
-	ts := open(t, strings.Repeat("0123456789", 1000), &adapter.Options{MaxResult: 4000})
+	ts := open(t, strings.Repeat("0123456789", 1000), &adapter.Options{Policy: adapter.Policy{MaxResult: 4000}})
 	text := trimmed(t, callTool(t, ts, "long", "{}"))
 	if n := strings.Count(text, "…"); len(text) > 500 || n != 2 || !strings.Contains(text, "of 10000 bytes were cut here") {
 		t.Errorf("got %q, want one gap in 10,000 bytes", text)

@@ -84,7 +84,7 @@ func (l *log) toolset(t *testing.T) *adapter.Toolset {
 		l.server(t, "south", map[string]int{"Rome": 30}),
 		{Name: "gone", Transport: unreachable{}},
 		l.server(t, "north", map[string]int{"Oslo": 10}),
-	}, &adapter.Options{Start: adapter.StartAvailable})
+	}, &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (o *ours) tool(ctx context.Context, p *place) (_ adapter.Source, err error)
 			&adapter.FuncOptions{ReadOnly: true}), nil
 	}
 	o.tools, err = adapter.Open(ctx, []adapter.Server{
-		{Name: "server", Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer}, Trust: adapter.TrustHints},
+		{Name: "server", Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer}, Policy: adapter.Policy{Trust: adapter.TrustHints}},
 	}, nil)
 	return o.tools, err
 }

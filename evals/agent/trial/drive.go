@@ -187,13 +187,12 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	}
 	if len(servers) > 0 {
 		opts := &adapter.Options{
-			Client:      &mcpclient.Options{},
-			MaxResult:   d.Task.Limits.Result,
-			IdleTimeout: -1, CallTimeout: -1, // a call that hangs is for the limit of the trial to end, and for the line to say
-			RefreshInterval: time.Millisecond, Start: adapter.StartAvailable, // and told below
+			Client:          &mcpclient.Options{},
+			Policy:          adapter.Policy{MaxResult: d.Task.Limits.Result, IdleTimeout: -1, CallTimeout: -1, Start: adapter.StartAvailable}, // a call that hangs is for the limit of the trial to end, and for the line to say
+			RefreshInterval: time.Millisecond,                                                                                                 // and told below
 		}
 		if ms := d.Task.Limits.Millis; ms > 0 {
-			opts.CallTimeout = time.Duration(ms) * time.Millisecond
+			opts.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
 		}
 		if len(d.Task.People.Sampling) > 0 {
 			opts.Client.Sampling = mcp.SamplingFunc(d.sample)

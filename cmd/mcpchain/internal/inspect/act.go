@@ -203,6 +203,6 @@ func connect(ctx context.Context, servers []adapter.Server, asked *questions, o 
 		return nil, err
 	}
 	return adapter.Open(ctx, servers, &adapter.Options{
-		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: client,
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeout}, Client: client,
 	})
 }

@@ -105,7 +105,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 		return nil, nil, err
 	}
 	for i, s := range servers {
-		servers[i].Start = adapter.StartAtOpen // what is inspected is what there is
+		servers[i].Policy.Start = "" // what is inspected is what there is
 		r.byName[s.Name].Forced = s.Revision
 	}
 	return r, servers, nil

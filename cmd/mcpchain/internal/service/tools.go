@@ -60,7 +60,7 @@ func openTools(ctx context.Context, file string, processes int, logger *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := &adapter.Options{Start: adapter.StartAvailable, Patience: patience, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger}}
+	opts := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}, Patience: patience, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger}}
 	if dir, err := os.UserConfigDir(); err == nil {
 		opts.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "service-tools"))
 	}

@@ -281,7 +281,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 		return nil, nil, nil, err
 	}
 	shared := *opts
-	shared.Start, shared.OnChange = adapter.StartAvailable, changed
+	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
 	if len(file) == 0 { // else the start has to see who wants a sign-in
 		shared.Patience = patience
 	}
@@ -359,7 +359,7 @@ func (a *app) demoServers() ([]adapter.Server, error) {
 	var out []adapter.Server
 	for _, s := range []struct{ name, url string }{{"demo", servers.DemoURL}, {"desk", servers.DeskURL}} {
 		out = append(out, adapter.Server{
-			Name: s.name, Trust: adapter.TrustHints,
+			Name: s.name, Policy: adapter.Policy{Trust: adapter.TrustHints},
 			Transport: &mcpclient.HTTP{URL: s.url, Client: withUser(nil, demo.UserHeader)},
 		})
 	}

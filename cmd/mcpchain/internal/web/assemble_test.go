@@ -87,7 +87,7 @@ func TestFileWithMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shared, _, _, err := o.servers(t.Context()); err != nil || len(shared) != 2 || shared[0].IdleTimeout != 90*time.Second || len(shared[0].Deny) != 2 {
+	if shared, _, _, err := o.servers(t.Context()); err != nil || len(shared) != 2 || shared[0].Policy.IdleTimeout != 90*time.Second || len(shared[0].Deny) != 2 {
 		t.Errorf("got %+v, %v, want the settings of the file", shared, err)
 	}
 	h, log := trial(t, "-config", file)

@@ -41,7 +41,7 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 func (s *Session) add(ctx context.Context, server adapter.Server) error {
 	defer s.Servers.health.person(server.Name)()
 	err := s.tools.Add(ctx, server)
-	if err == nil && server.Start == adapter.StartLazy {
+	if err == nil && server.Policy.Start == adapter.StartLazy {
 		err = s.tools.Refresh(ctx, server.Name) // the person wants the connection
 	}
 	if err == nil {

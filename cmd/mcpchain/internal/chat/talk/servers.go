@@ -170,7 +170,7 @@ func (s *Session) connect(ctx context.Context) error {
 	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
-	options := &adapter.Options{Start: adapter.StartAvailable, Patience: s.Servers.Patience, ConnectTimeout: s.Servers.ConnectTimeout, OnChange: s.changed}
+	options := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout}, Patience: s.Servers.Patience, OnChange: s.changed}
 	if s.Servers.Lists != "" {
 		options.Lists = adapter.NewFileLists(s.Servers.Lists)
 	}

@@ -105,7 +105,7 @@ func asking(t *testing.T) adapter.Source {
 		content, err := json.Marshal(answer.Content)
 		return answer.Action + " " + string(content), err
 	}}}}
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "desk", Transport: server, Trust: adapter.TrustHints}},
+	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "desk", Transport: server, Policy: adapter.Policy{Trust: adapter.TrustHints}}},
 		nil)
 	if err != nil {
 		t.Fatal(err)

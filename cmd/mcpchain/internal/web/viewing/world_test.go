@@ -45,7 +45,7 @@ type world struct {
 func newWorld(t *testing.T, steps ...agenttest.Step) *world {
 	t.Helper()
 	w := &world{t: t, store: record.NewMemory(), model: agenttest.Play(steps...), turns: map[string]int{}}
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Trust: adapter.TrustHints, Transport: w.shop()}}, &adapter.Options{User: talk.User})
+	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Policy: adapter.Policy{Trust: adapter.TrustHints}, Transport: w.shop()}}, &adapter.Options{User: talk.User})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,71 @@
+package adapter
+
+import (
+	"math"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// Each number among the options is in one table: what 0 means, and what a negative number means.
+func TestNumbersOfOptions(t *testing.T) {
+	const none, unlimited = -1, math.MaxInt64
+	type meaning struct{ zero, negative int64 }
+	options := map[string]meaning{
+		"Patience":        {0, none}, // Open waits for all, either way
+		"RetryWait":       {int64(time.Minute), none},
+		"RefreshInterval": {int64(time.Second), none},
+		"Parallelism":     {8, unlimited},
+		"Spill":           {0, none},
+	}
+	policy := map[string]meaning{
+		"ConnectTimeout": {int64(30 * time.Second), unlimited},
+		"IdleTimeout":    {0, none}, // 0 is the limit of the connection
+		"CallTimeout":    {0, none},
+		"MaxResult":      {64 << 10, unlimited},
+	}
+	check := func(typ reflect.Type, want map[string]meaning, made func(field int, value int64) reflect.Value) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			if !f.IsExported() || f.Type.Kind() != reflect.Int && f.Type.Kind() != reflect.Int64 || f.Name == "Prefix" || f.Name == "Trust" {
+				continue
+			}
+			m, ok := want[f.Name]
+			if !ok {
+				t.Errorf("%s is not in the table", f.Name)
+				continue
+			}
+			delete(want, f.Name)
+			for given, want := range map[int64]int64{0: m.zero, -1: m.negative} {
+				if got := made(i, given).Field(i).Int(); got != want {
+					t.Errorf("%s: %d means %d, want %d", f.Name, given, got, want)
+				}
+			}
+		}
+		for name := range want {
+			t.Errorf("there is no number %s", name)
+		}
+	}
+	check(reflect.TypeFor[Options](), options, func(field int, value int64) reflect.Value {
+		var o Options
+		reflect.ValueOf(&o).Elem().Field(field).SetInt(value)
+		return reflect.ValueOf(*o.withDefaults())
+	})
+	check(reflect.TypeFor[Policy](), policy, func(field int, value int64) reflect.Value {
+		var p Policy
+		reflect.ValueOf(&p).Elem().Field(field).SetInt(value)
+		return reflect.ValueOf(newPolicy((*Options)(nil).withDefaults(), &Server{Policy: p}).Policy)
+	})
+}
+
+// A server's policy replaces the toolset's field by field, with "without limit", too.
+func TestPolicyOfAServer(t *testing.T) {
+	common := &Options{Policy: Policy{CallTimeout: time.Minute, MaxResult: 1000, Trust: TrustFull, Start: StartAvailable}}
+	got := newPolicy(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).Policy
+	if got.CallTimeout != -1 || got.MaxResult != 1000 || got.Trust != TrustNone || got.Start != StartAvailable || got.ConnectTimeout != 30*time.Second {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := Open(t.Context(), nil, &Options{Policy: Policy{Start: "late"}}); err == nil || err.Error() != `open toolset: Policy.Start is "late": want "required", "available" or "lazy"` {
+		t.Errorf("got %v", err)
+	}
+}
