@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
@@ -36,7 +34,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 	for i, w := range all {
 		w.see(".reply .prose", fmt.Sprint("Name ", i))
 	}
-	if n := killAll(t, script); n == 0 {
+	if n := proctest.KillChildren(t, script); n == 0 {
 		t.Fatal("the server has no process")
 	}
 	p.logs(t, "a server is lost, and is reached again")
@@ -44,23 +42,4 @@ func TestPeopleAtOneServer(t *testing.T) {
 	ada.ask("call echo {\"message\":\"back\"}")
 	ada.click(".card.approval button", "Allow")
 	ada.see(".reply:last-of-type .prose", "Echo: back")
-}
-
-// killAll kills the processes with a word in their command lines, and returns how many there were.
-func killAll(t *testing.T, word string) (n int) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range all {
-		var pid int
-		if line, err := os.ReadFile(name); err != nil || !strings.Contains(string(line), word) {
-			continue
-		}
-		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			n++
-		}
-	}
-	return n
 }

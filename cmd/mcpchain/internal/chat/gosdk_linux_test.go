@@ -1,17 +1,16 @@
 package chat
 
 import (
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/fakehost"
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // TestServerOfTheGoSDK calls the tools of the official Go SDK's example server that ask the model and the person, at the
@@ -61,7 +60,9 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	m.enter("Send this to everything?", "y\n")
 	m.await("words")
 	m.await("Both have worked.")
-	killAll(t, program)
+	if n := proctest.KillChildren(t, program); n == 0 {
+		t.Fatalf("%s does not run", program)
+	}
 	m.await("everything is back")
 	m.enter("you ›", "Once more\n")
 	m.enter("Allow it?", "y\n")
@@ -71,27 +72,5 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	m.ended(0)
 	if bad := host.Invalid(); len(bad) > 0 {
 		t.Errorf("the host refused %q", bad)
-	}
-}
-
-// killAll kills the processes of a program.
-func killAll(t *testing.T, program string) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, name := range all {
-		var pid int
-		if exe, err := os.Readlink(name); err != nil || exe != program {
-			continue
-		}
-		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			n++
-		}
-	}
-	if n == 0 {
-		t.Fatalf("%s does not run", program)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -124,7 +123,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 		group.Go(func() { p.answers(i%2, o.id, o.form, fmt.Sprint("Ada ", i)) })
 	}
 	group.Wait()
-	if n := killAll(t, p.script); n == 0 {
+	if n := proctest.KillChildren(t, p.script); n == 0 {
 		t.Fatal("the server has no process")
 	}
 	p.logged("a server is lost, and is reached again")
@@ -159,23 +158,4 @@ func TestManyPeopleAtOneServer(t *testing.T) {
 	if most > processes || waited == 0 {
 		t.Errorf("got %d forms at a time and %d who were told that they wait, want %d at most and some", most, waited, processes)
 	}
-}
-
-// killAll kills the processes with a word in their command lines, and returns how many there were.
-func killAll(t *testing.T, word string) (n int) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range all {
-		var pid int
-		if line, err := os.ReadFile(name); err != nil || !strings.Contains(string(line), word) {
-			continue
-		}
-		if _, err := fmt.Sscanf(name, "/proc/%d/", &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			n++
-		}
-	}
-	return n
 }
