@@ -98,10 +98,7 @@ func BenchmarkCallTool(b *testing.B) {
 	for _, transport := range transports {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 			b.Run(transport.name+"/"+revision, func(b *testing.B) {
-				c, err := mcpclient.Connect(b.Context(), transport.make(b), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-				if err != nil {
-					b.Fatal(err)
-				}
+				c := connected(b, transport.make(b), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 				defer func() { _ = c.Close() }()
 				b.ReportAllocs()
 				for b.Loop() {
@@ -119,10 +116,7 @@ func BenchmarkConnect(b *testing.B) {
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 		connect := func(b *testing.B, t mcpclient.Transport) {
-			c, err := mcpclient.Connect(b.Context(), t, opts)
-			if err != nil {
-				b.Fatal(err)
-			}
+			c := connected(b, t, opts)
 			if err := c.Close(); err != nil {
 				b.Fatal(err)
 			}
@@ -162,10 +156,7 @@ func BenchmarkTools(b *testing.B) {
 			_ = conn.Send(context.Background(), out)
 		}
 	}()
-	c, err := mcpclient.Connect(b.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := connected(b, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 	defer func() { _ = c.Close() }()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -149,10 +149,7 @@ func emptyAnswer(m message) string {
 
 func callSum(t *testing.T, transport mcpclient.Transport, o mcpclient.Options) {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), transport, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, transport, &o)
 	defer func() { _ = c.Close() }()
 	if _, err := c.CallTool(t.Context(), "sum", nil); err != nil {
 		t.Fatal(err)

@@ -38,10 +38,7 @@ func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, slowToClose{transport}, &o)
 		start := time.Now()
 		after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
 		c.AfterEnd(func(error) { after <- time.Since(start) })
@@ -72,10 +69,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan bool)
-				c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() { <-release }))
-				if err != nil {
-					t.Fatal(err)
-				}
+				c, p := connectedPeer(t, closingSampler(legacy(), func() { <-release }))
 				told := make(chan error, 1)
 				c.AfterEnd(func(err error) { told <- err })
 				p.ask("1")
@@ -107,10 +101,7 @@ func TestEndedClientClosesItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, slowToClose{transport}, &o)
 		start := time.Now()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()

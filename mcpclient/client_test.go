@@ -121,10 +121,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 				})
 				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 				h.Client.Transport = sessionID(h.Client.Transport, "s-1")
-				c, err := mcpclient.Connect(t.Context(), h, &opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, h, &opts)
 				bound := time.Duration(0)
 				if name == "legacy" {
 					bound = 5 * time.Second
@@ -190,10 +187,7 @@ func TestConnectAgain(t *testing.T) {
 		transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 		var clients []*mcpclient.Client
 		for range 3 {
-			c, err := mcpclient.Connect(t.Context(), transport, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, transport, nil)
 			clients = append(clients, c)
 			if len(clients) == 2 {
 				_ = clients[0].Close()
@@ -272,10 +266,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 						}
 					}
 				}()
-				c, err := mcpclient.Connect(t.Context(), transport, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, transport, &o)
 				_ = c.Close()
 			})
 		})
@@ -297,10 +288,7 @@ func TestHandlerCallsClient(t *testing.T) {
 					defer observed.Done()
 					callText(t, t.Context(), client.Load(), "observer", "observer")
 				}
-				c, p, err := connect(t, t.Context(), opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c, p := connectedPeer(t, opts)
 				defer func() { _ = c.Close() }()
 				client.Store(c)
 				go func() {
@@ -342,10 +330,7 @@ func TestStubbornHandlers(t *testing.T) {
 					return nil, nil
 				})
 				opts.OnNotification = func(*mcp.Notification) { <-release }
-				c, p, err := connect(t, t.Context(), opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c, p := connectedPeer(t, opts)
 				start := time.Now()
 				p.send(`{"method":"n"}`)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -391,10 +376,7 @@ func TestCloseInInputRound(t *testing.T) {
 			<-release
 			return nil, nil
 		})
-		c, p, err := connect(t, t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, p := connectedPeer(t, opts)
 		go func() {
 			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
 			synctest.Wait()

@@ -101,10 +101,7 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		c, err := connectBy(t, server.URL(), server.Client(), legacy())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
 		endsAtOnce(t, c, func() error {
 			_, err := c.CallTool(context.WithoutCancel(t.Context()), "b", nil)

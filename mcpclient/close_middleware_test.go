@@ -27,10 +27,7 @@ func TestMiddlewareCloses(t *testing.T) {
 				return next(ctx, r)
 			}
 		}}
-		c, _, err := connect(t, t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, _ := connectedPeer(t, o)
 		_, _ = c.Subscribe(t.Context(), onTools)
 		if d := <-took; d > time.Second {
 			t.Errorf("Close took %v", d)
@@ -54,10 +51,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		p := &peer{t: t, conn: conn, inbox: make(chan message)} // which is not read further than the test does
 		go p.read()
 		go p.handshake()
-		c, err := mcpclient.Connect(t.Context(), transport, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &o)
 		failed := make(chan time.Time, 1)
 		go func() {
 			if _, err := c.CallTool(t.Context(), "asks", nil); !errors.Is(err, mcpclient.ErrClosed) {

@@ -58,10 +58,7 @@ func TestCloseAfterCancel(t *testing.T) {
 		go p.read()
 		go p.handshake()
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), tardy{transport}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, tardy{transport}, &o)
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for range 20 {
@@ -118,10 +115,7 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		c, err := connectBy(t, server.URL(), server.Client(), legacy())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -117,10 +117,7 @@ func TestHandlerCloses(t *testing.T) {
 				k := newCloser(t)
 				transport := newPeerTransport(t)
 				o := test.opts(k.callback)
-				c, err := mcpclient.Connect(t.Context(), transport, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, transport, &o)
 				k.client.Store(c)
 				start := time.Now()
 				called := make(chan error, 1)
@@ -179,10 +176,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
 			}
 			o := legacy()
-			c, err := mcpclient.Connect(t.Context(), transport, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, transport, &o)
 			k := newCloser(t)
 			k.client.Store(c)
 			s := subscribed(t, t.Context(), c, onTools)
@@ -227,14 +221,11 @@ func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method s
 	server := memhttp.New(s)
 	defer server.Close()
 	k := newCloser(t)
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
+	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
 		if k.client.Load() != nil {
 			before(k, r.Method)
 		}
 	})}, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer func() { _ = c.Close() }()
 	synctest.Wait()
 	k.client.Store(c)
@@ -314,16 +305,13 @@ func TestHandlersCloseEachOthersClients(t *testing.T) {
 		both.Add(2)
 		var peers [2]*peer
 		for i := range clients {
-			c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
+			c, p := connectedPeer(t, closingSampler(legacy(), func() {
 				both.Done()
 				both.Wait()
 				if err := clients[1-i].Load().Close(); err != nil {
 					t.Error(err)
 				}
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
 			clients[i].Store(c)
 			peers[i] = p
 		}

@@ -60,10 +60,7 @@ func (s *changeable) answer(p *peer) {
 // connects makes a client and checks by which requests it found the era.
 func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...string) {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 	_ = c.Close()
 	if legacy := c.Server().Revision != mcp.Revision20260728; legacy != (s.era == "legacy") {
 		t.Errorf("got revision %s of a %s server", c.Server().Revision, s.era)
@@ -262,10 +259,7 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 		defer server.Close()
 		v := new(mcpclient.EraCache)
 		for _, path := range []string{"/a", "/b", "/a", "/b"} {
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			_ = c.Close()
 		}
 		if want := []string{"/a", "/b"}; !slices.Equal(asked, want) {
@@ -298,10 +292,7 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
 		for _, want := range []string{mcp.Revision20251125, mcp.Revision20260728, mcp.Revision20260728} {
 			modern = want == mcp.Revision20260728
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			if got := c.Server().Revision; got != want {
 				t.Errorf("got revision %s, want %s", got, want)
 			}

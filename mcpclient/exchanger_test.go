@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -159,10 +158,7 @@ func TestExchangerOfAHost(t *testing.T) {
 		o := legacy()
 		o.Roots = []mcp.Root{{URI: "file:///a"}}
 		o.OnNotification = func(n *mcp.Notification) { noticed <- n.Method }
-		c, err := mcpclient.Connect(t.Context(), server, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, server, &o)
 		if r, err := c.CallTool(t.Context(), "ask", nil); err != nil || string(r.StructuredContent) != `{"roots":[{"uri":"file:///a"}]}` {
 			t.Errorf("ask: got %+v, %v, want the roots", r, err)
 		}

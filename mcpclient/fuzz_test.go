@@ -40,10 +40,7 @@ func FuzzReceive(f *testing.F) {
 				close(marked)
 			}
 		}
-		c, p, err := connect(t, t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, p := connectedPeer(t, opts)
 		defer func() { _ = c.Close() }()
 		ctx, cancel := context.WithCancel(t.Context())
 		returned := make(chan bool)

@@ -69,10 +69,7 @@ func TestHeaderConn(t *testing.T) {
 			go p.read()
 			go booking(p)
 			sent := make(chan string, 16)
-			c, err := mcpclient.Connect(t.Context(), tunnel{transport, sent}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, tunnel{transport, sent}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			defer func() { _ = c.Close() }()
 			if _, err := listTools(t.Context(), c); err != nil {
 				t.Error(err)

@@ -53,7 +53,7 @@ func endlessStatus(status int) func(t *testing.T) {
 		}))
 		defer s.Close()
 		opts := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
 			Token: transport.TokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 				if refused != nil {
@@ -62,9 +62,6 @@ func endlessStatus(status int) func(t *testing.T) {
 				return transport.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
 		}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 			t.Error(err)
 		}

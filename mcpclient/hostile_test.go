@@ -83,10 +83,7 @@ func hostilities() []hostility {
 // metBy runs what a client does that is connected to a peer by a pipe, and closes it.
 func metBy(t *testing.T, opts mcpclient.Options, f func(c *mcpclient.Client, p *peer)) {
 	t.Helper()
-	c, p, err := connect(t, t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, p := connectedPeer(t, opts)
 	f(c, p)
 	if err := c.Close(); err != nil {
 		t.Error(err)
@@ -166,10 +163,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 	return func(t *testing.T) {
 		opts := legacy()
 		opts.Restart = restart
-		c, err := mcpclient.Connect(t.Context(), &halfClosedTransport{}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &halfClosedTransport{}, &opts)
 		synctest.Wait()
 		underWay := goCall(t.Context(), c, "under way")
 		time.Sleep(time.Second)
@@ -290,10 +284,7 @@ func answersAmongText(t *testing.T) {
 		}
 	}()
 	opts := legacy()
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
 	for range forms {
 		callText(t, t.Context(), c, "a", "a")
 	}

@@ -30,6 +30,16 @@ func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Option
 	return c, err
 }
 
+// connectedBy is connectBy, without a mistake.
+func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	c, err := connectBy(t, url, client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // The host's client keeps its cookies.
 func TestCookies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -41,10 +51,7 @@ func TestCookies(t *testing.T) {
 		})
 		client := s.Client()
 		client.Jar, _ = cookiejar.New(nil)
-		c, err := connectBy(t, s.URL(), client, modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, s.URL(), client, modern())
 		callText(t, t.Context(), c, "a", "a")
 		callText(t, t.Context(), c, "b", "b")
 		if len(got) != 2 || got[0] != "" || got[1] != "replica=7" {
@@ -150,10 +157,7 @@ func TestDefaultTransport(t *testing.T) {
 		before := http.DefaultTransport
 		defer func() { http.DefaultTransport = before }()
 		http.DefaultTransport = s.Transport()
-		c, err := connectBy(t, s.URL(), &http.Client{}, modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, s.URL(), &http.Client{}, modern())
 		called := false
 		http.DefaultTransport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			called = true
@@ -185,10 +189,7 @@ func TestNotificationsShareConnections(t *testing.T) {
 				client := s.Client()
 				dialed := dials(client, 1024)
 				defer client.CloseIdleConnections()
-				c, err := connectBy(t, s.URL(), client, modern())
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectedBy(t, s.URL(), client, modern())
 				for i := range 100 {
 					ctx, cancel := context.WithCancel(t.Context())
 					if err := c.Notify(ctx, fmt.Sprintf("x/%d", i), nil); err != nil {
@@ -209,10 +210,7 @@ func TestNotificationsShareConnections(t *testing.T) {
 func TestNotifyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
-		c, err := connectBy(t, s.URL(), s.Client(), modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, s.URL(), s.Client(), modern())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := c.Notify(ctx, "x/slow", nil); !errors.Is(err, context.DeadlineExceeded) {
@@ -251,10 +249,7 @@ func TestConnectionAfterHandshake(t *testing.T) {
 				}))
 				defer s.Close()
 				start := time.Now()
-				c, err := connectBy(t, s.URL(), s.Client(), modern())
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectedBy(t, s.URL(), s.Client(), modern())
 				if took := time.Since(start); took != tt.took {
 					t.Errorf("Connect took %v, want %v", took, tt.took)
 				}

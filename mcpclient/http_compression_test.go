@@ -38,10 +38,7 @@ func TestCompressedAnswers(t *testing.T) {
 					w.Header().Set("Content-Encoding", "gzip")
 					zipped(w, c.answer(m))
 				})
-				conn, err := connectBy(t, s.URL(), s.Client(), modern())
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := connectedBy(t, s.URL(), s.Client(), modern())
 				callText(t, t.Context(), conn, "a", "a")
 				callText(t, t.Context(), conn, "moved", "moved")
 				if want := "gzip gzip"; strings.Join(asked, " ") != want {
@@ -62,10 +59,7 @@ func TestCompressedBomb(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = jsonWriter(w).Write(bomb)
 		})
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 		defer func() { _ = c.Close() }()
 		var used error
 		n := allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
@@ -96,10 +90,7 @@ func TestCompressionAsWanted(t *testing.T) {
 				})
 				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 				c.transport(h)
-				conn, err := mcpclient.Connect(t.Context(), h, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := connected(t, h, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 				defer func() { _ = conn.Close() }()
 				callText(t, t.Context(), conn, "a", "a")
 				if asked != c.want {

@@ -84,10 +84,7 @@ func TestAcceptOfTheHost(t *testing.T) {
 				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
 			opts := modern()
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, &opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, &opts)
 			defer func() { _ = c.Close() }()
 			for range 2 {
 				if _, err := c.CallTool(t.Context(), "a", nil); (err != nil) != (takes == "nothing") {
@@ -218,10 +215,7 @@ func TestTokenRefused(t *testing.T) {
 		token := renews("new")
 		o := modern()
 		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}
-		c, err := mcpclient.Connect(t.Context(), h, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, h, &o)
 		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
 		h.Token = nil // the connection has its own copy
@@ -314,13 +308,10 @@ func TestHeaderNames(t *testing.T) {
 		})
 		o := modern()
 		token := new(transport.Bearer)
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
 			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
 			"X-Key": {"1"}, "x-key": {"2", "3"},
 		}}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
 		defer func() { _ = c.Close() }()
 		check := func(authorization string) {
 			t.Helper()
@@ -356,7 +347,7 @@ func TestCloseWithEndlessBody(t *testing.T) {
 		body := make(endless)
 		defer close(body)
 		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(r)
 				if err == nil && resp.StatusCode == http.StatusAccepted {
@@ -366,9 +357,6 @@ func TestCloseWithEndlessBody(t *testing.T) {
 				return resp, err
 			})
 		}}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
 			t.Error(err)
 		}

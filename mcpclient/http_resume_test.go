@@ -27,10 +27,7 @@ func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)
 		o := heeding(legacy())
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, &o)
 		defer func() { _ = c.Close() }()
 		f(t, c)
 	})

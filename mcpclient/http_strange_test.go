@@ -318,10 +318,7 @@ func TestCallsShareConnections(t *testing.T) {
 				dialed := dials(client, 1024)
 				defer client.CloseIdleConnections()
 				o := modern()
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client}, &o)
 				call := func(n int) {
 					for range n {
 						ctx, cancel := context.WithCancel(t.Context())
@@ -463,10 +460,7 @@ func TestRoundTripperChangesRequests(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, &o)
 		defer func() { _ = c.Close() }()
 		var calls sync.WaitGroup
 		for range 20 {

@@ -403,10 +403,7 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 			m := p.next()
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
 		}()
-		c, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &opts)
 		defer func() { _ = c.Close() }()
 		d.read()
 		acknowledge := func() message {
@@ -582,10 +579,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				if name != "HTTP" {
 					opts.Protocol.Revision = mcp.Revision20241105 // that of its server
 				}
-				c, err := mcpclient.Connect(t.Context(), transport, &opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, transport, &opts)
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Second) // the standalone stream is refused meanwhile
 				_, isSSE := c.Transport().(*mcpclient.SSE)

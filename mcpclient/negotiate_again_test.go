@@ -30,10 +30,7 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 			}
 			p.handshake()
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, nil)
 		defer func() { _ = c.Close() }()
 		if got := c.Server().Revision; got != mcp.Revision20251125 || transport.dialed() != 2 {
 			t.Errorf("got revision %s after %d dials, want 2025-11-25 after 2", got, transport.dialed())
@@ -225,10 +222,7 @@ func TestEraCacheOfSSEFallback(t *testing.T) {
 			}))
 			go s.shake()
 			transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
 			_ = c.Close()
 			server.Close()
 		}

@@ -252,15 +252,12 @@ func TestProbeCannotBeSent(t *testing.T) {
 		go p.read()
 		go p.handshake()
 		dials := 0
-		c, err := mcpclient.Connect(t.Context(), dialer(func(ctx context.Context) (mcpclient.Conn, error) {
+		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
 			if dials++; dials == 1 {
 				return first, nil
 			}
 			return transport.Dial(ctx)
 		}), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if got := c.Server().Revision; got != mcp.Revision20251125 || dials != 2 {
 			t.Errorf("got revision %s after %d dials", got, dials)
 		}
@@ -311,10 +308,7 @@ func slowModernServer(t *testing.T, initialized string) {
 			_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
 		}
 	}()
-	c, err := mcpclient.Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, transport, nil)
 	defer func() { _ = c.Close() }()
 	if got := c.Server().Revision; got != mcp.Revision20260728 {
 		t.Errorf("got revision %s, want the modern one", got)
@@ -423,10 +417,7 @@ func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
 						p.send(ask, first.ID)
 						p.send(handshakeAnswer(first))
 					}()
-					c, err := mcpclient.Connect(t.Context(), transport, &o)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := connected(t, transport, &o)
 					_ = c.Close()
 					_ = conn.Close()
 				})

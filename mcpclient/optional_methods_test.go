@@ -241,10 +241,7 @@ func TestCloseOverAFullPipe(t *testing.T) {
 			_ = json.Unmarshal(raw, &m)
 			p.send(handshakeAnswer(m))
 		}()
-		c, err := mcpclient.Connect(t.Context(), pipe, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, pipe, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var calls sync.WaitGroup

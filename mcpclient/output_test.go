@@ -79,10 +79,7 @@ func TestCheckOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			c, err := mcpclient.Connect(t.Context(), weather(test.schema, test.result), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, weather(test.schema, test.result), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			defer func() { _ = c.Close() }()
 			held := func(when string, tool string, fits bool) {
 				t.Helper()
@@ -129,10 +126,7 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 // What is remembered of tools is a copy, and bounded in all.
 func TestCheckOutputsRemembers(t *testing.T) {
 	validator := new(strict)
-	c, err := mcpclient.Connect(t.Context(), weather(`{}`, `{"content":[]}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, weather(`{}`, `{"content":[]}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
 	defer func() { _ = c.Close() }()
 	held := func(tool string) bool {
 		_, err := c.CallTool(t.Context(), tool, nil)
@@ -169,10 +163,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 
 // Results are taken as they are unless somebody wants them checked.
 func TestOutputsAreNotChecked(t *testing.T) {
-	c, err := mcpclient.Connect(t.Context(), weather(degrees, `{"content":[]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, weather(degrees, `{"content":[]}`), nil)
 	defer func() { _ = c.Close() }()
 	if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
 		t.Fatal(err)
@@ -195,10 +186,7 @@ func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, e
 func TestValidatorOfOutputs(t *testing.T) {
 	const schema = `{ "own" : 1.0 }`
 	first, second := new(strict), new(strict)
-	c, err := mcpclient.Connect(t.Context(), weather(degrees, `{"content":[],"structuredContent":1}`), &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, weather(degrees, `{"content":[],"structuredContent":1}`), &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
 	defer func() { _ = c.Close() }()
 	for _, v := range []mcpclient.Validator{nil, second} {
 		_, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(schema), v))

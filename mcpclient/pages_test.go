@@ -340,10 +340,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 			}
 		})}
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), h, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c = connected(t, h, &o)
 		defer func() { _ = c.Close() }()
 		s.forget()
 		s.seen()

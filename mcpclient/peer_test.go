@@ -43,13 +43,30 @@ type peer struct {
 func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, p, err := connect(t, t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, p := connectedPeer(t, opts)
 		defer func() { _ = c.Close() }()
 		f(t, c, p)
 	})
+}
+
+// connected connects to a server that is there. The test closes the client.
+func connected(t testing.TB, transport mcpclient.Transport, opts *mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), transport, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// connectedPeer is connect, without a mistake.
+func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *peer) {
+	t.Helper()
+	c, p, err := connect(t, t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, p
 }
 
 // connect makes a client with a peer that did the handshake.
@@ -160,10 +177,7 @@ func tea() *mcp.CreateMessageResult {
 // server is.
 func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
 	return c
 }
 

@@ -178,10 +178,7 @@ func TestTooLargeMessage(t *testing.T) {
 		}()
 		go func() { say(handshakeAnswer(<-asked)) }()
 		opts := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, &opts)
 		defer func() { _ = c.Close() }()
 		<-asked // notifications/initialized
 		long := strings.Repeat("x", 2000)
@@ -277,10 +274,7 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 						_, _ = fmt.Fprintf(toClient, "%s\n%s\n", line, answer)
 					}
 				}()
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, nil)
 				defer func() { _ = c.Close() }()
 				if got := c.Server().Revision; got != mcp.Revision20260728 {
 					t.Errorf("got revision %q, want %q", got, mcp.Revision20260728)

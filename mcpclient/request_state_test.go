@@ -42,10 +42,7 @@ func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 		release := make(chan bool)
 		o, running := blocks(legacy(), release)
 		o.Limits.ServerRequests = 2
-		c, p, err := connect(t, t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, p := connectedPeer(t, o)
 		defer func() { _ = c.Close() }()
 		for range 4 {
 			p.ask("1")
@@ -172,10 +169,7 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 			})
 			o := modern()
 			o.Limits.Retries = 3
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, &o)
 			defer func() { _ = c.Close() }()
 			if err := listOnce(t.Context(), c); !errors.Is(err, transport.ErrMessageTooLarge) {
 				t.Errorf("%s: got %v, want ErrMessageTooLarge", media, err)

@@ -132,10 +132,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}
 		o := legacy()
 		o.Restart = &mcpclient.Restart{Jitter: -1}
-		c, err := mcpclient.Connect(t.Context(), endsLate{transport}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, endsLate{transport}, &o)
 		defer func() { _ = c.Close() }()
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)

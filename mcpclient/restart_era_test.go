@@ -28,10 +28,7 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 			}
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, p.next().ID)
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
 		defer func() { _ = c.Close() }()
 		p := <-transport.peers
 		ack := func(p *peer) {
@@ -86,10 +83,7 @@ func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 			}
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
 		p := <-transport.peers
 		s := subscribed(t, t.Context(), c, onTools)
 		_ = p.conn.Close()
@@ -133,10 +127,7 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 				}
 			}
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
 		defer func() { _ = c.Close() }()
 		for i := range 4 {
 			p := <-transport.peers

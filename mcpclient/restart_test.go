@@ -107,10 +107,7 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 			transport.greet = (*peer).greetLogging
 		}
 		o.Restart = &r
-		c, err := mcpclient.Connect(t.Context(), transport, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &o)
 		defer func() { _ = c.Close() }()
 		f(t, c, transport, <-transport.peers)
 	})
@@ -334,10 +331,7 @@ func TestMuteServer(t *testing.T) {
 		o := modern()
 		o.Restart = &mcpclient.Restart{Attempts: 1}
 		transport := newPeerTransport(t)
-		c, err := mcpclient.Connect(t.Context(), wordy{transport}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, wordy{transport}, &o)
 		defer func() { _ = c.Close() }()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
@@ -420,10 +414,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
 		o.Restart = new(mcpclient.Restart)
-		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, slowToClose{transport}, &o)
 		_ = (<-transport.peers).conn.Close()
 		synctest.Wait()
 		waiting := make(chan error, 1)
@@ -469,10 +460,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 		asked = make(chan bool)
 		transport := newPeerTransport(t)
 		o.Restart = &mcpclient.Restart{First: time.Hour, Longest: time.Hour}
-		c, err := mcpclient.Connect(t.Context(), transport, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &o)
 		defer func() { _ = c.Close() }()
 		p := <-transport.peers
 		p.ask("1")
@@ -528,10 +516,7 @@ func TestRestartRestores(t *testing.T) {
 				o := eras()[era]
 				o.Client = mcp.Implementation{Name: "test", Version: "1"}
 				o.Restart = &mcpclient.Restart{}
-				c, err := mcpclient.Connect(t.Context(), scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, &o)
 				defer func() { synctest.Wait(); _ = c.Close() }()
 				if era == "legacy" {
 					if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
@@ -580,10 +565,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 						}
 					}
 				}
-				c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
 				defer func() { _ = c.Close() }()
 				p := <-transport.peers
 				subscribing := make(chan *mcpclient.Subscription)
@@ -637,10 +619,7 @@ func TestRestartOverSSE(t *testing.T) {
 				case *mcpclient.SSE:
 					recipe.Token = token
 				}
-				c, err := mcpclient.Connect(t.Context(), recipe, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, recipe, &o)
 				defer func() { _ = c.Close() }()
 				if err := token.Set("token"); err != nil {
 					t.Fatal(err)

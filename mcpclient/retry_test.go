@@ -148,10 +148,7 @@ func TestRetriesInNextSession(t *testing.T) {
 		t.Cleanup(server.Close)
 		o := legacy()
 		o.Limits.Retries = 1
-		c, err := connectBy(t, server.URL(), server.Client(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, server.URL(), server.Client(), o)
 		sessions.forget()
 		if _, err := collect(c.Tools(t.Context()), toolName); err != nil || busy {
 			t.Errorf("got %v, busy %t, want the list after one refusal in the next session", err, busy)
@@ -193,10 +190,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 							<-r.Context().Done()
 						}
 					})
-					c, err := connectBy(t, s.URL(), s.Client(), opts)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := connectedBy(t, s.URL(), s.Client(), opts)
 					switch name {
 					case "subscription":
 						subscribed(t, t.Context(), c, onTools)
@@ -250,12 +244,9 @@ func TestAnswersAreSentAgain(t *testing.T) {
 					}
 					w.WriteHeader(http.StatusAccepted)
 				})
-				c, err := connectBy(t, s.URL(), s.Client(), samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				c := connectedBy(t, s.URL(), s.Client(), samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					return tea(), nil
 				}))
-				if err != nil {
-					t.Fatal(err)
-				}
 				start := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()

@@ -118,10 +118,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					return &mcp.CreateMessageResult{Content: test.content}, nil
 				})
-				c, err := mcpclient.Connect(t.Context(), transport, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, transport, &o)
 				defer func() { _ = c.Close() }()
 				p := <-transport.peers
 				p.ask("1")

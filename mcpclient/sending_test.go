@@ -113,10 +113,7 @@ func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpc
 		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
 		go p.read()
 		go p.handshake()
-		c, err := mcpclient.Connect(t.Context(), stuck{transport, text}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, stuck{transport, text}, &opts)
 		defer func() { _ = c.Close() }()
 		synctest.Wait()
 		f(c, p)

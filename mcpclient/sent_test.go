@@ -100,10 +100,7 @@ func TestResumptionIsRefused(t *testing.T) {
 				}
 			}))
 			defer s.Close()
-			c, err := connectBy(t, s.URL(), s.Client(), legacy())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connectedBy(t, s.URL(), s.Client(), legacy())
 			defer func() { _ = c.Close() }()
 			if _, err := c.CallTool(t.Context(), "a", nil); err == nil || mcpclient.Unsent(err) {
 				t.Errorf("status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))

@@ -175,10 +175,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 			}
 			say(answerTo(m))
 		})
-		c, err := connectBy(t, s.URL(), s.Client(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, s.URL(), s.Client(), opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
 		if n := running.Load(); n != 0 {
@@ -203,10 +200,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 			_, _ = conn.Recv()
 		}()
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), transport, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &o)
 		before := runtime.NumGoroutine()
 		for i := range 10_000 {
 			if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)); err != nil {
@@ -309,10 +303,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		release := make(chan bool)
 		opts, running := blocks(modern(), release)
 		opts.Limits.ServerRequests = 3
-		c, p, err := connect(t, t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, p := connectedPeer(t, opts)
 		defer func() { _ = c.Close() }()
 		var calls sync.WaitGroup
 		for range 3 {
@@ -346,10 +337,7 @@ func TestQuestionWithinQuestion(t *testing.T) {
 			}
 			return tea(), nil
 		})
-		c, p, err := connect(t, t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, p := connectedPeer(t, opts)
 		defer func() { _ = c.Close() }()
 		client.Store(c)
 		go func() {
@@ -426,18 +414,12 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts, running := blocks(modern(), nil)
 		opts.Limits.ServerRequests = 2
-		b, pb, err := connect(t, t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b, pb := connectedPeer(t, opts)
 		asksOther := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			_, err := b.CallTool(ctx, "b", nil)
 			return nil, err
 		})
-		a, pa, err := connect(t, t.Context(), asksOther)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, pa := connectedPeer(t, asksOther)
 		var calls sync.WaitGroup
 		for range 4 {
 			calls.Go(func() { _, _ = a.CallTool(t.Context(), "a", nil) })

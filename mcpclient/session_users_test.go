@@ -130,10 +130,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		o.Timeouts.Call = -1 // for calls that outlive sessions
 		token := new(transport.Bearer)
 		_ = token.Set("one")
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, &o)
 		defer func() { _ = c.Close() }()
 		d.seen()
 		f(t, c, d, token)

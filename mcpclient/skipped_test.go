@@ -35,10 +35,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 		var log logged
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &o)
 		defer func() { _ = c.Close() }()
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 2 || !strings.Contains(lines[0], "Starting…") || len(lines[1]) < 1000 || len(lines[1]) > 1500 {
@@ -63,10 +60,7 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		o.Restart = &mcpclient.Restart{}
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		greeting := &noisyServers{ends: make(chan func() error, 2)}
-		c, err := mcpclient.Connect(t.Context(), greeting, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, greeting, &o)
 		defer func() { _ = c.Close() }()
 		_ = (<-greeting.ends)()
 		synctest.Wait()

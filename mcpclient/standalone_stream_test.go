@@ -37,10 +37,7 @@ func TestConnectWaitsForStream(t *testing.T) {
 					}
 				})
 				start := time.Now()
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
 				defer func() { _ = c.Close() }()
 				if got := time.Since(start); got != test.want {
 					t.Errorf("connecting took %v, want %v", got, test.want)

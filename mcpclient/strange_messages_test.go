@@ -56,10 +56,7 @@ func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcp
 		p := &peer{t: t, conn: lines{bufio.NewReader(in), in, toClient}, inbox: make(chan message, 1<<15)}
 		go p.read()
 		go p.handshake()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
 		defer func() { _ = c.Close() }()
 		synctest.Wait() // for the rest of the handshake
 		f(t, c, p)

@@ -353,10 +353,7 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 			case <-r.Context().Done():
 			}
 		})
-		c, err := connectBy(t, s.URL(), s.Client(), modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectedBy(t, s.URL(), s.Client(), modern())
 		sub := subscribed(t, t.Context(), c, onTools)
 		for range 2 {
 			wantTools(t, t.Context(), c, "")

@@ -313,10 +313,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 			p.next()
 		}
 		opts := legacy()
-		c, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, transport, &opts)
 		defer func() { _ = c.Close() }()
 		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
 		go w.work()
@@ -419,10 +416,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 		})
 		opts := modern()
 		opts.Protocol.AllowUndeclared = true
-		c, err := mcpclient.Connect(t.Context(), h, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, h, &opts)
 		defer func() { _ = c.Close() }()
 		ctx := context.WithValue(t.Context(), user{}, "eve")
 		if _, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {

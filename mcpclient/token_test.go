@@ -46,10 +46,7 @@ func TestBearerToken(t *testing.T) {
 		}
 		o := heeding(legacy())
 		token := new(transport.Bearer)
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
 		defer func() { _ = c.Close() }()
 		requests()
 		change := func(by func(string) error, token, session string, want ...string) {
@@ -111,10 +108,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 // connectWith connects over HTTP with a source of tokens.
 func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, &o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -145,10 +139,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 			asked++
 			return next(ctx, r)
 		}
-		c, err := mcpclient.Connect(t.Context(), recipeOf(server.URL()+"/sse", server.Client(), token), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connected(t, recipeOf(server.URL()+"/sse", server.Client(), token), opts)
 		defer func() { _ = c.Close() }()
 		if asked != 1 {
 			t.Errorf("asked %d times, want once", asked)
@@ -214,10 +205,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 					t.Errorf("asked about %+v", r)
 					return nil
 				}}
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, &o)
 				if err := errors.Join(token.Set("token"), c.Ping(t.Context())); err != nil {
 					t.Error(err)
 				}
@@ -264,13 +252,10 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			return token.Renew("new-token")
 		}
 		recipe.Token = token
-		c, err := mcpclient.Connect(t.Context(), recipe, &mcpclient.Options{
+		c := connected(t, recipe, &mcpclient.Options{
 			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		defer func() { _ = c.Close() }()
 		if err := token.Set("old-token"); err != nil {
 			t.Fatal(err)
