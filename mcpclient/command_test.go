@@ -114,7 +114,7 @@ func connectTools(t *testing.T) *Client {
 		if took := time.Since(began); took > proctest.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+		proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 		buf := make([]byte, 1<<20)
 		if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "mcpclient.(*Client)") || strings.Contains(stacks, "mcpclient.(*link)") {
 			t.Errorf("goroutines are left:\n%s", stacks)
@@ -218,7 +218,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	if proctest.Runs(n) {
 		t.Errorf("process %d survived", n)
 	}
@@ -231,7 +231,7 @@ func TestConnectToEchoingProcess(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "echoes its input") {
 		t.Fatalf("got %v, %v, want an error that it echoes", c, err)
 	}
-	proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 }
 
 // A process that dies says so in the calls that it took with it, and the client
@@ -244,7 +244,7 @@ func TestCommandRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+	defer proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	defer c.Close()
 	for range 2 {
 		before := c.Server().Instructions
@@ -285,7 +285,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	if server == 0 {
 		t.Fatal("the server did not say who it is")
 	}
-	proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	if proctest.Runs(server) {
 		t.Errorf("process %d is left behind", server)
 	}

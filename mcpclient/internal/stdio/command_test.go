@@ -134,7 +134,7 @@ func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.
 		if took := time.Since(began); took > proctest.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		proctest.NoGoroutines(t, "/internal/child.", "transport.(*writer)")
+		proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	})
 	return conn
 }
