@@ -9,3 +9,10 @@ func (s *Store) SetClock(query string) {
 	d.clock = query
 	s.d = &d
 }
+
+// Waiting is how many changes wait for a commit, and whether one is under way.
+func (s *Store) Waiting() (changes int, committing bool) {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	return len(s.group.queue), s.group.active
+}

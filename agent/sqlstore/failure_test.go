@@ -5,6 +5,7 @@ package sqlstore_test
 import (
 	"database/sql"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -151,8 +152,10 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		wg.Go(func() { _, errs[i] = store.Acquire(t.Context(), run.Key{ID: id}, record.Holder{TTL: time.Hour}) })
+		for changes, committing := 0, false; changes != i || !committing; changes, committing = store.Waiting() {
+			runtime.Gosched() // the first one commits, and the others wait to share the next commit
+		}
 	}
-	time.Sleep(50 * time.Millisecond) // so that most of them share a commit
 	release()
 	wg.Wait()
 	for i, id := range ids {
