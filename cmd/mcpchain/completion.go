@@ -1,14 +1,15 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
 
@@ -32,68 +33,51 @@ compdef _mcpchain mcpchain
 `,
 }
 
-const aboutCompletion = `Completion prints a script for a shell. To have it always:
+const aboutCompletion = `
+Prints a script for a shell, which asks this program what may be typed.`
 
-	echo 'source <(mcpchain completion bash)' >> ~/.bashrc
-	echo 'source <(mcpchain completion zsh)' >> ~/.zshrc
-	mcpchain completion fish > ~/.config/fish/completions/mcpchain.fish
-`
+const completionExamples = `
+echo 'source <(mcpchain completion bash)' >> ~/.bashrc
+echo 'source <(mcpchain completion zsh)' >> ~/.zshrc
+mcpchain completion fish > ~/.config/fish/completions/mcpchain.fish`
 
 // completion prints the script of a shell.
-func completion(args []string, out, errs io.Writer) int {
-	if len(args) == 1 && strings.TrimLeft(args[0], "-") == "help" {
-		fmt.Fprint(out, aboutCompletion)
-		return 0
+func completion() *cli.Command {
+	c := cli.New("completion", "print the completion of this command line for bash, zsh or fish")
+	c.Synopsis, c.About, c.Words = []string{"completion bash|zsh|fish"}, aboutCompletion, slices.Sorted(maps.Keys(scripts))
+	c.Sections = []cli.Section{cli.Statuses(nil), {Title: "Examples, to have it always", Text: completionExamples}}
+	c.Main = func(args []string) int {
+		words, err := c.Arguments(args, os.Stdout)
+		if err == nil && (len(words) != 1 || scripts[words[0]] == "") {
+			err = c.Wrong("completion is for bash, zsh or fish: name one of them")
+		}
+		if err == nil {
+			fmt.Print(scripts[words[0]])
+		}
+		return cli.Status(err, os.Stderr)
 	}
-	if len(args) != 1 || scripts[args[0]] == "" {
-		fmt.Fprintln(errs, "mcpchain: completion is for bash, zsh or fish: name one of them")
-		return 2
-	}
-	fmt.Fprint(out, scripts[args[0]])
-	return 0
+	return c
 }
 
-var flagLine = regexp.MustCompile(`(?m)^  (-[a-z-]+)`)
-
-// complete prints what may stand at the place of the last word. The flags of a command are those of its help.
+// complete prints what may stand at the place of the last word.
 func complete(words []string, out io.Writer) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	last, found := words[len(words)-1], []string(nil)
+	command := find("chat")
 	switch {
-	case strings.HasPrefix(last, "-"):
-		self, err := os.Executable()
-		if err != nil {
+	case len(words) == 1 && !strings.HasPrefix(words[0], "-"), len(words) == 2 && words[0] == "help":
+		command = &cli.Command{Words: names(), FlagSet: new(flag.FlagSet)}
+		words = words[len(words)-1:]
+	case strings.HasPrefix(words[0], "-"):
+	case words[0] == "serve" && slices.ContainsFunc(words[1:], isOfService):
+		command, words = service.Command(), words[1:]
+	default:
+		if command, words = find(words[0]), words[1:]; command == nil {
 			return
 		}
-		before := words[:len(words)-1]
-		if len(before) > 0 && !strings.HasPrefix(before[0], "-") {
-			before = before[:1]
-		} else {
-			before = []string{"chat"}
-		}
-		if before[0] == "serve" && slices.Contains(words, "-api") {
-			before = append(slices.Clone(before), "-api")
-		}
-		text, _ := exec.Command(self, append(slices.Clone(before), "-help")...).CombinedOutput()
-		for _, m := range flagLine.FindAllStringSubmatch(string(text), -1) {
-			found = append(found, m[1])
-		}
-	case len(words) == 1:
-		found = names()
-	case len(words) == 2 && words[0] == "help":
-		found = names()
-	case len(words) == 2 && words[0] == "completion":
-		found = []string{"bash", "fish", "zsh"}
-	case len(words) == 2 && words[0] == "runs":
-		found = service.Operations()
-	case len(words) == 2 && words[0] == "demo":
-		found = []string{"model"}
 	}
-	for _, f := range found {
-		if strings.HasPrefix(f, last) {
-			fmt.Fprintln(out, f)
-		}
+	for _, found := range command.Complete(words) {
+		fmt.Fprintln(out, found)
 	}
 }

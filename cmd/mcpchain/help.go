@@ -7,45 +7,49 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
 
-const about = `Mcpchain lets a model use MCP servers, and lets the servers ask back.
+const about = `mcpchain lets a model use MCP servers, and lets the servers ask back.
 
-	mcpchain [chat] [flags]
-	mcpchain COMMAND [flags]
+Usage:
+  mcpchain [chat] [flags]
+  mcpchain COMMAND [flags]
+  mcpchain help COMMAND
 
 Commands:
 `
 
 const further = `
-mcpchain COMMAND -help lists the flags of a command. Flags of a model are the same for all: -base-url, -model, -model-api, -models and
-others. Without a model a demo model with fixed rules answers, and without -config demo servers serve it.
+Flags have the same names and defaults in all commands: -model and -base-url for a model, -config for
+servers, -store for what is kept. Without a model a demo model with fixed rules answers.
 
 Environment:
   OPENAI_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY
-        model, URL and key of an OpenAI-compatible endpoint
+      model, URL and key of an OpenAI-compatible endpoint
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL
-        the same for -model-api messages
+      the same for -model-api messages
   NO_COLOR
-        if it is set, a terminal has no colours
+      if it is set, a terminal has no colours
 
-Files of the folder mcpchain in your configuration (~/.config on Linux):
-  mcp.json, models.json
-        servers and models of yours
-  tokens, chatbot, web
-        what sign-ins brought; conversations, and what you have allowed
-
-Exit status: 0 without a failure, 1 after one, 2 if the command line or a file is wrong; a command's help has more.
-Guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md
+Exit status: 0 without a failure, 1 after one, 2 if the command line or a file is wrong; the help of a command has more.
+The guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md
 `
 
 // help prints the help of the program, or of a command.
 func help(args []string, out, errs io.Writer) int {
-	if len(args) > 0 && args[0] != "help" && slices.Contains(names(), args[0]) {
-		return run(append(slices.Clone(args), "-help"), out, errs)
-	}
 	if len(args) > 0 && args[0] != "help" {
-		return unknown(args[0], errs)
+		c := find(args[0])
+		switch {
+		case c == nil:
+			return unknown(args[0], errs)
+		case c.Name == "serve" && slices.ContainsFunc(args[1:], isOfService):
+			c = service.Command()
+		}
+		c.Help(out)
+		return cli.StatusFine
 	}
 	fmt.Fprint(out, about)
 	for i, group := range commands() {
@@ -53,15 +57,15 @@ func help(args []string, out, errs io.Writer) int {
 			fmt.Fprintln(out)
 		}
 		for _, c := range group {
-			fmt.Fprintf(out, "  %-12s%s\n", c.name, c.about)
+			fmt.Fprintf(out, "  %-12s%s\n", c.Name, c.Summary)
 		}
 	}
-	fmt.Fprint(out, further)
-	return 0
+	fmt.Fprint(out, "  help        print this, or the help of a command\n", further)
+	return cli.StatusFine
 }
 
-// version is the version of the program, as far as the build knows it.
-func version() string {
+// versionText is the version of the program, as far as the build knows it.
+func versionText() string {
 	text := "mcpchain "
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/inspect"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web"
@@ -24,34 +26,33 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// command is a command of the program.
-type command struct {
-	name, about string
-	main        func(args []string) int // returns the exit status
+// commands lists the commands in the order of the help, which has an empty line behind each group.
+func commands() [][]*cli.Command {
+	version := cli.New("version", "print the version")
+	version.Main = func([]string) int { fmt.Println(versionText()); return cli.StatusFine }
+	return [][]*cli.Command{
+		{chat.Command(), inspect.Command()},
+		{serve(), service.RunsCommand()},
+		{demo.Command(), completion(), version},
+	}
 }
 
-// commands lists the commands in the order of the help, which has an empty line behind each group.
-func commands() [][]command {
-	return [][]command{{
-		{"chat", "talk to a model that uses your servers, on a terminal or in a script", chat.Main},
-		{"inspect", "tell which servers of an mcp.json work, and call what they offer", inspect.Main},
-	}, {
-		{"serve", "a page for several people; with -api an HTTP service for many users", serve},
-		{"runs", "list, show, answer, cancel and check the runs of a service", service.Runs},
-	}, {
-		{"demo", "be the demo server, on standard input and output; demo model: the demo model", demo},
-		{"completion", "print the completion of this command line for bash, zsh or fish", nil},
-		{"version", "print the version", nil},
-		{"help", "print this, or the help of a command", nil},
-	}}
+// find is a command by its name, nil if there is none.
+func find(name string) *cli.Command {
+	for _, c := range slices.Concat(commands()...) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 // names lists the names of the commands.
 func names() (names []string) {
 	for _, c := range slices.Concat(commands()...) {
-		names = append(names, c.name)
+		names = append(names, c.Name)
 	}
-	return names
+	return append(names, "help")
 }
 
 // run runs a command, chat without the name of one.
@@ -63,19 +64,12 @@ func run(args []string, out, errs io.Writer) int {
 	switch name {
 	case "h", "help":
 		return help(rest, out, errs)
-	case "version":
-		fmt.Fprintln(out, version())
-		return 0
-	case "completion":
-		return completion(rest, out, errs)
 	case "complete": // for the scripts of completion
 		complete(rest, out)
-		return 0
+		return cli.StatusFine
 	}
-	for _, c := range slices.Concat(commands()...) {
-		if c.name == name {
-			return c.main(rest)
-		}
+	if c := find(name); c != nil {
+		return c.Main(rest)
 	}
 	return unknown(name, errs)
 }
@@ -92,37 +86,27 @@ func unknown(name string, errs io.Writer) int {
 		near = fmt.Sprintf(". Is it %q?", best)
 	}
 	fmt.Fprintf(errs, "mcpchain: there is no command %q; mcpchain help lists them%s\n", hosttext.Line(name, 80), near)
-	return 2
+	return cli.StatusUsage
 }
 
 // serve serves the page, or the service if -api or -temporal is among the flags.
-func serve(args []string) int {
-	api := func(arg string) bool { return arg == "-api" || arg == "--api" }
-	temporal := func(arg string) bool {
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		return strings.HasPrefix(arg, "-") && name == "temporal"
+func serve() *cli.Command {
+	c := web.Command()
+	page := c.Main
+	c.Main = func(args []string) int {
+		if slices.ContainsFunc(args, isOfService) {
+			return service.Main(slices.DeleteFunc(slices.Clone(args), isAPI))
+		}
+		return page(args)
 	}
-	if slices.ContainsFunc(args, api) || slices.ContainsFunc(args, temporal) {
-		return service.Main(slices.DeleteFunc(slices.Clone(args), api))
-	}
-	return web.Main(args)
+	return c
 }
 
-// demoHelp is the help of demo.
-const demoHelp = `Demo stands in for a server or a model that a program does not have yet.
+// isAPI reports whether a flag is -api, which the service itself does not have.
+func isAPI(arg string) bool { return arg == "-api" || arg == "--api" }
 
-  mcpchain demo        be the demo server, on standard input and output
-  mcpchain demo model  serve the demo model on this machine, and print the variables that name it
-`
-
-// demo is one of the demos for other programs.
-func demo(args []string) int {
-	switch {
-	case len(args) > 0 && args[0] == "model":
-		return chat.Main(append([]string{"-demo-model"}, args[1:]...))
-	case len(args) > 0 && args[0] != "-version" && isAlone(args[0]):
-		fmt.Print(demoHelp)
-		return 0
-	}
-	return chat.Main(append([]string{"-demo-server"}, args...))
+// isOfService reports whether a flag is one of the service alone.
+func isOfService(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return strings.HasPrefix(arg, "-") && (name == "api" || name == "temporal")
 }

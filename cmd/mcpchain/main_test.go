@@ -1,19 +1,23 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
 
 const asProgram = "MCPCHAIN_TEST_PROGRAM"
 
 // TestMain turns the test binary into the program, by the environment.
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], "-demo-server") { // a server does not get the environment
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == demo.Name { // a server does not get the environment
 		main()
 	}
 	os.Exit(m.Run())
@@ -33,12 +37,12 @@ func mcpchain(t *testing.T, stdin string, args ...string) (status int, stdout, s
 // TestCommands runs each command: its help is on standard output, and a wrong flag is told in one form.
 func TestCommands(t *testing.T) {
 	for args, begin := range map[string]string{
-		"chat": "Chat ", "inspect": "Inspect ", "serve": "Serve ", "serve -api": "Serve -api ", "serve -temporal localhost:1": "Serve -api ", "runs list": "Runs ", "demo": "Demo ", "demo model": "Chat ",
+		"chat": "chat:", "inspect": "inspect:", "serve": "serve:", "serve -api": "serve -api:", "serve -temporal localhost:1": "serve -api:", "runs list": "runs:", "demo": "demo:", "demo model": "demo:",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			words := strings.Fields(args)
-			if status, out, errs := mcpchain(t, "", append(words, "-help")...); status != 0 || !strings.HasPrefix(out, begin) || errs != "" {
+			if status, out, errs := mcpchain(t, "", append(words, "-help")...); status != 0 || !strings.HasPrefix(out, "mcpchain "+begin) || errs != "" {
 				t.Errorf("-help: got %d, %q, %q, want 0 and the help of %q", status, out, errs, begin)
 			}
 			status, out, errs := mcpchain(t, "", append(words, "-nonsense")...)
@@ -58,9 +62,9 @@ func TestProgram(t *testing.T) {
 		out, errs   string // begins so
 	}{
 		"chat is the default":  {"-yes", "What is 17 plus 25?\n", 0, "The result: 17 + 25 = 42.", ""},
-		"help":                 {"help", "", 0, "Mcpchain lets a model", ""},
-		"flag for help":        {"--help", "", 0, "Mcpchain lets a model", ""},
-		"help of a command":    {"help inspect", "", 0, "Inspect ", ""},
+		"help":                 {"help", "", 0, "mcpchain lets a model", ""},
+		"flag for help":        {"--help", "", 0, "mcpchain lets a model", ""},
+		"help of a command":    {"help inspect", "", 0, "mcpchain inspect: ", ""},
 		"version":              {"-version", "", 0, "mcpchain ", ""},
 		"mistyped":             {"inspekt", "", 2, "", `mcpchain: there is no command "inspekt"; mcpchain help lists them. Is it "inspect"?`},
 		"unknown":              {"help quux12345", "", 2, "", `mcpchain: there is no command "quux12345"; mcpchain help lists them` + "\n"},
@@ -69,7 +73,7 @@ func TestProgram(t *testing.T) {
 		"commands":             {"complete i", "", 0, "inspect\n", ""},
 		"flags of the default": {"complete -base", "", 0, "-base-url\n", ""},
 		"flags of a command":   {"complete inspect mcp.json -pro", "", 0, "-profile\n-prompt\n", ""},
-		"flags of the service": {"complete serve -api -postg", "", 0, "-postgres\n", ""},
+		"flags of the service": {"complete serve -api -sear", "", 0, "-search-attributes\n", ""},
 		"commands of runs":     {"complete runs pr", "", 0, "prune\n", ""},
 		"files":                {"complete inspect m", "", 0, "", ""},
 	} {
@@ -97,6 +101,34 @@ func TestHelp(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		if len(line) > 140 {
 			t.Errorf("%q is longer than a line", line)
+		}
+	}
+}
+
+// TestOneSetOfFlags holds flags of several commands against each other: one name has one default and one text.
+func TestOneSetOfFlags(t *testing.T) {
+	own := map[string]string{ // these differ in
+		"config": "what is used without it", "store": "what is kept", "keep": "runs or conversations", "stored": "runs or conversations", "rate": "requests that change something, or all", "json": "a report or turns", "prompt": "one of a server, or a question",
+	}
+	seen := map[string]*flag.Flag{}
+	for _, c := range append(slices.Concat(commands()...), service.Command()) {
+		c.VisitAll(func(f *flag.Flag) {
+			if first := seen[f.Name]; first != nil && own[f.Name] == "" && (first.DefValue != f.DefValue || first.Usage != f.Usage) {
+				t.Errorf("-%s of %s: got %q, %q, want %q, %q, as in other commands", f.Name, c.Name, f.DefValue, f.Usage, first.DefValue, first.Usage)
+			}
+			seen[f.Name] = f
+		})
+		var help strings.Builder
+		c.Help(&help)
+		for _, want := range []string{"\nUsage:\n  mcpchain ", "\nExit status:\n  0 "} {
+			if c.Name != "version" && !strings.Contains(help.String(), want) {
+				t.Errorf("the help of %s lacks %q:\n%s", c.Name, want, &help)
+			}
+		}
+	}
+	for _, name := range []string{"model", "config", "store", "users", "listen", "log", "connect-timeout"} {
+		if seen[name] == nil {
+			t.Errorf("no command has -%s", name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func write(t *testing.T, name, text string) (path string) {
 // TestSignInByToken signs in by the token of a file, and is signed out when a hangup has the file read without it.
 func TestSignInByToken(t *testing.T) {
 	users := write(t, "users.txt", "Ada 0123456789abcdef\n")
-	p := start(t, "-users-file", users)
+	p := start(t, "-users", users)
 	ada := open(t, p, nil)
 	ada.focused("#token")
 	ada.accessible("sign-in by token")
@@ -65,7 +65,7 @@ func TestServersWithMistakes(t *testing.T) {
 
 // TestTokensOfAnAnswer has a question need more tokens than its answer may use: the page says so in words.
 func TestTokensOfAnAnswer(t *testing.T) {
-	p := start(t, "-tokens", "800")
+	p := start(t, "-turn-tokens", "800")
 	ada := visit(t, p, "Ada")
 	ada.ask("What is 17 plus 25?")
 	ada.see(".note", "The answer used as many tokens as it may, and ended early.")

@@ -14,6 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// Usage is the flag's usage.
+const Usage = "`key=value` for a field of a form that a server asks for, or server/key=value if there are several; may be repeated"
+
 // Answers are prepared values for fields of forms, by field, or before they are
 // sorted by server, by server and field as in "files/date".
 type Answers map[string]string

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
@@ -46,7 +46,7 @@ func TestFlags(t *testing.T) {
 				"-revision", "a=2025-11-25", "-no-instructions"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{config: "c", prompt: "p", oneShot: true, yes: true,
-				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute, idleTimeout: 2 * time.Minute, callTimeout: 3 * time.Minute,
+				answers: answers.Answers{"a": "b=c", "d": ""}, trace: "t", timeouts: cli.Timeouts{Connect: time.Minute, Idle: 2 * time.Minute, Call: 3 * time.Minute},
 				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
 			models.Model{BaseURL: "http://h/v1", Name: "m", Key: "k"}, "",
 		},
@@ -62,10 +62,6 @@ func TestFlags(t *testing.T) {
 			nil, env("OPENAI_API_KEY", "k"),
 			options{}, models.Model{Key: "k"}, "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL",
 		},
-		"demo server": {
-			[]string{"-demo-server"}, env("OPENAI_MODEL", "m"),
-			options{demoServer: true}, models.Model{Name: "m"}, "",
-		},
 		"endpoint alone": {
 			nil, env("OPENAI_BASE_URL", "http://h"),
 			options{}, models.Model{BaseURL: "http://h"}, "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL",
@@ -76,9 +72,9 @@ func TestFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tt.want.connectTimeout = cmp.Or(tt.want.connectTimeout, 30*time.Second)
-			tt.want.idleTimeout = cmp.Or(tt.want.idleTimeout, 5*time.Minute)
-			tt.want.callTimeout = cmp.Or(tt.want.callTimeout, time.Hour)
+			tt.want.timeouts.Connect = cmp.Or(tt.want.timeouts.Connect, 30*time.Second)
+			tt.want.timeouts.Idle = cmp.Or(tt.want.timeouts.Idle, 5*time.Minute)
+			tt.want.timeouts.Call = cmp.Or(tt.want.timeouts.Call, time.Hour)
 			if got.model.Hint != tt.hint {
 				t.Errorf("got the hint %q, want %q", got.model.Hint, tt.hint)
 			}
@@ -112,11 +108,10 @@ func TestUsageErrors(t *testing.T) {
 		{"-call-timeout -1s", "-call-timeout is not above zero"},
 		{"-connect-timeout 0s", "-connect-timeout is not above zero"},
 		{"-demo -config c", "-demo and -config name two sets of servers"},
-		{"-demo-model -demo-server", "-demo-model and -demo-server are two programs"},
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
 	} {
 		_, err := parseFlags(strings.Fields(tt.args), env(), io.Discard)
-		if _, ok := errors.AsType[*usage.Error](err); !ok || err.Error() != tt.want+"; mcpchain chat -help lists the flags" {
+		if _, ok := errors.AsType[*cli.Error](err); !ok || err.Error() != tt.want+"; mcpchain chat -help lists the flags" {
 			t.Errorf("%s: got %v, want %s", tt.args, err, tt.want)
 		}
 	}
@@ -128,7 +123,7 @@ func TestHelp(t *testing.T) {
 	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v, want flag.ErrHelp", err)
 	}
-	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout duration", "-idle-timeout without an answer", "Exit status", "/tools "} {
+	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout time", "-idle-timeout without an answer", "Exit status", "/tools "} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)
 		}

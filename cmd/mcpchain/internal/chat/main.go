@@ -27,49 +27,27 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"os"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
-	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 )
 
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
 	o, err := parseFlags(args, os.Getenv, os.Stdout)
-	switch {
-	case err != nil:
-	case o.demoModel, o.demoServer:
-		err = serveDemo(o)
-	default:
+	if err == nil {
 		err = chat(o)
 	}
-	return status(err)
-}
-
-// status reports an unreported error, and returns the exit status.
-func status(err error) int {
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.Is(err, talk.ErrReported):
-		return 1
+	if errors.Is(err, talk.ErrReported) {
+		return cli.StatusFailed
 	}
 	if quit, ok := errors.AsType[*talk.QuitError](err); ok {
 		return 128 + int(quit.Signal)
 	}
-	fmt.Fprintln(os.Stderr, "mcpchain:", hosttext.Line(err.Error(), 4000))
-	_, line := errors.AsType[*usage.Error](err)
-	_, file := errors.AsType[*setup.FileError](err)
-	if line || file {
-		return 2
-	}
-	return 1
+	return cli.Status(err, os.Stderr)
 }
 
 // chat has one conversation on a screen.
@@ -123,7 +101,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	defer func() { err = cmp.Or(err, closeStore()) }()
 	servers.Authorize(who, ui)
 	defer servers.Close()
-	if err := servers.Serve(who, lent, ui, o.idleTimeout, o.callTimeout); err != nil {
+	if err := servers.Serve(who, lent, ui, o.timeouts.Idle, o.timeouts.Call); err != nil {
 		return err
 	}
 	session, err := talk.Open(ctx, talk.Config{

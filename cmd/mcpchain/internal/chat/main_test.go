@@ -9,12 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 )
 
 // TestMain turns the test binary into the program, or into a server for it, by
@@ -28,7 +27,9 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(asServer) != "":
 		serveBadly(os.Getenv(asServer))
-	case os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], "-"+talk.DemoServerFlag):
+	case len(os.Args) > 1 && os.Args[1] == demo.Name: // a server does not get the environment
+		os.Exit(demo.Main(os.Args[2:]))
+	case os.Getenv(asProgram) != "":
 		os.Exit(Main(os.Args[1:]))
 	default:
 		waitTogether()

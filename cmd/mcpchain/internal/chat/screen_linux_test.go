@@ -110,7 +110,7 @@ var saved = regexp.MustCompile(`\d{8}-\d{6}-[0-9a-f]{6}`)
 // date is when a conversation was.
 var date = regexp.MustCompile(`\b20\d\d-\d\d-\d\d \d\d:\d\d\b`)
 
-var clock = regexp.MustCompile(`\b\d+ s\b`)
+var clock = regexp.MustCompile(`\b(?:\d+ s|\d:\d\d)\b`)
 
 // screen is what a person sees, without blank rows at the end, and with the time of
 // clocks left out.

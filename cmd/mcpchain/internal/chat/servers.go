@@ -7,15 +7,16 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // servers returns the servers, and the prepared answers for their forms.
 func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, given map[string]answers.Answers, err error) {
 	var file *setup.File
-	places := setup.Places{Project: "mcp.json", User: userPlace("mcp.json"), Trust: place("trusted")}
+	places := setup.Places{Project: "mcp.json", User: cli.Place("mcp.json"), Trust: place("trusted")}
 	switch {
-	case o.config == noConfig:
+	case o.config == cli.NoServers:
 		servers = &talk.Servers{}
 	case o.demo || o.config == "" && o.model.Model.Name == "":
 		if path := places.Present(); path != "" && !o.demo {
@@ -33,7 +34,7 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 	if err != nil {
 		return nil, nil, err
 	}
-	servers.ConnectTimeout = o.connectTimeout
+	servers.ConnectTimeout = o.timeouts.Connect
 	if err := o.revisions.Apply(servers.Good); err != nil {
 		return nil, nil, wrong(err.Error())
 	}

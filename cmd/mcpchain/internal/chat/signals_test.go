@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 )
 
 func (p *program) signal(s os.Signal) {
@@ -128,7 +130,7 @@ func TestInterruptOfPrompt(t *testing.T) {
 // The demo model serves other programs until it is interrupted.
 func TestDemoModel(t *testing.T) {
 	t.Parallel()
-	p := start(t, "-demo-model")
+	p := start(t, demo.Name, "model")
 	exported := p.await(p.stdout, "export OPENAI_BASE_URL=")
 	fields := strings.Fields(exported)
 	if len(fields) != 4 || fields[2] != "OPENAI_MODEL=demo" {

@@ -1,35 +1,35 @@
 package inspect
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
+	"github.com/mcpchain/mcpchain/internal/models"
 )
 
 // options are the settings of the command line.
 type options struct {
 	file, server string
 	json         bool
+	profile      string
 	profiles     []adapter.Profile
+	model        *models.Flags
 	timeout      time.Duration
-	maxTokens    int64 // of all tools in a request; 0: any number
+	budget       int64 // tokens of all tools in a request; 0: any number
 	revisions    revisions.Flag
 
 	signIn, paste bool
-	store         string // the folder of tokens; "" means the user's
+	tokens        string // the folder; "" means the user's
 
 	call, read, prompt string
 	arguments          map[string]any    // of the tool
@@ -43,66 +43,72 @@ func (o *options) action() bool { return o.call != "" || o.read != "" || o.promp
 // detailed reports whether all about the servers is shown.
 func (o *options) detailed() bool { return o.server != "" || len(o.profiles) > 0 }
 
-func parse(args []string, out io.Writer) (*options, error) {
+// Command is the command line of the program.
+func Command() *cli.Command {
+	c, _ := declare(os.Getenv)
+	c.Main = Main
+	return c
+}
+
+// declare returns the flags, and where they write to.
+func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
-	var profile, baseURL, model string
-	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	flags.StringVar(&o.server, "server", "", "show all about the server with this `name`, and use no other")
-	flags.StringVar(&o.call, "call", "", "call this `tool` by the server's name for it; its arguments follow as a JSON object")
-	flags.StringVar(&o.read, "read", "", "read the resource with this `URI`")
-	flags.StringVar(&o.prompt, "prompt", "", "fill in this `prompt`; its arguments follow as name=value")
-	flags.Var(o.answers, "answer", "`key=value` for a field of a form that the server asks for; may be repeated")
-	flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that want it, in a browser")
-	flags.BoolVar(&o.paste, "paste", false, "sign in with a browser on another device")
-	flags.StringVar(&o.store, "store", "", "the `folder` to keep tokens in (default: mcpchain/tokens in the user's configuration)")
-	flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
-	flags.StringVar(&profile, "profile", "", "show what is sent to one `provider`, or to all: "+fmt.Sprint(adapter.Profiles()))
-	flags.StringVar(&baseURL, "base-url", "", "show what an agent sends to the OpenAI-compatible endpoint at this `URL`")
-	flags.StringVar(&model, "model", "", "`name` of the model there, which matters where models are of many vendors")
-	flags.Var(o.revisions, "revision", revisions.Usage)
-	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a server has to get ready, and to list what it offers")
-	flags.Int64Var(&o.maxTokens, "max-tokens", 0, "fail if the tools of all servers cost more `tokens` than this in each request of a model (default: any number)")
-	words, err := parseAll(flags, args)
-	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprint(out, about, usage.Flags(flags), "\n", statuses)
+	c := cli.New("inspect", "tell which servers of an mcp.json work, and call what they offer")
+	c.Synopsis, c.About = []string{"inspect mcp.json [flags] [arguments of -call or -prompt]"}, about
+	c.Group("What is done", func(flags *flag.FlagSet) {
+		flags.StringVar(&o.server, "server", "", "show all about the server with this `name`, and use no other")
+		flags.StringVar(&o.call, "call", "", "call this `tool` by the server's name for it; its arguments follow as a JSON object")
+		flags.StringVar(&o.read, "read", "", "read the resource with this `URI`")
+		flags.StringVar(&o.prompt, "prompt", "", "fill in this `prompt`; its arguments follow as name=value")
+		flags.Var(o.answers, "answer", answers.Usage)
+		flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that want it, in a browser")
+		flags.BoolVar(&o.paste, "paste", false, "sign in with a browser on another device")
+		flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
+		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers cost more `tokens` than this in each request of a model; default: any number")
+		flags.StringVar(&o.profile, "profile", "", "show what is sent to one `provider`, or to all: "+fmt.Sprint(adapter.Profiles()))
+	})
+	o.model = c.Model(getenv)
+	c.Connect(&o.timeout)
+	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
+	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
+		flags.StringVar(&o.tokens, "tokens", "", "`folder` of what sign-ins bring; default tokens in your configuration folder")
+	})
+	c.Sections = []cli.Section{
+		cli.Files("tokens\n    what sign-ins to servers brought\nmodels.json\n    models of yours, by names for -model"),
+		cli.Environment(""), cli.Statuses(statuses), {Title: "Examples", Text: examples},
+	}
+	return c, o
+}
+
+// parse reads the command line.
+func parse(args []string, getenv func(string) string, out io.Writer) (*options, error) {
+	c, o := declare(getenv)
+	words, err := c.Arguments(args, out)
+	if err != nil {
 		return nil, err
 	}
-	if err != nil {
-		return nil, &usage.Error{Command: "inspect", Reason: err.Error()}
-	}
 	if len(words) == 0 {
-		return nil, &usage.Error{Command: "inspect", Reason: "want a file, such as mcp.json"}
+		return nil, c.Wrong("want a file, such as mcp.json")
 	}
 	o.file = words[0]
 	if err := o.readArguments(words[1:]); err != nil {
-		return nil, err
+		return nil, c.Wrong("%v", err)
 	}
-	if o.maxTokens < 0 || o.maxTokens > 0 && o.action() {
-		return nil, errors.New("-max-tokens is above 0, and not for -call, -read and -prompt")
+	switch {
+	case o.budget < 0 || o.budget > 0 && o.action():
+		return nil, c.Wrong("-tool-budget is above 0, and not for -call, -read and -prompt")
+	case len(o.answers) > 0 && !o.action():
+		return nil, c.Wrong("-answer goes with -call, -read or -prompt")
 	}
-	if len(o.answers) > 0 && !o.action() {
-		return nil, errors.New("-answer goes with -call, -read or -prompt")
-	}
-	if err := endpoint(&profile, baseURL, model); err != nil {
-		return nil, err
-	}
-	return o, o.chooseProfiles(profile)
-}
-
-// parseAll parses flags before, between and after the other words.
-func parseAll(flags *flag.FlagSet, args []string) (words []string, err error) {
-	for {
-		if err := flags.Parse(args); err != nil {
-			return nil, err
+	if c.Given("base-url") || c.Given("model") {
+		if err := o.endpoint(); err != nil {
+			return nil, c.Wrong("%v", err)
 		}
-		if flags.NArg() == 0 {
-			return words, nil
-		}
-		words = append(words, flags.Arg(0))
-		args = flags.Args()[1:]
 	}
+	if err := o.chooseProfiles(); err != nil {
+		return nil, c.Wrong("%v", err)
+	}
+	return o, c.Positive("connect-timeout")
 }
 
 // readArguments reads the words after the file.
@@ -139,37 +145,36 @@ func (o *options) readArguments(words []string) error {
 }
 
 // chooseProfiles reads -profile. JSON has all profiles by default.
-func (o *options) chooseProfiles(profile string) error {
-	if profile == "" && !o.json {
+func (o *options) chooseProfiles() error {
+	if o.profile == "" && !o.json {
 		return nil
 	}
 	for _, p := range adapter.Profiles() {
-		if profile == "" || profile == "all" || profile == string(p) {
+		if o.profile == "" || o.profile == "all" || o.profile == string(p) {
 			o.profiles = append(o.profiles, p)
 		}
 	}
 	if len(o.profiles) == 0 {
-		return fmt.Errorf("-profile %s: want all, or one of %v", profile, adapter.Profiles())
+		return fmt.Errorf("-profile %s: want all, or one of %v", o.profile, adapter.Profiles())
 	}
 	return nil
 }
 
-// endpoint finds the agent's profile for an endpoint, if one is given.
-func endpoint(profile *string, baseURL, model string) error {
-	switch {
-	case baseURL == "" && model == "":
-		return nil
-	case baseURL == "":
-		return errors.New("-model wants the -base-url of its endpoint")
-	case *profile != "":
-		return errors.New("-base-url decides on the profile: give no -profile beside it")
+// endpoint finds the profile of the model that the command line names.
+func (o *options) endpoint() error {
+	if o.profile != "" {
+		return errors.New("the model decides on the profile: give no -profile beside it")
 	}
-	cfg := openai.DefaultConfig("")
-	cfg.BaseURL = baseURL
-	m, err := openaimodel.New(cfg, cmp.Or(model, "any"), nil)
+	if o.model.Model.Name == "" { // the profile of most endpoints is that of their host
+		o.model.Model.Name = "any"
+	}
+	if err := o.model.Complete(); err != nil {
+		return err
+	}
+	model, err := o.model.Model.Open(nil)
 	if err != nil {
-		return fmt.Errorf("-base-url: %w", err)
+		return err
 	}
-	*profile = m.ToolProfile()
+	o.profile = model.Info().Profile
 	return nil
 }

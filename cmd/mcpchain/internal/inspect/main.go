@@ -32,38 +32,50 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// about begins the help.
-const about = `Inspect tells which servers of an mcp.json can be used, why the others cannot, and what they offer.
+const about = `
+Tells which servers of the file can be used, why the others cannot, and what they offer. It needs no
+model. Flags may stand before and behind the file. With -base-url or -model it shows the
+definitions of tools as an agent sends them to that model.
 
-	mcpchain inspect mcp.json [flags] [arguments of -call or -prompt]
+Inspect shows what a server asks. It answers a form that -answer completes, and declines other
+questions.`
 
-Flags:
-`
-
-// statuses explains the exit statuses in -help.
-const statuses = `Exit status: 0 without a failure; 1 if a server cannot be used, or has no such tool;
-2 if the command line or the whole file is wrong; 3 if all servers can be used, but
-not all of their tools, or a list of the file names a tool that its server does not have;
-4 if a tool was called and failed, or the server refused what was asked of it;
-5 if something that the server asked was declined, see -answer;
-6 if all tools cost more tokens than -max-tokens.
-`
+const examples = `
+mcpchain inspect mcp.json
+    a summary of all servers
+mcpchain inspect mcp.json -server demo -call add '{"a":1, "b":2}'
+    call a tool
+mcpchain inspect mcp.json -server demo -prompt plan city=Rome
+    fill in a prompt
+mcpchain inspect mcp.json -server notes -sign-in
+    sign in to a server
+mcpchain inspect mcp.json -profile gemini
+    what one provider is sent`
 
 // The exit statuses.
 const (
-	statusFine    = 0
-	statusMissing = 1
-	statusUsage   = 2
+	statusFine    = cli.StatusFine
+	statusMissing = cli.StatusFailed
+	statusUsage   = cli.StatusUsage
 	statusSkipped = 3
 	statusFailed  = 4
 	statusAsked   = 5
 	statusCostly  = 6
 )
+
+var statuses = map[int]string{
+	statusMissing: "a server cannot be used, or has no such tool",
+	statusSkipped: "all servers can be used, but not all of their tools, or the file names a tool that its server does not have",
+	statusFailed:  "a tool was called and failed, or the server refused what was asked of it",
+	statusAsked:   "something that the server asked was declined, see -answer",
+	statusCostly:  "all tools cost more tokens than -tool-budget",
+}
 
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
@@ -81,7 +93,7 @@ type program struct {
 
 // run is the program. It returns the exit status.
 func (p *program) run(ctx context.Context, args []string) int {
-	o, err := parse(args, p.out)
+	o, err := parse(args, os.Getenv, p.out)
 	if errors.Is(err, flag.ErrHelp) {
 		return statusFine
 	}
@@ -132,10 +144,10 @@ func (p *program) report(r *report, o *options) int {
 	if err := write(p.out); err != nil {
 		return p.fail(statusMissing, fmt.Errorf("write the report: %w", err))
 	}
-	if o.maxTokens > 0 && r.Tokens > o.maxTokens {
-		_, _ = fmt.Fprintf(p.err, "mcpchain: the tools cost about %d tokens in each request, more than %d (-max-tokens)\n", r.Tokens, o.maxTokens)
+	if o.budget > 0 && r.Tokens > o.budget {
+		_, _ = fmt.Fprintf(p.err, "mcpchain: the tools cost about %d tokens in each request, more than %d (-tool-budget)\n", r.Tokens, o.budget)
 	}
-	return r.status(o.maxTokens)
+	return r.status(o.budget)
 }
 
 func (p *program) fail(status int, err error) int {

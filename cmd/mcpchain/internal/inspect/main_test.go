@@ -192,7 +192,6 @@ func TestScreens(t *testing.T) {
 		"server":   {[]string{"FILE", "-server", "demo"}, statusFine},
 		"odd":      {[]string{"-server", "odd"}, statusSkipped},
 		"endpoint": {[]string{"-server", "odd", "-base-url", "https://api.openai.com/v1"}, statusSkipped},
-		"help":     {[]string{"-help"}, statusFine},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out, stderr := inspectFile(t, file, tt.flags...)
@@ -233,14 +232,14 @@ func TestWrongServer(t *testing.T) {
 // TestMaxTokens fails if the tools cost more than there may be, and says how much they cost.
 func TestMaxTokens(t *testing.T) {
 	t.Parallel()
-	if status, out, stderr := inspectFile(t, servers(demo), "-max-tokens", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 273 tokens") {
+	if status, out, stderr := inspectFile(t, servers(demo), "-tool-budget", "1000"); status != statusFine || stderr != "" || !strings.Contains(out, "its tools cost about 273 tokens") {
 		t.Errorf("got %d, %s and %s", status, out, stderr)
 	}
-	status, _, stderr := inspectFile(t, servers(demo), "-max-tokens", "100")
-	if want := "mcpchain: the tools cost about 273 tokens in each request, more than 100 (-max-tokens)\n"; status != statusCostly || stderr != want {
+	status, _, stderr := inspectFile(t, servers(demo), "-tool-budget", "100")
+	if want := "mcpchain: the tools cost about 273 tokens in each request, more than 100 (-tool-budget)\n"; status != statusCostly || stderr != want {
 		t.Errorf("got %d and %q, want %q", status, stderr, want)
 	}
-	if status, _, _ := inspectFile(t, servers(demo, gone), "-max-tokens", "100"); status != statusMissing {
+	if status, _, _ := inspectFile(t, servers(demo, gone), "-tool-budget", "100"); status != statusMissing {
 		t.Errorf("got %d, want that of a server that cannot be used", status)
 	}
 }
@@ -265,7 +264,7 @@ func TestEndpoint(t *testing.T) {
 		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, adapter.ProfileGemini},
 		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, adapter.ProfileAnthropic},
 	} {
-		o, err := parse(append(tt.flags, "mcp.json"), io.Discard)
+		o, err := parse(append(tt.flags, "mcp.json"), func(string) string { return "" }, io.Discard)
 		if err != nil || !slices.Equal(o.profiles, []adapter.Profile{tt.want}) || !o.detailed() {
 			t.Errorf("%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
 		}
@@ -287,8 +286,8 @@ func TestAllProfiles(t *testing.T) {
 // A server that does not get ready is told with the flag that gives it more time.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	status, out, _ := inspectFile(t, servers(`"silent":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`), "-timeout", "50ms")
-	if status != statusMissing || !strings.Contains(out, "gave no answer within 50ms (-timeout)") {
+	status, out, _ := inspectFile(t, servers(`"silent":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`), "-connect-timeout", "50ms")
+	if status != statusMissing || !strings.Contains(out, "gave no answer within 50ms (-connect-timeout)") {
 		t.Errorf("got %d and %s\nwant the flag named", status, out)
 	}
 }
@@ -408,7 +407,7 @@ func TestStatus(t *testing.T) {
 		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
 		"endpoint, profile":      {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
 		"model alone":            {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
-		"bad endpoint":           {servers(), []string{"-base-url", "x"}, statusUsage, "not an http URL"},
+		"bad endpoint":           {servers(), []string{"-base-url", "x"}, statusUsage, "not a complete http or https URL"},
 		"revision":               {servers(demo), []string{"-revision", "2025-11-25"}, statusFine, ""},
 		"unknown revision":       {servers(demo), []string{"-revision", "demo=1"}, statusUsage, "want one of 2026-07-28"},
 		"no such server":         {servers(demo), []string{"-revision", "x\u200b=2025-11-25"}, statusUsage, "-revision: there is no server \"x\\u200b\" to connect to"},

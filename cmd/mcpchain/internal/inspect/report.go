@@ -229,7 +229,7 @@ func (s *serverReport) incomplete(what string, err error) string {
 	rpc, refused := errors.AsType[*mcp.RPCError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("the %s did not come within %v (-timeout)", what, s.timeout)
+		return fmt.Sprintf("the %s did not come within %v (-connect-timeout)", what, s.timeout)
 	case refused:
 		return fmt.Sprintf("the server does not list its %s: %v", what, rpc)
 	}

@@ -18,7 +18,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 			_ = t.Close()
 		}
 	}
-	store, err := signin.Tokens(o.store)
+	store, err := signin.Tokens(o.tokens)
 	if err != nil {
 		return closeAll, err
 	}

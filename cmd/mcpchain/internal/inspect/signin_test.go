@@ -48,7 +48,7 @@ func TestSignIn(t *testing.T) {
 			return notes.Browse(ctx, address)
 		}
 		p := &program{you: &signin.Lines{In: bufio.NewReader(strings.NewReader("y\n")), Out: &out, Open: open}, out: &out, err: &out}
-		status := p.run(t.Context(), append([]string{path, "-store", filepath.Join(dir, "tokens")}, step.flags...))
+		status := p.run(t.Context(), append([]string{path, "-tokens", filepath.Join(dir, "tokens")}, step.flags...))
 		if status != step.status || !strings.Contains(out.String(), step.want) || signIns != step.signIns {
 			t.Fatalf("%v: got %d and %d sign-ins, want %d and %d; output:\n%s\nwant %q", step.flags, status, signIns, step.status, step.signIns, &out, step.want)
 		}

@@ -238,6 +238,6 @@ func line(text string) string { return hosttext.Line(text, maxShown) }
 // block is an error with its line breaks, the later lines indented. It names the
 // flag instead of the option behind it.
 func block(text string) string {
-	text = strings.ReplaceAll(text, "(Policy.ConnectTimeout)", "(-timeout)")
+	text = strings.ReplaceAll(text, "(Policy.ConnectTimeout)", "(-connect-timeout)")
 	return strings.TrimLeft(hosttext.Indent(hosttext.Block(text, maxReason)), " ")
 }

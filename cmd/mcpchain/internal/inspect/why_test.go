@@ -26,17 +26,17 @@ func TestFirstStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, hint := range map[string]string{
-		"npx": "; the first start by npx installs the server: try -timeout 3m", "uvx": "; the first start by uvx installs the server: try -timeout 3m", "node": "; is it an MCP server, and one that speaks over standard input and output?",
+		"npx": "; the first start by npx installs the server: try -connect-timeout 3m", "uvx": "; the first start by uvx installs the server: try -connect-timeout 3m", "node": "; is it an MCP server, and one that speaks over standard input and output?",
 	} {
 		program := filepath.Join(t.TempDir(), name)
 		if err := os.Symlink(self, program); err != nil {
 			t.Fatal(err)
 		}
 		file := servers(fmt.Sprintf(`"slow":{"command":%q,"env":{"MCPCHAIN_INSPECT_ROLE":"silent"}}`, program))
-		_, out, _ := inspectFile(t, file, "-timeout", "50ms")
-		_, _, stderr := inspectFile(t, file, "-timeout", "50ms", "-call", "x")
+		_, out, _ := inspectFile(t, file, "-connect-timeout", "50ms")
+		_, _, stderr := inspectFile(t, file, "-connect-timeout", "50ms", "-call", "x")
 		for _, got := range []string{out, stderr} {
-			if !strings.HasSuffix(strings.TrimSpace(got), " runs, but gave no answer within 50ms (-timeout)"+hint) {
+			if !strings.HasSuffix(strings.TrimSpace(got), " runs, but gave no answer within 50ms (-connect-timeout)"+hint) {
 				t.Errorf("%s: got %s, want it with %q at the end", name, got, hint)
 			}
 		}
@@ -95,9 +95,9 @@ func TestReasons(t *testing.T) {
 // A program that writes its log where messages belong is told with that log.
 func TestLogOnStandardOutput(t *testing.T) {
 	t.Parallel() // it takes long: the program has to begin within the time-out
-	_, out, _ := inspectFile(t, servers(`"chatty":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"chatty"}}`), "-timeout", "10s")
+	_, out, _ := inspectFile(t, servers(`"chatty":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"chatty"}}`), "-connect-timeout", "10s")
 	for _, want := range []string{
-		`" runs, but gave no answer within 10s (-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`,
+		`" runs, but gave no answer within 10s (-connect-timeout); what it writes to standard output is no message of a server: "listening": does it need another argument to speak MCP there?; it wrote to stderr:`,
 		"\n    waiting for the database\n",
 	} {
 		if !strings.Contains(out, want) {

@@ -21,8 +21,7 @@ import (
 // Server is a server that may fail to connect.
 type Server struct {
 	Transport mcpclient.Transport
-	Timeout   time.Duration // for connecting
-	Flag      string        // of the program, that sets Timeout
+	Timeout   time.Duration // for connecting, by -connect-timeout
 }
 
 // Explain says why err keeps the server from use, or a call from its answer. The result wraps err; an error without
@@ -106,11 +105,11 @@ func (s Server) silent(err error) string {
 	if started {
 		what = fmt.Sprintf("the program %q runs, but", c.Path)
 	}
-	text := fmt.Sprintf("%s gave no answer within %v (%s)", what, s.Timeout, s.Flag)
+	text := fmt.Sprintf("%s gave no answer within %v (-connect-timeout)", what, s.Timeout)
 	skipped, writes := errors.AsType[*transport.SkippedError](err)
 	switch {
 	case started && installs(c.Path):
-		text += fmt.Sprintf("; the first start by %s installs the server: try %s 3m", hosttext.Line(filepath.Base(c.Path), 100), s.Flag)
+		text += fmt.Sprintf("; the first start by %s installs the server: try -connect-timeout 3m", hosttext.Line(filepath.Base(c.Path), 100))
 	case writes:
 		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: does it need another argument to speak MCP there?", skipped.Latest)
 	case started:

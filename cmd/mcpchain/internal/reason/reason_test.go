@@ -54,7 +54,7 @@ func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string 
 		_ = client.Close()
 		t.Fatal("got a connection")
 	}
-	told := Server{s, timeout, "-wait"}.Explain(fmt.Errorf("server %q: %w", "x", err))
+	told := Server{s, timeout}.Explain(fmt.Errorf("server %q: %w", "x", err))
 	if !errors.Is(told, err) {
 		t.Errorf("%v does not wrap its reason", told)
 	}
@@ -71,7 +71,7 @@ func TestProgram(t *testing.T) {
 		timeout    time.Duration
 		begin, end string
 	}{
-		"silent":  {100 * time.Millisecond, " runs, but gave no answer within 100ms (-wait); is it an MCP server, and one that speaks over standard input and output?", ""},
+		"silent":  {100 * time.Millisecond, " runs, but gave no answer within 100ms (-connect-timeout); is it an MCP server, and one that speaks over standard input and output?", ""},
 		"quiet":   {time.Minute, " came to its end: exit status 7; it did not say why: run its command and args in a terminal", ""},
 		"strange": {time.Minute, "the program does not speak MCP as it is specified: is there a newer version of it? (initialize: mcp: invalid result: ", ")"},
 	} {
@@ -164,7 +164,7 @@ func TestNetwork(t *testing.T) {
 		"hangs up":  {&mcpclient.HTTP{URL: "http://" + l.Addr().String()}, time.Minute, hangsUp + " ("},
 		"not https": {&mcpclient.HTTP{URL: "https" + strings.TrimPrefix(plain.URL, "http")}, time.Minute, "the server does not speak https: does its URL begin with http://?"},
 		"unknown":   {&mcpclient.HTTP{URL: secure.URL}, time.Minute, "this machine does not trust the certificate of the server: check the URL; for a server of your own, SSL_CERT_FILE names a file with its certificate (x509: "},
-		"silent":    {&mcpclient.HTTP{URL: silent.URL}, 100 * time.Millisecond, "the server gave no answer within 100ms (-wait); is the server running? check the URL"},
+		"silent":    {&mcpclient.HTTP{URL: silent.URL}, 100 * time.Millisecond, "the server gave no answer within 100ms (-connect-timeout); is the server running? check the URL"},
 		"another name": {&mcpclient.HTTP{URL: secure.URL, Client: trusting(func(c *tls.Config) { c.ServerName = "other.test" })}, time.Minute,
 			"the certificate of the server is for another host: check the URL (x509: certificate is valid for "},
 		"old": {&mcpclient.HTTP{URL: secure.URL, Client: trusting(func(c *tls.Config) {
@@ -181,11 +181,11 @@ func TestNetwork(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"there is no host a.test: check the URL":                                                                     &net.OpError{Op: "dial", Err: &net.DNSError{Name: "a.test", IsNotFound: true}},
-		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY (proxyconnect tcp: refused)":                  &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errors.New("refused")},
-		"the server cannot be reached: is the server running? check the URL (dial tcp: unreachable)":                 &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("unreachable")},
-		"the server gave no answer within 0s (); is the server running? check the URL; it wrote to stderr:\nloading": &transport.SilenceError{Err: context.DeadlineExceeded, Stderr: "loading"},
-		"the server broke off its answer: try again (cut: EOF)":                                                      &transport.BrokenError{Err: fmt.Errorf("cut: %w", io.EOF), Begun: true},
+		"there is no host a.test: check the URL":                                                                                     &net.OpError{Op: "dial", Err: &net.DNSError{Name: "a.test", IsNotFound: true}},
+		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY (proxyconnect tcp: refused)":                                  &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errors.New("refused")},
+		"the server cannot be reached: is the server running? check the URL (dial tcp: unreachable)":                                 &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("unreachable")},
+		"the server gave no answer within 0s (-connect-timeout); is the server running? check the URL; it wrote to stderr:\nloading": &transport.SilenceError{Err: context.DeadlineExceeded, Stderr: "loading"},
+		"the server broke off its answer: try again (cut: EOF)":                                                                      &transport.BrokenError{Err: fmt.Errorf("cut: %w", io.EOF), Begun: true},
 		hangsUp + " (server closed)": &transport.BrokenError{Err: errors.New("server closed")},
 		"other":                      errors.New("other"),
 	} {

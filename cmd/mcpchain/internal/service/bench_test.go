@@ -26,7 +26,7 @@ func worked() float64 {
 //	go test -run '^$' -bench Load -benchtime 1x .
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		l := &load{t: b, users: 1000, at: 100, rounds: 5, options: settings(b, "-rate", "1000")}
+		l := &load{t: b, users: 1000, at: 100, rounds: 5, options: settings(b, "-rate", "60000")}
 		began, before := time.Now(), worked()
 		l.play()
 		runs := float64(len(l.took))
@@ -50,8 +50,8 @@ func BenchmarkLoad(b *testing.B) {
 //	go test -run '^$' -bench Streams -benchtime 1x .
 func BenchmarkStreams(b *testing.B) {
 	const streams, runs, length = 1000, 20, 10 * time.Second
-	o := settings(b, "-streams", fmt.Sprint(streams), "-rate", "100000", "-open", fmt.Sprint(runs))
-	o.sqlite, o.postgres = "", database(b)
+	o := settings(b, "-streams", fmt.Sprint(streams), "-rate", "6000000", "-open", fmt.Sprint(runs))
+	o.store = postgres(b)
 	p := person{b, start(b, o, nil), "demo-ada"}
 	var ids []string
 	for range runs {

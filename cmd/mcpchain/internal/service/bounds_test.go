@@ -33,11 +33,10 @@ func withTool(t testing.TB, o *options, model agent.Model, tool adapter.Source, 
 		s.close() // of the demo
 		s.ends = nil
 		s.users = bearer(tokens.Of(own))
-		var err error
-		if s.store, err = s.openStore(t.Context(), o); err != nil {
+		if err := s.open(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		if err = s.equip(t.Context(), o, model, []adapter.Source{tool}); err != nil {
+		if err := s.equip(t.Context(), o, model, []adapter.Source{tool}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -101,7 +100,7 @@ func (p person) allow(id string) {
 func TestAnswersAreBounded(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	tool := adapter.Func("note", "Notes a text.", g.note, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
-	url, _ := withTool(t, settings(t, "-running", "2", "-parallel", "3", "-rate", "1000"), script{time.Millisecond}, tool, "ada", "bob")
+	url, _ := withTool(t, settings(t, "-running", "2", "-parallel", "3", "-rate", "60000"), script{time.Millisecond}, tool, "ada", "bob")
 	ada, bob := person{t, url, "ada"}, person{t, url, "bob"}
 	var runs []string
 	for n := range 5 {
@@ -270,7 +269,7 @@ func (e *slowStart) start(ctx context.Context, user, id, input string) (run.Key,
 func TestSlowStart(t *testing.T) {
 	slow := &slowStart{input: "Book a table for 4 at Luigi", begun: make(chan struct{}), open: make(chan struct{})}
 	var s *service
-	url := start(t, settings(t, "-stored", "3", "-rate", "1000"), func(made *service) {
+	url := start(t, settings(t, "-stored", "3", "-rate", "60000"), func(made *service) {
 		s, slow.engine = made, made.engine
 		made.engine = slow
 	})
@@ -308,7 +307,7 @@ func TestServersOfAFile(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{%q:{"url":%q}}}`, demoLabel, at), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := person{t, start(t, settings(t, "-servers", file), nil), "demo-ada"}
+	p := person{t, start(t, settings(t, "-config", file, "-user-header", "X-User"), nil), "demo-ada"}
 	id := p.run("call whoami")
 	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != demoLabel {
 		t.Fatalf("got %s with %v, want a question", got.Status, got.Asks)

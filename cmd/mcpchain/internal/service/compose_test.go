@@ -58,15 +58,15 @@ func TestCompose(t *testing.T) {
 		}
 		postgres := file.Services["postgres"].Environment
 		want := "postgres://" + postgres["POSTGRES_USER"] + "@postgres:5432/" + postgres["POSTGRES_DB"] + "?"
-		if o.role != roles[name] || o.temporal != "temporal:7233" || !strings.HasPrefix(o.postgres, want) {
-			t.Errorf("%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.postgres, roles[name], want)
+		if o.role != roles[name] || o.temporal != "temporal:7233" || !strings.HasPrefix(o.store, want) {
+			t.Errorf("%s: got role %s, Temporal %s, Postgres %s, want %s, temporal:7233, %s", name, o.role, o.temporal, o.store, roles[name], want)
 		}
 		if s.Environment["PGPASSWORD"] != postgres["POSTGRES_PASSWORD"] || strings.Contains(strings.Join(s.Command, " "), "PASSWORD") || !o.attributes {
 			t.Errorf("%s: got %q, want the password in the environment alone, and search attributes", name, s.Command)
 		}
 		for _, secret := range s.Secrets {
-			if file.Secrets[secret] == nil || o.users != "/run/secrets/"+secret {
-				t.Errorf("%s: got users %s, want the secret %q", name, o.users, secret)
+			if file.Secrets[secret] == nil || o.Users != "/run/secrets/"+secret {
+				t.Errorf("%s: got users %s, want the secret %q", name, o.Users, secret)
 			}
 		}
 		delete(roles, name)

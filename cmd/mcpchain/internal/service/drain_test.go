@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 )
 
 // TestGrace stops a process with a call under way, which ends within the grace or is cut. The log says what becomes of runs.
@@ -45,13 +46,12 @@ func TestGrace(t *testing.T) {
 			if strings.Contains(log, "cannot go on") || strings.Contains(log, tt.other) {
 				t.Errorf("got the log %s\nwant no warning of an ordinary stop", log)
 			}
-			s := &service{}
-			defer s.close()
-			store, err := s.openStore(t.Context(), &options{sqlite: file})
+			db, err := database.Open(t.Context(), file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := store.Load(t.Context(), p.key(id))
+			defer db.Close()
+			kept, err := db.Runs.Load(t.Context(), p.key(id))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ type limits struct {
 }
 
 func newLimits(o *options) *limits {
-	return &limits{running: o.running, open: o.open, stored: o.stored, streams: o.streams, rate: o.rate, all: map[string]*tenant{}}
+	return &limits{running: o.running, open: o.open, stored: o.stored, streams: o.streams, rate: o.rate / 60, all: map[string]*tenant{}}
 }
 
 // tenant is a user with requests.

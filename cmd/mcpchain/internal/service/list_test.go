@@ -14,7 +14,7 @@ import (
 // TestListByPages lists runs page by page. Many of them changed at one moment.
 func TestListByPages(t *testing.T) {
 	var s *service
-	p := person{t, start(t, settings(t, "-rate", "10000"), func(made *service) { s = made }), "demo-ada"}
+	p := person{t, start(t, settings(t, "-rate", "600000"), func(made *service) { s = made }), "demo-ada"}
 	const runs = 25
 	at := time.Now().UTC().Truncate(time.Second)
 	var want []string // the newest first

@@ -178,7 +178,7 @@ func heap() uint64 {
 // stored is the size of the database in bytes.
 func (l *load) stored() (size int64) {
 	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(l.options.sqlite + suffix); err == nil {
+		if info, err := os.Stat(l.options.store + suffix); err == nil {
 			size += info.Size()
 		}
 	}

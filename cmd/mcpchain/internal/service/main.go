@@ -15,8 +15,8 @@
 // A POST of a run with an Idempotency-Key may be sent again: it begins one run. DELETE of a run that is over
 // deletes what is kept of it if the query says forget=true.
 //
-// -postgres and -temporal spread it over machines, see docs/scaling.md. OPENAI_API_KEY, OPENAI_MODEL
-// and OPENAI_BASE_URL choose a model, -servers a file of MCP servers, -users who may call.
+// -store URL and -temporal spread it over machines, see docs/scaling.md. OPENAI_API_KEY, OPENAI_MODEL
+// and OPENAI_BASE_URL choose a model, -config a file of MCP servers, -users who may call.
 package service
 
 import (
@@ -26,94 +26,79 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// Runs looks at the runs of a store and changes them. It returns its exit status.
-func Runs(args []string) int {
-	log.SetFlags(0)
-	return operate(args, os.Stdin, os.Stdout)
-}
-
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
-	log.SetFlags(0)
 	o, err := parse(args, os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = o.run(ctx, o.Logger())
 	}
-	if err != nil {
-		log.Print("mcpchain: ", &usage.Error{Command: "serve -api", Reason: err.Error()})
-		return 2
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := o.run(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
-		log.Print("mcpchain: ", err)
-		return 1
-	}
-	return 0
+	return cli.Status(err, os.Stderr)
 }
 
-// about is what -help says before and after the flags.
-const (
-	about = `Serve -api runs agents for many users over HTTP. Runs and their questions stay in a database.
+const about = `
+Runs agents for many users over HTTP. Runs and their questions stay in a database: they continue
+after a restart, and a question to a person may wait for days.
 
-	mcpchain serve -api [flags]
+Without flags everything is in one process, with SQLite, a demo model, a demo server, and two users
+with the tokens demo-ada and demo-bob. With a Postgres database any number of processes share the
+runs; with Temporal front ends serve HTTP, and workers do the rest.`
 
-Flags:
-`
-	further = `
-Environment:
-  OPENAI_MODEL, OPENAI_BASE_URL
-        -model and -base-url, if these are not given
-  OPENAI_API_KEY, ANTHROPIC_API_KEY
-        key of the model's host; the latter with -model-api messages
-  PGPASSWORD, PGPASSFILE
-        password of -postgres
+const endpoints = `
+POST /runs              begins a run: {"input": "…"}
+GET /runs               lists the user's runs
+GET /runs/ID            its state, with the open questions
+GET /runs/ID/events     its events, as server-sent events
+POST /runs/ID/answers   answers questions: [{"ask": "ID", "action": "allow"}]
+DELETE /runs/ID         stops a run; with ?forget=true deletes one that is over
+GET /healthz            whether the store answers; with ?detail how the servers stand`
 
-Endpoints: POST and GET /runs, GET and DELETE /runs/ID, GET /runs/ID/events, POST /runs/ID/answers, GET /healthz.
-The guide: https://github.com/mcpchain/mcpchain/blob/main/docs/service.md
-`
-)
+const files = `
+service.db
+    runs, unless -store names another place
+service-tools
+    which tools servers have
+models.json
+    models of yours, by names for -model`
+
+const examples = `
+mcpchain serve -api
+curl -H 'Authorization: Bearer demo-ada' -d '{"input":"What is 17 plus 25?"}' localhost:8080/runs
+    try it
+mcpchain serve -api -listen :8080 -users users.txt -config mcp.json -store postgres://db/runs
+    one of several machines`
 
 // options are the flags.
 type options struct {
-	listen, sqlite, postgres    string
+	cli.Hosting
+	store                       string
 	temporal, namespace, queue  string
 	attributes                  bool
 	role                        string
-	users, servers              string
+	config                      string // mcp.json; "": the demo server
+	timeouts                    cli.Timeouts
 	model                       *models.Flags
-	proxies                     bounded.Addresses
-	parallel, processes         int
+	parallel                    int
 	lease, kept, grace          time.Duration
 	running, open, streams, max int
 	stored, memory              int
-	rate                        float64
-}
-
-// dialect says which database has the runs.
-func (o *options) dialect() sqlstore.Dialect {
-	if o.postgres == "" {
-		return sqlstore.DialectSQLite
-	}
-	return sqlstore.DialectPostgres
+	rate                        float64 // requests of a user in a minute
 }
 
 // The roles of a process.
@@ -123,51 +108,64 @@ const (
 	worker = "worker" // drives runs
 )
 
-func parse(args []string, out io.Writer) (*options, error) {
-	f := flag.NewFlagSet("serve -api", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // main says what is wrong
-	f.Usage = func() {}
+// Command is the command line of the program.
+func Command() *cli.Command {
+	c, _ := declare()
+	c.Main = Main
+	return c
+}
+
+// declare returns the flags, and where they write to.
+func declare() (*cli.Command, *options) {
 	o := new(options)
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the HTTP service")
-	f.StringVar(&o.sqlite, "sqlite", "", "`file` of runs (default service.db in the user's folder of settings)")
-	f.StringVar(&o.postgres, "postgres", "", "`URL` of a Postgres database, instead of SQLite; PGPASSWORD or PGPASSFILE has its password")
-	f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then drives the runs")
-	f.StringVar(&o.namespace, "namespace", "default", "of Temporal")
-	f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "task `queue` of Temporal")
-	f.BoolVar(&o.attributes, "search-attributes", false, "give Temporal the user and the status of each run; they are registered if they are not")
-	f.StringVar(&o.role, "role", both, "with -temporal and -postgres: front serves HTTP, worker drives runs, `both` does both")
-	f.StringVar(&o.users, "users", "", "`file` with a user and a token on each line (default two demo users)")
-	f.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: they may have more than an eighth of all connections", func(text string) (err error) {
-		o.proxies, err = bounded.Parse(text)
-		return err
+	c := cli.New("serve -api", "an HTTP service for many users")
+	c.Synopsis, c.About = []string{"serve -api [flags]"}, about
+	o.model = c.Model(os.Getenv)
+	c.Config(&o.config, "a demo server")
+	c.Timeouts(&o.timeouts)
+	c.Hosting(&o.Hosting)
+	c.Store(&o.store, "runs", "service.db")
+	c.Group(cli.GroupStore, func(f *flag.FlagSet) {
+		f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "`time` that a run is kept that is over; default 720h")
+		f.IntVar(&o.stored, "stored", 10_000, "`runs` of a user that are kept")
 	})
-	f.StringVar(&o.servers, "servers", "", "`file` of MCP servers, such as mcp.json (default a demo server)")
-	o.model = models.Declare(f, os.Getenv)
-	f.IntVar(&o.processes, "processes", 10, "processes of each server over standard input and output, each for one user at a time; 0: one for all users")
-	f.IntVar(&o.parallel, "parallel", 128, "runs that this process drives at the same time")
-	f.DurationVar(&o.lease, "lease", 15*time.Second, "how long a killed process keeps others from its runs")
-	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long tool calls under way may take to end when the process stops, 5m at most; at Temporal it is 20s")
-	f.IntVar(&o.running, "running", 4, "runs of a user that go on at the same time, in each process")
-	f.IntVar(&o.open, "open", 100, "runs of a user that wait for the user")
-	f.IntVar(&o.stored, "stored", 10_000, "runs of a user that are kept")
-	f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "how long a run is kept that is over")
-	f.IntVar(&o.streams, "streams", 8, "event streams of a user at the same time")
-	f.IntVar(&o.memory, "memory", 64<<20, "`bytes` of events in memory")
-	f.IntVar(&o.max, "connections", 5000, "connections at the same time")
-	f.Float64Var(&o.rate, "rate", 10, "requests of a user in a second, on average")
-	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(out, about, usage.Flags(f), further)
-		return nil, err
-	} else if err != nil {
-		return nil, err
+	c.Group("Several machines", func(f *flag.FlagSet) {
+		f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then drives the runs")
+		f.StringVar(&o.namespace, "namespace", "default", "`name` of the namespace of Temporal")
+		f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "task `queue` of Temporal")
+		f.BoolVar(&o.attributes, "search-attributes", false, "give Temporal the user and the status of each run; they are registered if they are not")
+		f.StringVar(&o.role, "role", both, "what this process does, with -temporal and Postgres: the `name` front serves HTTP, worker drives runs, both does both")
+		f.DurationVar(&o.lease, "lease", 15*time.Second, "`time` for which a killed process keeps others from its runs")
+		f.DurationVar(&o.grace, "grace", 10*time.Second, "`time` that tool calls under way may take to end when the process stops, 5m at most; at Temporal it is 20s")
+	})
+	c.Group(cli.GroupBounds, func(f *flag.FlagSet) {
+		f.Float64Var(&o.rate, "rate", 600, "`requests` of a user in a minute, on average")
+		f.IntVar(&o.running, "running", 4, "`runs` of a user that go on at the same time, in each process")
+		f.IntVar(&o.open, "open", 100, "`runs` of a user that wait for the user")
+		f.IntVar(&o.streams, "streams", 8, "event `streams` of a user at the same time")
+		f.IntVar(&o.parallel, "parallel", 128, "`runs` that this process drives at the same time")
+		f.IntVar(&o.max, "connections", 5000, "`connections` at the same time")
+		f.IntVar(&o.memory, "memory", 64<<20, "`bytes` of events in memory; default 64 MiB")
+	})
+	c.Sections = []cli.Section{
+		{Title: "Endpoints, for requests with Authorization: Bearer TOKEN", Text: endpoints}, cli.Files(files),
+		cli.Environment("PGPASSWORD, PGPASSFILE\n    password of a Postgres database\n"), cli.Statuses(nil), {Title: "Examples", Text: examples},
 	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	return c, o
+}
+
+func parse(args []string, out io.Writer) (*options, error) {
+	c, o := declare()
+	if err := c.NoWords(args, out); err != nil {
+		return nil, err
 	}
 	if err := o.model.Complete(); err != nil {
-		return nil, err
+		return nil, c.Wrong("%v", err)
 	}
-	return o, o.check()
+	if err := o.check(); err != nil {
+		return nil, c.Wrong("%v", err)
+	}
+	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout")
 }
 
 // maxGrace bounds -grace: who stops a process waits for it.
@@ -182,8 +180,8 @@ func (o *options) check() error {
 	if o.temporal == "" {
 		missing = append(missing, "-temporal")
 	}
-	if o.postgres == "" {
-		missing = append(missing, "-postgres")
+	if !database.IsPostgres(o.store) {
+		missing = append(missing, "a Postgres database in -store")
 	}
 	if o.role != both && missing != nil {
 		return fmt.Errorf("-role %s needs %s: without -role one process does all", o.role, strings.Join(missing, " and "))
@@ -194,33 +192,21 @@ func (o *options) check() error {
 	if min(o.lease, o.kept) <= 0 || o.rate <= 0 || min(o.parallel, o.running, o.open, o.stored, o.streams, o.memory, o.max) <= 0 {
 		return errors.New("a limit is not above 0")
 	}
-	if o.processes < 0 {
+	if o.Processes < 0 {
 		return errors.New("-processes is below 0")
 	}
 	if o.grace < 0 || o.grace > maxGrace {
 		return fmt.Errorf("-grace %v: want 0 to %v", o.grace, maxGrace)
 	}
-	host, _, err := net.SplitHostPort(o.listen)
+	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
-	if ip := net.ParseIP(host); o.users == "" && o.role != worker && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if ip := net.ParseIP(host); o.Users == "" && o.role != worker && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return errors.New("everybody knows the tokens of the demo users: give -users, or -listen on a loopback address")
 	}
-	return o.place()
-}
-
-// place decides where the runs are.
-func (o *options) place() error {
-	switch {
-	case o.sqlite != "" && o.postgres != "":
-		return errors.New("-sqlite and -postgres: give one of both")
-	case o.postgres != "" || o.sqlite != "":
-		return nil
-	}
-	dir, err := os.UserConfigDir()
-	o.sqlite = filepath.Join(cmp.Or(dir, "."), "mcpchain", "service.db")
-	return err
+	o.store = cmp.Or(o.store, cli.Place("service.db"))
+	return nil
 }
 
 // run serves until the context ends.
@@ -235,19 +221,27 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 		logger.Info("the worker drives runs", "temporal", o.temporal)
 		return over(s.work(ctx))
 	}
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return err
 	}
-	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", cmp.Or(o.sqlite, "Postgres"))
-	if o.users == "" {
+	logger.Info("the service listens", "url", "http://"+listener.Addr().String(), "store", storeName(o.store))
+	if o.Users == "" {
 		about := []any{"tokens", demoTokens()}
-		if o.servers != "" {
-			about = append(about, "they may call the servers of", o.servers)
+		if o.config != "" {
+			about = append(about, "they may call the servers of", o.config)
 		}
 		logger.Warn("the users are a demo: everybody knows their tokens", about...)
 	}
 	return s.serve(ctx, listener, o.max)
+}
+
+// storeName is where the runs are, without a password.
+func storeName(place string) string {
+	if database.IsPostgres(place) {
+		return "Postgres"
+	}
+	return place
 }
 
 // over is the error of work that has ended, nil if it was to end.

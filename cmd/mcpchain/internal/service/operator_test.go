@@ -44,7 +44,7 @@ func TestUnusableServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			s, err := assemble(t.Context(), settings(t, "-servers", file), slog.New(slog.NewTextHandler(&log, nil)))
+			s, err := assemble(t.Context(), settings(t, "-config", file), slog.New(slog.NewTextHandler(&log, nil)))
 			if err == nil {
 				s.close()
 			}
@@ -75,7 +75,7 @@ func TestUnusableServers(t *testing.T) {
 // TestSecureProxy has clients keep to HTTPS by the word of a trusted proxy, and of nobody else.
 func TestSecureProxy(t *testing.T) {
 	o := settings(t)
-	o.proxies, _ = bounded.Parse("192.0.2.0/24")
+	o.Proxies, _ = bounded.Parse("192.0.2.0/24")
 	s, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestHangup(t *testing.T) {
 	}
 	write(users, "ada 0123456789abcdef\n")
 	write(servers, `{"mcpServers":{}}`)
-	o := settings(t, "-users", users, "-servers", servers)
+	o := settings(t, "-users", users, "-config", servers)
 	log := &passedLog{written: make(chan string, 100)}
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
@@ -244,7 +244,7 @@ func TestHangup(t *testing.T) {
 	await("no server that is enabled")
 	await("the service listens")
 	await("the service drives runs")
-	for _, name := range []string{o.sqlite, o.sqlite + "-wal", o.sqlite + "-shm"} {
+	for _, name := range []string{o.store, o.store + "-wal", o.store + "-shm"} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: got %v, %v, want 0600", name, info.Mode(), err)
 		}
@@ -305,7 +305,7 @@ func TestServersOfHealth(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, urlOf(servers[0]), address), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := person{t, start(t, settings(t, "-servers", file, "-rate", "10000"), nil), "demo-ada"}
+	p := person{t, start(t, settings(t, "-config", file, "-rate", "600000"), nil), "demo-ada"}
 	state := func() string {
 		var body struct{ Servers []serverState }
 		if code, _ := p.do("GET", "/healthz?detail", "", &body); code != http.StatusOK {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	proctest.Main(m, map[string]func() int{"service": func() int {
 		args := strings.Fields(os.Getenv("SERVICE_FLAGS"))
 		if len(args) > 0 && args[0] == "runs" {
-			return Runs(args[1:])
+			return RunsCommand().Main(args[1:])
 		}
 		return Main(args)
 	}})
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func settings(t testing.TB, flags ...string) *options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "runs.db")
-	flags = slices.Concat([]string{"-sqlite", file, "-lease", "1m", "-grace", "1ms"}, byTemporal(file), flags)
+	flags = slices.Concat([]string{"-store", file, "-lease", "1m", "-grace", "1ms"}, byTemporal(file), flags)
 	o, err := parse(flags, io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 			t.Fatal(err)
 		}
 	}
-	o := settings(t, "-servers", file, "-users", names, "-processes", fmt.Sprint(processes), "-rate", "10000", "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", model.URL+"/v1")
+	o := settings(t, "-config", file, "-users", names, "-processes", fmt.Sprint(processes), "-rate", "600000", "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", model.URL+"/v1")
 	p.url = startLogging(t, o, slog.New(slog.NewTextHandler(p.log, nil)))
 	return p
 }

@@ -31,7 +31,7 @@ var listens = regexp.MustCompile(`url=(\S+)`)
 func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -sqlite %s ", lease, file)+strings.Join(append(byTemporal(file), flags...), " "))
+	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -store %s ", lease, file)+strings.Join(append(byTemporal(file), flags...), " "))
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -165,30 +165,29 @@ func TestRestart(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for flags, want := range map[string]string{
-		"":                                       "",
-		"-listen localhost:1":                    "",
-		"-listen [::1]:1":                        "",
-		"-listen :8080":                          "-users",
-		"-listen 0.0.0.0:8080":                   "-users",
-		"-listen example.com:8080":               "-users",
-		"-listen 8080":                           "-listen",
-		"-listen :1 -users tokens":               "",
-		"-role queen":                            "-role",
-		"-role worker":                           "needs -temporal and -postgres:",
-		"-role front -postgres p":                "needs -temporal:",
-		"-role front -temporal t:1":              "needs -postgres:",
-		"-listen :8080 -servers mcp.json":        "-users",
-		"-grace -1s":                             "-grace",
-		"-grace 6m":                              "-grace",
-		"-grace 0":                               "",
-		"-role worker -temporal t:1 -postgres p": "",
-		"-role front -temporal t:1 -sqlite f":    "-postgres",
-		"-sqlite f -postgres p":                  "one of both",
-		"-search-attributes":                     "-temporal",
-		"-keep 0":                                "limit",
-		"-running 0":                             "limit",
-		"-rate -1":                               "limit",
-		"extra":                                  "extra",
+		"":                                "",
+		"-listen localhost:1":             "",
+		"-listen [::1]:1":                 "",
+		"-listen :8080":                   "-users",
+		"-listen 0.0.0.0:8080":            "-users",
+		"-listen example.com:8080":        "-users",
+		"-listen 8080":                    "-listen",
+		"-listen :1 -users tokens":        "",
+		"-role queen":                     "-role",
+		"-role worker":                    "needs -temporal and a Postgres database in -store:",
+		"-role front -store postgres://p": "needs -temporal:",
+		"-role front -temporal t:1":       "needs a Postgres database in -store:",
+		"-listen :8080 -config mcp.json":  "-users",
+		"-grace -1s":                      "-grace",
+		"-grace 6m":                       "-grace",
+		"-grace 0":                        "",
+		"-role worker -temporal t:1 -store postgres://p": "",
+		"-role front -temporal t:1 -store f":             "a Postgres database in -store",
+		"-search-attributes":                             "-temporal",
+		"-keep 0":                                        "limit",
+		"-running 0":                                     "limit",
+		"-rate -1":                                       "limit",
+		"extra":                                          "extra",
 	} {
 		_, err := parse(strings.Fields(flags), new(strings.Builder))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -208,7 +207,7 @@ func TestWarningOfDemoUsers(t *testing.T) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"real":{"url":%q}}}`, urlOf(servers[0])), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-servers", file)
+	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-config", file)
 	if err := process.end(t, syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
@@ -225,7 +224,7 @@ func TestHelp(t *testing.T) {
 		out, err    []string
 		first, none string
 	}{
-		"-help":       {0, []string{"OPENAI_MODEL", "OPENAI_BASE_URL", "-postgres", "POST and GET /runs", "docs/service.md"}, nil, "Serve -api runs agents", ""},
+		"-help":       {0, []string{"OPENAI_MODEL", "OPENAI_BASE_URL", "-store", "GET /runs/ID/events", "PGPASSWORD"}, nil, "mcpchain serve -api:", ""},
 		"-wrong":      {2, nil, []string{"-wrong", "mcpchain serve -api -help"}, "", "OPENAI_MODEL"},
 		"-role queen": {2, nil, []string{"-role", "mcpchain serve -api -help"}, "", "OPENAI_MODEL"},
 	} {

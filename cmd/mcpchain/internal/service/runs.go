@@ -1,13 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"maps"
 	"os"
 	"os/signal"
@@ -19,128 +19,131 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // operating is what `mcpchain runs` was asked for.
 type operating struct {
-	options
+	store   string
 	query   record.Query
 	older   time.Duration
 	command string
 	args    []string
 }
 
-const aboutRuns = `Runs looks at the runs of a database, and changes them. It needs no model and no server.
+const aboutRuns = `
+Looks at the runs of a database, and changes them. It needs no model and no server, and a service
+that uses the database does not have to be stopped.
 
-	mcpchain runs list    [flags]             the runs, the newest first
-	mcpchain runs show    USER/RUN            a run, as JSON
-	mcpchain runs answer  USER/RUN ANSWER     answers a question: {"ask":"ID","action":"allow"}
-	mcpchain runs cancel  USER/RUN            ends a run
-	mcpchain runs revive  USER/RUN            has a parked run continue
-	mcpchain runs delete  -older 720h [flags] deletes runs that are over
-	mcpchain runs prune   -older 720h [flags] deletes what old conversations no longer need
-	mcpchain runs verify  [flags]             reads runs as a whole, and says what is wrong
-	mcpchain runs export  USER/RUN            writes a run to standard output
-	mcpchain runs import                      reads one from standard input
+list                     the runs, the newest first
+show USER/RUN            a run, as JSON
+answer USER/RUN ANSWER   answers a question: {"ask":"ID","action":"allow"}
+cancel USER/RUN          ends a run
+revive USER/RUN          has a parked run continue
+delete -older 720h       deletes runs that are over
+prune -older 720h        deletes what old conversations no longer need
+verify                   reads runs as a whole, and says what is wrong
+export USER/RUN          writes a run to standard output
+import                   reads one from standard input`
 
-Flags:
-`
+const runsExamples = `
+mcpchain runs list -status waiting -older 24h
+mcpchain runs answer ada/run_… '{"ask":"…","action":"deny"}' -store runs.db`
 
 // operations has for each command of `mcpchain runs` how many arguments it takes.
 func operations() map[string]int {
 	return map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "prune": 0, "verify": 0, "export": 1, "import": 0}
 }
 
-// Operations lists the commands of `mcpchain runs`.
-func Operations() []string { return slices.Sorted(maps.Keys(operations())) }
+// RunsCommand is the command line of `mcpchain runs`.
+func RunsCommand() *cli.Command {
+	c, _ := declareRuns()
+	c.Main = func(args []string) int { return operate(args, os.Stdin, os.Stdout) }
+	return c
+}
+
+// declareRuns returns the flags, and where they write to.
+func declareRuns() (*cli.Command, *operating) {
+	o := new(operating)
+	c := cli.New("runs", "list, show, answer, cancel and check the runs of a service")
+	c.Synopsis, c.About, c.Words = []string{"runs COMMAND [flags]"}, aboutRuns, slices.Sorted(maps.Keys(operations()))
+	c.Group("Which runs", func(f *flag.FlagSet) {
+		f.StringVar(&o.query.Tenant, "user", "", "runs of this `user` alone; default all")
+		f.Func("status", "runs with this `status`: running, waiting, done, failed or cancelled; default any", func(s string) error {
+			o.query.Status = run.Status(s)
+			return nil
+		})
+		f.DurationVar(&o.older, "older", 0, "runs whose last change was this `time` ago, or longer")
+		f.IntVar(&o.query.Limit, "limit", 0, "a `number` of runs at most; default all")
+	})
+	c.Store(&o.store, "runs", "service.db")
+	c.Sections = []cli.Section{
+		cli.Files("service.db\n    runs, unless -store names another place"),
+		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},
+		cli.Statuses(map[int]string{statusFound: "verify has found something wrong"}), {Title: "Examples", Text: runsExamples},
+	}
+	return c, o
+}
 
 // parseRuns reads the command line behind `mcpchain runs`.
 func parseRuns(args []string, out io.Writer) (*operating, error) {
-	o := new(operating)
-	f := flag.NewFlagSet("mcpchain runs", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	f.StringVar(&o.sqlite, "sqlite", "", "`file` of runs (default service.db in the user's folder of settings)")
-	f.StringVar(&o.postgres, "postgres", "", "`URL` of a Postgres database instead; PGPASSWORD or PGPASSFILE has its password")
-	f.StringVar(&o.query.Tenant, "user", "", "runs of this `user` alone (default all)")
-	f.Func("status", "running, waiting, done, failed or cancelled (default any)", func(s string) error {
-		o.query.Status = run.Status(s)
-		return nil
-	})
-	f.DurationVar(&o.older, "older", 0, "runs whose last change was so long ago")
-	f.IntVar(&o.query.Limit, "limit", 0, "so many runs at most (default all)")
-	help := func() {
-		fmt.Fprint(out, aboutRuns, usage.Flags(f))
+	c, o := declareRuns()
+	if len(args) == 0 || args[0] == "help" {
+		args = []string{"-help"}
 	}
-	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" {
-		help()
-		return nil, flag.ErrHelp
-	}
-	o.command = args[0]
-	var err error
-	for rest := args[1:]; ; rest = f.Args()[1:] { // flags may stand behind the names
-		if err = f.Parse(rest); err != nil || f.NArg() == 0 {
-			break
-		}
-		o.args = append(o.args, f.Arg(0))
-	}
-	if errors.Is(err, flag.ErrHelp) {
-		help()
-	}
+	words, err := c.Arguments(args, out)
 	if err != nil {
 		return nil, err
 	}
+	if len(words) == 0 {
+		return nil, c.Wrong("want a command, such as list")
+	}
+	o.command, o.args = words[0], words[1:]
 	o.query.AllTenants = o.query.Tenant == ""
 	if o.older > 0 {
 		o.query.Before = time.Now().Add(-o.older)
 	}
+	o.store = cmp.Or(o.store, cli.Place("service.db"))
 	want, ok := operations()[o.command]
-	if err := o.place(); err != nil {
-		return nil, err
-	}
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("there is no command %q", o.command)
+		return nil, c.Wrong("there is no command %q", o.command)
 	case len(o.args) != want:
-		return nil, fmt.Errorf("%s takes %d arguments, and got %d", o.command, want, len(o.args))
+		return nil, c.Wrong("%s takes %d arguments, and got %d", o.command, want, len(o.args))
 	case (o.command == "delete" || o.command == "prune") && o.older <= 0:
-		return nil, fmt.Errorf("%s needs -older, such as -older 720h", o.command)
+		return nil, c.Wrong("%s needs -older, such as -older 720h", o.command)
 	}
 	return o, nil
 }
 
+// statusFound is the exit status of verify if something is wrong.
+const statusFound = 3
+
 // operate is `mcpchain runs`. Its status is 0, 1 after an error, 2 for a wrong command line, and 3 if verify has found something.
 func operate(args []string, in io.Reader, out io.Writer) (status int) {
 	o, err := parseRuns(args, out)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		log.Print("mcpchain: ", &usage.Error{Command: "runs", Reason: err.Error()})
-		return 2
+	found := false
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		found, err = o.do(ctx, in, out)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	found, err := o.do(ctx, in, out)
-	switch {
-	case err != nil:
-		log.Print("mcpchain: ", err)
-		return 1
-	case found:
-		return 3
+	if err == nil && found {
+		return statusFound
 	}
-	return 0
+	return cli.Status(err, os.Stderr)
 }
 
 // do does what was asked for. found reports what a check has found.
 func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found bool, err error) {
-	s := new(service)
-	defer s.close()
-	store, err := s.openStore(ctx, &o.options)
+	db, err := database.Open(ctx, o.store)
 	if err != nil {
 		return false, err
 	}
+	defer db.Close()
+	store := db.Runs
 	if o.command == "list" {
 		return false, list(ctx, store, o.query, out)
 	}

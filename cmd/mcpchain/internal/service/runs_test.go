@@ -2,7 +2,6 @@ package service
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -42,12 +41,12 @@ func TestOperations(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)
-	s := new(service)
-	t.Cleanup(s.close)
-	store, err := s.openStore(t.Context(), &options{sqlite: "runs.db"})
+	db, err := database.Open(t.Context(), "runs.db")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = db.Close() })
+	store := db.Runs
 	keepRun(t, store, "one", &record.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &record.Suspended{})
 	keepRun(t, store, "parked", &record.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
@@ -107,37 +106,33 @@ func TestRunsCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
 	for line, want := range map[string]int{
 		"": 0, "help": 0, "-help": 0, "lists": 2, "show": 2, "show a/b c/d": 2, "list -x": 2, "delete": 2,
-		"show one -sqlite FILE": 1, "show a/b -sqlite FILE": 1, "verify -sqlite FILE": 0, "list -sqlite FILE -postgres x": 2,
+		"show one -store FILE": 1, "show a/b -store FILE": 1, "verify -store FILE": 0, "list -store mysql://x": 1,
 	} {
 		var out bytes.Buffer
 		if got := operate(strings.Fields(strings.ReplaceAll(line, "FILE", file)), new(bytes.Buffer), &out); got != want {
 			t.Errorf("%q: got status %d, want %d: %s", line, got, want, &out)
 		}
 	}
-	db, err := sql.Open("sqlite", file)
+	db, err := database.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keepRun(t, store, "bad")
-	keepRun(t, store, "good")
+	keepRun(t, db.Runs, "bad")
+	keepRun(t, db.Runs, "good")
 	if _, err := db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if status := operate([]string{"verify", "-sqlite", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || strings.Contains(out.String(), "good") {
+	if status := operate([]string{"verify", "-store", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || strings.Contains(out.String(), "good") {
 		t.Errorf("verify: got status %d and %s", status, &out)
 	}
 	out.Reset()
-	if status := operate([]string{"list", "-sqlite", file, "-user", "ada"}, nil, &out); status != 0 || !strings.Contains(out.String(), "damaged") || !strings.Contains(out.String(), "ada/good") {
+	if status := operate([]string{"list", "-store", file, "-user", "ada"}, nil, &out); status != 0 || !strings.Contains(out.String(), "damaged") || !strings.Contains(out.String(), "ada/good") {
 		t.Errorf("list: got status %d and %s", status, &out)
 	}
 	out.Reset()
-	if status := operate([]string{"show", "ada/good", "-sqlite", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
+	if status := operate([]string{"show", "ada/good", "-store", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
 		t.Errorf("show: got status %d and %s", status, &out)
 	}
 }

@@ -2,14 +2,11 @@ package service
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
@@ -33,7 +31,7 @@ import (
 type service struct {
 	agent   *agent.Agent
 	store   *sqlstore.Store
-	db      *sql.DB
+	db      *database.DB
 	feed    *feed.Feed
 	engine  engine
 	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
@@ -58,21 +56,21 @@ func (s *service) close() {
 
 // assemble opens what the options name.
 func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service, err error) {
-	s := &service{logger: logger, kept: o.kept, limits: newLimits(o), proxies: o.proxies}
+	s := &service{logger: logger, kept: o.kept, limits: newLimits(o), proxies: o.Proxies}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
 	known := tokens.Of(demo)
-	if o.users != "" {
-		if known, err = tokens.Read(o.users); err != nil {
+	if o.Users != "" {
+		if known, err = tokens.Read(o.Users); err != nil {
 			return nil, fmt.Errorf("read users: %w", err)
 		}
 		s.again = known.Again
 	}
 	s.users = bearer(known)
-	if s.store, err = s.openStore(ctx, o); err != nil {
+	if err := s.open(ctx, o); err != nil {
 		return nil, err
 	}
 	model, end, err := openModel(ctx, o.model, logger)
@@ -82,7 +80,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	s.ends = append(s.ends, end)
 	var tools []adapter.Source
 	if o.role != front {
-		toolset, end, err := openTools(ctx, o.servers, o.processes, logger)
+		toolset, end, err := openTools(ctx, o, logger)
 		if err != nil {
 			return nil, err
 		}
@@ -92,18 +90,29 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	return s, s.equip(ctx, o, model, tools)
 }
 
+// open opens the database of runs.
+func (s *service) open(ctx context.Context, o *options) error {
+	db, err := database.Open(ctx, o.store)
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() { _ = db.Close() })
+	s.db, s.store = db, db.Runs
+	return nil
+}
+
 // askTTL is how long a question stays open.
 const askTTL = 7 * 24 * time.Hour
 
 // equip makes the agent and what drives its runs.
 func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	decide := agent.AskPerson
-	if o.servers == "" {
+	if o.config == "" {
 		decide = approveDemo
 	}
 	s.agent, err = agent.New(model, &agent.Options{
 		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, QuestionTTL: askTTL, Approve: decide,
-		Limits: run.Limits{Tokens: 500_000}, CallTimeout: time.Hour, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
+		Limits: run.Limits{Tokens: 500_000}, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
 	})
 	if err != nil {
 		return err
@@ -143,35 +152,6 @@ func (s *service) head(ctx context.Context, key run.Key) (record.Head, error) {
 		return head, err
 	}
 	return record.Head{}, fmt.Errorf("run %q: %w", key.ID, record.ErrNotFound)
-}
-
-// connections bounds what a process takes of a Postgres server.
-const connections = 20
-
-// openStore opens the database of runs.
-func (s *service) openStore(ctx context.Context, o *options) (*sqlstore.Store, error) {
-	driver, source := "pgx", o.postgres
-	if o.dialect() == sqlstore.DialectSQLite {
-		driver, source = "sqlite", o.sqlite+"?_pragma=busy_timeout(10000)" // ms: other processes may write
-		if err := os.MkdirAll(filepath.Dir(o.sqlite), 0o700); err != nil {
-			return nil, err
-		}
-		file, err := os.OpenFile(o.sqlite, os.O_CREATE|os.O_RDWR, 0o600) // the files beside it get the same rights
-		if err != nil {
-			return nil, err
-		}
-		if err := file.Close(); err != nil {
-			return nil, err
-		}
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		return nil, err
-	}
-	s.ends = append(s.ends, func() { _ = db.Close() })
-	db.SetMaxOpenConns(connections)
-	s.db = db
-	return sqlstore.New(ctx, db, o.dialect())
 }
 
 // work drives runs and deletes old ones until the context ends.

@@ -108,7 +108,7 @@ func TestStreamResumes(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	p := person{t, start(t, settings(t, "-rate", "1000"), nil), "demo-ada"}
+	p := person{t, start(t, settings(t, "-rate", "60000"), nil), "demo-ada"}
 	id := p.run("Count to 1000")
 	p.follow(id, "", is("tool_start"))
 	var over sync.WaitGroup
@@ -136,7 +136,7 @@ func TestStop(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	var s *service
-	url := start(t, settings(t, "-running", "2", "-open", "1", "-streams", "1", "-rate", "100"), func(made *service) { s = made })
+	url := start(t, settings(t, "-running", "2", "-open", "1", "-streams", "1", "-rate", "6000"), func(made *service) { s = made })
 	p := person{t, url, "demo-ada"}
 	code := func(method, path, body string) int {
 		t.Helper()
@@ -182,7 +182,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
-	url := start(t, settings(t, "-rate", "0.1"), nil)
+	url := start(t, settings(t, "-rate", "6"), nil)
 	p := person{t, url, "demo-ada"}
 	if code, _ := p.do("GET", "/runs", "", nil); code != http.StatusOK {
 		t.Errorf("got %d, want 200", code)

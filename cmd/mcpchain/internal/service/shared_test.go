@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-// database is a Postgres server until the test ends.
-func database(t testing.TB) (dsn string) {
+// postgres is a Postgres server until the test ends.
+func postgres(t testing.TB) (dsn string) {
 	t.Helper()
 	server, err := proctest.StartPostgres()
 	if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
@@ -33,11 +33,11 @@ func database(t testing.TB) (dsn string) {
 func TestTwoServices(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "shared.db")
-		twoServices(t, func(o *options) { o.sqlite = file })
+		twoServices(t, func(o *options) { o.store = file })
 	})
 	t.Run("Postgres", func(t *testing.T) {
-		dsn := database(t)
-		twoServices(t, func(o *options) { o.sqlite, o.postgres = "", dsn })
+		dsn := postgres(t)
+		twoServices(t, func(o *options) { o.store = dsn })
 	})
 }
 
@@ -46,7 +46,7 @@ func twoServices(t *testing.T, share func(*options)) {
 	var people [2]person
 	for i := range services {
 		o := settings(t)
-		o.temporal, o.rate = "", 1000
+		o.temporal, o.rate = "", 60_000
 		share(o)
 		url := start(t, o, func(s *service) { services[i] = s })
 		people[i] = person{t, url, "demo-ada"}

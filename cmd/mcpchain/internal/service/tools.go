@@ -8,33 +8,32 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// userHeader tells a server whose call it is. A server believes it because only the service reaches it,
+// userHeader tells the demo server whose call it is. A server believes it because only the service reaches it,
 // by its network. A server of others wants a token of the user instead.
 const userHeader = "X-User"
 
 // carryUser adds the user to the requests of a transport.
-func carryUser(t *mcpclient.HTTP) *mcpclient.HTTP {
+func carryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 	c, before := *t, t.RoundTripper
 	c.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
 		if before != nil {
 			next = before(next)
 		}
 		return &adapter.ContextHeaders{Base: next, Headers: func(ctx context.Context) http.Header {
-			return http.Header{userHeader: {userOf(ctx)}}
+			return http.Header{http.CanonicalHeaderKey(header): {userOf(ctx)}}
 		}}
 	}
 	return &c
@@ -48,10 +47,10 @@ const patience = 2 * time.Second
 
 // openTools connects to the servers of a file, or to the demo server. The log names the servers that cannot be used;
 // it is an error if none of a file can be.
-func openTools(ctx context.Context, file string, processes int, logger *slog.Logger) (*adapter.Toolset, func(), error) {
+func openTools(ctx context.Context, o *options, logger *slog.Logger) (*adapter.Toolset, func(), error) {
 	end := func() {}
-	servers, wrong, err := configured(ctx, file, processes)
-	if file == "" {
+	servers, wrong, err := o.servers(ctx)
+	if o.config == "" {
 		var demo *http.Server
 		if demo, servers, err = startDemo(); demo != nil {
 			end = func() { _ = demo.Close() }
@@ -60,9 +59,12 @@ func openTools(ctx context.Context, file string, processes int, logger *slog.Log
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable}, Patience: patience, User: userOf, Logger: logger, Client: &mcpclient.Options{Logger: logger}}
-	if dir, err := os.UserConfigDir(); err == nil {
-		opts.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "service-tools"))
+	opts := &adapter.Options{
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, Patience: patience, User: userOf,
+		Logger: logger, Client: &mcpclient.Options{Logger: logger},
+	}
+	if dir := cli.Place("service-tools"); dir != "" {
+		opts.Lists = adapter.NewFileLists(dir)
 	}
 	toolset, err := adapter.Open(ctx, servers, opts)
 	if err != nil {
@@ -72,7 +74,7 @@ func openTools(ctx context.Context, file string, processes int, logger *slog.Log
 	if err := reportUnusable(toolset.Servers(), wrong, logger); err != nil {
 		_ = toolset.Close()
 		end()
-		return nil, nil, fmt.Errorf("%s: %w", file, err)
+		return nil, nil, fmt.Errorf("%s: %w", o.config, err)
 	}
 	return toolset, func() {
 		_ = toolset.Close()
@@ -119,22 +121,24 @@ func reportUnusable(opened []adapter.ServerStatus, wrong []adapter.ServerStatus,
 	return fmt.Errorf("no server can be used:\n%w", errors.Join(reasons...))
 }
 
-// configured reads the servers of a file, and which of its entries are wrong. Servers over HTTP are told the user.
-func configured(ctx context.Context, file string, processes int) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
-	if file == "" {
+// servers reads the servers of the file, and which of its entries are wrong.
+func (o *options) servers(ctx context.Context) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
+	if o.config == "" || o.config == cli.NoServers {
 		return nil, nil, nil
 	}
-	cfg, err := (&config.Loader{Filters: true}).Load(ctx, file)
+	cfg, err := (&config.Loader{Filters: true}).Load(ctx, o.config)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &cli.FileError{Err: err}
 	}
 	servers, wrong = adapter.FromConfig(cfg)
 	for i := range servers {
 		switch t := servers[i].Transport.(type) {
 		case *mcpclient.HTTP:
-			servers[i].Transport = carryUser(t)
+			if o.Header != "" {
+				servers[i].Transport = carryUser(t, o.Header)
+			}
 		case *mcpclient.Command: // a process does not say for whom it asks
-			servers[i].PerUser = processes
+			servers[i].PerUser = o.Processes
 		}
 	}
 	return servers, wrong, nil
@@ -157,7 +161,7 @@ func startDemo() (*http.Server, []adapter.Server, error) {
 	}
 	go func() { _ = web.Serve(listener) }()
 	url := "http://" + listener.Addr().String()
-	return web, []adapter.Server{{Name: demoLabel, Transport: carryUser(&mcpclient.HTTP{URL: url})}}, nil
+	return web, []adapter.Server{{Name: demoLabel, Transport: carryUser(&mcpclient.HTTP{URL: url}, userHeader)}}, nil
 }
 
 // approveDemo lets the demo server of this program read without a question. A person is asked about every

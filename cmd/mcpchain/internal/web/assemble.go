@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +20,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/demo"
@@ -65,15 +64,16 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 			err = errors.Join(err, a.close())
 		}
 	}()
-	db, err := a.database(o.database)
+	db, err := database.Open(ctx, o.store)
 	if err != nil {
 		return nil, err
 	}
+	a.later(db.Close)
 	store, err := a.store(ctx, o, db)
 	if err != nil {
 		return nil, err
 	}
-	users, err := a.signIn(ctx, o, db)
+	users, err := a.signIn(ctx, o, db.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +138,15 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	shown, frames := sandboxed.show(a, o, service, tools)
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal, Rules: kept,
-		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.proxies,
+		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.Proxies,
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil
 }
 
 // store is where conversations are kept.
-func (a *app) store(ctx context.Context, o *options, db *sql.DB) (*keep.Store, error) {
-	runs, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
-	if err != nil {
-		return nil, err
-	}
-	store, err := keep.New(ctx, db, runs)
+func (a *app) store(ctx context.Context, o *options, db *database.DB) (*keep.Store, error) {
+	store, err := keep.New(ctx, db.DB, db.Runs)
 	if err != nil || o.kept == 0 {
 		return store, err
 	}
@@ -178,13 +174,13 @@ type trouble struct {
 // signIn is how people sign in.
 func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, error) {
 	if o.userFrom != "" {
-		return &signin.Proxy{Header: o.userFrom, Trusted: o.proxies}, nil
+		return &signin.Proxy{Header: o.userFrom, Trusted: o.Proxies}, nil
 	}
-	users := signin.Users{Names: o.users}
-	if o.usersFile != "" {
-		table, err := tokens.Read(o.usersFile)
+	users := signin.Users{Names: o.demoUsers}
+	if o.Users != "" {
+		table, err := tokens.Read(o.Users)
 		if err != nil {
-			return nil, fmt.Errorf("-users-file: %w", err)
+			return nil, fmt.Errorf("-users: %w", err)
 		}
 		users, a.again = signin.Users{Tokens: table}, table.Again
 	}
@@ -194,7 +190,7 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 // personal has the servers that each user signs in to. The tokens are beside the database, in files
 // that only this user may read.
 func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, servers []*config.Server, changed func(context.Context, string, string, bool)) (*access.Access, error) {
-	tokens, err := oauth.FileStore(filepath.Join(filepath.Dir(o.database), "tokens"))
+	tokens, err := oauth.FileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
 	if err != nil {
 		return nil, err
 	}
@@ -204,27 +200,6 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 	})
 	a.later(personal.Close)
 	return personal, nil
-}
-
-// database opens the file of conversations, which only this user may read.
-func (a *app) database(path string) (*sql.DB, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_pragma=busy_timeout(10000)"}).String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(8)
-	a.later(db.Close)
-	return db, nil
 }
 
 // model is the model with its prices: the demo model if none is named.
@@ -246,7 +221,10 @@ func (a *app) model(ctx context.Context, o *options) (models.Model, *agent.Price
 
 // toolOptions are for the connections of all users, and of each.
 func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter.Options, error) {
-	opts := &adapter.Options{Client: &mcpclient.Options{Logger: o.logger}, User: talk.User, Logger: o.logger}
+	opts := &adapter.Options{
+		Client: &mcpclient.Options{Logger: o.logger}, User: talk.User, Logger: o.logger,
+		Policy: adapter.Policy{ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
+	}
 	if model.API == models.Messages {
 		return opts, nil // servers cannot borrow it
 	}
@@ -285,7 +263,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 	if len(file) == 0 { // else the start has to see who wants a sign-in
 		shared.Patience = patience
 	}
-	shared.Lists = adapter.NewFileLists(filepath.Join(filepath.Dir(o.database), "tools"))
+	shared.Lists = adapter.NewFileLists(filepath.Join(filepath.Dir(o.store), "tools"))
 	if sandboxed != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
 			return nil, nil, nil, err
@@ -305,7 +283,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 			asking = append(asking, s)
 		}
 	}
-	if o.config != "" && len(servers)+len(file)+len(refused) == 0 {
+	if o.config != "" && o.config != cli.NoServers && len(servers)+len(file)+len(refused) == 0 {
 		o.logger.Warn("the file has no server that is enabled: there are no tools", "file", o.config)
 	}
 	for _, s := range refused {
@@ -369,9 +347,12 @@ func (a *app) demoServers() ([]adapter.Server, error) {
 // servers reads the configuration. Its servers are not trusted: each call is asked about. Those with
 // "oauth" are for each user; they are in the file alone. A mistake in one server leaves out that server.
 func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*config.Server, refused []adapter.ServerStatus, err error) {
+	if o.config == cli.NoServers {
+		return nil, nil, nil, nil
+	}
 	cfg, err := (&config.Loader{Filters: true, SignIn: true}).Load(ctx, o.config)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, &cli.FileError{Err: err}
 	}
 	shared := new(config.Config)
 	for i := range cfg.Servers {
@@ -379,8 +360,8 @@ func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*co
 		if s.Err == nil && !s.Disabled {
 			file = append(file, s)
 		}
-		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.userHeader != "" && s.OAuth == nil {
-			h.Client = withUser(h.Client, o.userHeader)
+		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.Header != "" && s.OAuth == nil {
+			h.Client = withUser(h.Client, o.Header)
 		}
 		if s.OAuth == nil {
 			shared.Servers = append(shared.Servers, *s)
@@ -389,7 +370,7 @@ func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*co
 	out, refused = adapter.FromConfig(shared)
 	for i := range out { // a process does not say for whom it asks
 		if _, ok := out[i].Transport.(*mcpclient.Command); ok {
-			out[i].PerUser = o.processes
+			out[i].PerUser = o.Processes
 		}
 	}
 	return out, file, refused, nil

@@ -24,7 +24,7 @@ import (
 func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
-	args = append([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
+	args = append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
 	o, err := parseFlags(args, func(string) string { return "" }, log)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestFileWithMistakes(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := parseFlags([]string{"-config", file, "-db", "x"}, func(string) string { return "" }, new(bytes.Buffer))
+	o, err := parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,44 +9,51 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/usage"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// about and further are what -help says before and after the flags.
-const (
-	about = `Serve is an agent behind a page, for several people at once. mcpchain serve -api is an HTTP service for many users.
+const about = `
+An agent behind a page, for several people at once: they talk to a model, allow its calls, and fill
+in the forms of its servers in a browser. Without flags it uses a demo model and demo servers, on
+the loopback interface; "mcpchain serve -api" is an HTTP service for many users instead.
 
-	mcpchain serve [flags]
+The demo's users sign in without any proof. -users names users with tokens; -user-from takes the
+user from a proxy that has signed them in.`
 
-Flags:
-`
-	further = `
-The guide: https://github.com/mcpchain/mcpchain/blob/main/docs/page.md
-`
-)
+const files = `
+web/web.db
+    conversations and sessions, unless -store names another file
+web/tokens, web/tools
+    beside that file: what sign-ins to servers brought, and which tools servers have
+models.json
+    models of yours, by names for -model`
+
+const examples = `
+mcpchain serve
+    try it at http://127.0.0.1:8080
+mcpchain serve -base-url http://localhost:11434/v1 -model qwen3 -config mcp.json
+    a model and servers of yours
+mcpchain serve -origin https://agent.example.com -users users.txt
+    behind a proxy with HTTPS, for people with tokens`
 
 // options are what the command line says.
 type options struct {
-	listen     string
+	cli.Hosting
 	origin     *url.URL // by which browsers reach the page, through a proxy; nil: the address
-	database   string
-	config     string // mcp.json; "": the demo servers
-	userHeader string
-	users      []string
-	usersFile  string // users and their tokens; "": users, without proof
+	store      string   // SQLite file
+	config     string   // mcp.json; "": the demo servers
+	timeouts   cli.Timeouts
+	demoUsers  []string
 	userFrom   string // header of the proxies that names the user
-	proxies    bounded.Addresses
 	model      *models.Flags
-	views      string // address of the sandbox of views; "": next to listen; "none"
+	views      string // address of the sandbox of views; "": next to Listen; "none"
 	viewsFrom  string // its origin for browsers; "": by its address
 	viewsLocal bool   // views may reach this machine
-	processes  int    // of each server over standard input and output; 0: one for all users
 	rate       int    // requests of a user that change something, a minute
 
 	stored, tokens int           // conversations of a user, and tokens of the answer to a question
@@ -58,87 +65,102 @@ type options struct {
 	logger *slog.Logger
 }
 
+// Command is the command line of the program.
+func Command() *cli.Command {
+	c, _, _ := declare(os.Getenv)
+	c.Main = Main
+	return c
+}
+
+// given is what the flags say before it is checked.
+type given struct {
+	origin, users string
+	demoSignIn    bool
+}
+
+// declare returns the flags, and where they write to.
+func declare(getenv func(string) string) (*cli.Command, *options, *given) {
+	o, g := &options{}, &given{}
+	c := cli.New("serve", "a page for several people; with -api an HTTP service for many users")
+	c.Synopsis, c.About = []string{"serve [flags]", "serve -api [flags]"}, about
+	o.model = c.Model(getenv)
+	c.Config(&o.config, "demo servers")
+	c.Timeouts(&o.timeouts)
+	c.Hosting(&o.Hosting)
+	c.Group(cli.GroupUsers, func(flags *flag.FlagSet) {
+		flags.StringVar(&g.origin, "origin", "", "`URL` by which browsers reach the page through a proxy, such as https://agent.example.com")
+		flags.StringVar(&o.addressHeader, "address-header", "", "`header` in which a proxy of -trusted-proxy names the browser's address, as the last one; default: no proxy")
+		flags.StringVar(&o.userFrom, "user-from", "", "`header` in which a proxy of -trusted-proxy names the user that it has signed in")
+		flags.StringVar(&g.users, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas; default Ada,Grace,Linus")
+		flags.BoolVar(&g.demoSignIn, "demo-sign-in", false, "let everybody who reaches the page be anyone of -demo-users, also with -origin and on other addresses than the loopback interface")
+	})
+	c.Group("Views of tools", func(flags *flag.FlagSet) {
+		flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
+		flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
+		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
+	})
+	c.StoreFile(&o.store, "conversations and sessions", "web/web.db")
+	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
+		flags.IntVar(&o.stored, "stored", 1000, "`conversations` that a user keeps; default 1000")
+		flags.Int64Var(&o.bytes, "bytes", 256<<20, "`bytes` that a user's conversations have; default 256 MiB")
+		flags.DurationVar(&o.kept, "keep", 0, "`time` that a conversation is kept after its last turn, such as 2160h; default: until its user deletes it")
+	})
+	c.Group(cli.GroupBounds, func(flags *flag.FlagSet) {
+		flags.IntVar(&o.rate, "rate", 120, "`requests` of a user that change something in a minute, 30 at once; default 120")
+		flags.IntVar(&o.tokens, "turn-tokens", 500_000, "`tokens` that the answer to a question may use, its tools and sub-agents included; default 500,000")
+	})
+	c.Sections = []cli.Section{cli.Files(files), cli.Environment(""), cli.Statuses(nil), {Title: "Examples", Text: examples}}
+	return c, o, g
+}
+
 // parseFlags reads the command line.
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
-	o := &options{}
-	flags := flag.NewFlagSet("web", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
-	origin := flags.String("origin", "", "`URL` by which browsers reach the page through a proxy, such as https://agent.example.com")
-	flags.StringVar(&o.addressHeader, "address-header", "", "`header` in which the proxy names the browser's address, as the last one; default: no proxy")
-	flags.StringVar(&o.database, "db", "", "SQLite `file` of conversations and sessions; default: in the user's folder of configurations")
-	flags.StringVar(&o.config, "config", "", "`mcp.json` with the servers; default: demo servers")
-	flags.StringVar(&o.userHeader, "user-header", "", "`header` that tells the servers of -config over HTTP who the user is")
-	users := flags.String("users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas")
-	flags.StringVar(&o.usersFile, "users-file", "", "`file` with a user and a token on each line, read again at SIGHUP; default: the demo's users, without proof")
-	flags.StringVar(&o.userFrom, "user-from", "", "`header` in which a proxy of -trusted-proxy names the user that it has signed in")
-	proxies := flags.String("trusted-proxy", "", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: -user-from and -address-header count from there alone")
-	demoSignIn := flags.Bool("demo-sign-in", false, "let everybody who reaches the page be anyone of -users, also with -origin and on other addresses than the loopback interface")
-	o.model = models.Declare(flags, getenv)
-	flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
-	flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
-	flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
-	flags.IntVar(&o.processes, "processes", 10, "`processes` of each server over standard input and output, each for one user at a time; 0: one for all users")
-	flags.IntVar(&o.rate, "rate", 120, "`requests` that change something, a minute for each user, 30 at once")
-	flags.IntVar(&o.stored, "stored", 1000, "`conversations` that a user keeps")
-	flags.Int64Var(&o.bytes, "bytes", 256<<20, "`bytes` that a user's conversations have")
-	flags.IntVar(&o.tokens, "tokens", 500_000, "`tokens` that the answer to a question may use, its tools and sub-agents included")
-	flags.DurationVar(&o.kept, "keep", 0, "`time` that a conversation is kept after its last turn, such as 2160h; default: until its user deletes it")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(out, about, usage.Flags(flags), further)
+	c, o, g := declare(getenv)
+	if err := c.NoWords(args, out); err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, &usage.Error{Command: "serve", Reason: err.Error()}
 	}
-	o.users = list(*users)
-	if *origin != "" {
-		u, err := url.Parse(*origin)
+	if err := o.complete(g); err != nil {
+		return nil, c.Wrong("%v", err)
+	}
+	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout")
+}
+
+// complete takes what is given, and refuses flags that do not go together.
+func (o *options) complete(g *given) error {
+	o.demoUsers = list(g.users)
+	if g.origin != "" {
+		u, err := url.Parse(g.origin)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return nil, fmt.Errorf("-origin %q: want a URL such as https://agent.example.com", *origin)
+			return fmt.Errorf("-origin %q: want a URL such as https://agent.example.com", g.origin)
 		}
 		o.origin = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	}
-	if *proxies != "" {
-		addresses, err := bounded.Parse(*proxies)
-		if err != nil {
-			return nil, fmt.Errorf("-trusted-proxy: %w", err)
-		}
-		o.proxies = addresses
-	}
 	switch {
-	case o.userFrom != "" && o.proxies == nil:
-		return nil, errors.New("-user-from needs -trusted-proxy: a header of anybody is no sign-in")
-	case o.userFrom != "" && o.usersFile != "":
-		return nil, errors.New("-user-from and -users-file are two sign-ins: give one")
-	case o.isDemo() && !*demoSignIn && (o.origin != nil || !isLocal(o.listen)):
-		return nil, errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users-file, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("the arguments %q are unknown", flags.Args())
-	case o.processes < 0:
-		return nil, errors.New("-processes is below 0")
+	case o.userFrom != "" && o.Proxies == nil:
+		return errors.New("-user-from needs -trusted-proxy: a header of anybody is no sign-in")
+	case o.userFrom != "" && o.Users != "":
+		return errors.New("-user-from and -users are two sign-ins: give one")
+	case o.isDemo() && !g.demoSignIn && (o.origin != nil || !isLocal(o.Listen)):
+		return errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
+	case o.Processes < 0:
+		return errors.New("-processes is below 0")
 	case o.stored < 1 || o.bytes < 1 || o.tokens < 1 || o.kept < 0:
-		return nil, errors.New("-stored, -bytes and -tokens have to be at least 1, and -keep not below 0")
+		return errors.New("-stored, -bytes and -turn-tokens have to be at least 1, and -keep not below 0")
 	case o.rate < 1:
-		return nil, errors.New("-rate has to be at least 1")
-	case len(o.users) == 0:
-		return nil, errors.New("-users names no user")
+		return errors.New("-rate has to be at least 1")
+	case len(o.demoUsers) == 0:
+		return errors.New("-demo-users names no user")
+	case database.IsPostgres(o.store):
+		return errors.New("-store: the page keeps conversations in a SQLite file; serve -api takes Postgres")
 	}
-	if err := o.model.Complete(); err != nil {
-		return nil, err
+	if o.store == "" {
+		o.store = cli.Place("web", "web.db")
 	}
-	if o.database == "" {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return nil, fmt.Errorf("there is no place for the database, name one with -db: %w", err)
-		}
-		o.database = filepath.Join(dir, "mcpchain", "web", "web.db")
-	}
-	return o, nil
+	return o.model.Complete()
 }
 
 // isDemo reports whether the sign-in asks for no proof.
-func (o *options) isDemo() bool { return o.usersFile == "" && o.userFrom == "" }
+func (o *options) isDemo() bool { return o.Users == "" && o.userFrom == "" }
 
 // isLocal reports whether an address to listen on is of the loopback interface.
 func isLocal(listen string) bool {

@@ -20,8 +20,6 @@ package web
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -32,27 +30,19 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
-	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
 	o, err := parseFlags(args, os.Getenv, os.Stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "mcpchain:", err)
-		return 2
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = listen(ctx, o)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := listen(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "mcpchain:", hosttext.Line(err.Error(), 4000))
-		return 1
-	}
-	return 0
+	return cli.Status(err, os.Stderr)
 }
 
 // The bounds of connections.
@@ -67,12 +57,12 @@ const (
 
 // listen serves until the context ends.
 func listen(ctx context.Context, o *options) (err error) {
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("%w; -listen names another address, as in -listen 127.0.0.1:0 for a free port", err)
 	}
 	defer func() { _ = listener.Close() }()
-	o.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	o.logger = o.Logger()
 	app, err := assemble(ctx, o, listener.Addr())
 	if err != nil {
 		return err
@@ -89,7 +79,7 @@ func listen(ctx context.Context, o *options) (err error) {
 	defer tokens.OnHangup(o.logger, app.again)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(bounded.New(listener, maxConnections, o.proxies.Has)) }()
+	go func() { served <- server.Serve(bounded.New(listener, maxConnections, o.Proxies.Has)) }()
 	select {
 	case err := <-served:
 		return err

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 )
 
 func TestFlags(t *testing.T) {
@@ -21,9 +23,9 @@ func TestFlags(t *testing.T) {
 		args []string
 		want string // in the error
 	}{
-		"none":         {[]string{"-db", "x.db"}, ""},
-		"argument":     {[]string{"x"}, "unknown"},
-		"no user":      {[]string{"-users", " ,"}, "names no user"},
+		"none":         {[]string{"-store", "x.db"}, ""},
+		"argument":     {[]string{"x"}, "unexpected"},
+		"no user":      {[]string{"-demo-users", " ,"}, "names no user"},
 		"no rate":      {[]string{"-rate", "0"}, "at least 1"},
 		"no origin":    {[]string{"-origin", "agent.example"}, "want a URL"},
 		"path":         {[]string{"-origin", "https://agent.example/x"}, "want a URL"},
@@ -32,17 +34,17 @@ func TestFlags(t *testing.T) {
 		"everywhere":   {[]string{"-listen", ":8080"}, "-demo-sign-in"},
 		"no proxy":     {[]string{"-origin", "https://agent.example", "-user-from", "X-User"}, "needs -trusted-proxy"},
 		"bad proxy":    {[]string{"-user-from", "X-User", "-trusted-proxy", "here"}, "want an address"},
-		"two sign-ins": {[]string{"-user-from", "X-User", "-trusted-proxy", "127.0.0.1", "-users-file", "x"}, "give one"},
-		"demo":         {[]string{"-origin", "https://agent.example", "-demo-sign-in", "-db", "x.db"}, ""},
-		"file":         {[]string{"-origin", "https://agent.example", "-users-file", "x", "-db", "x.db"}, ""},
-		"proxy":        {[]string{"-origin", "https://agent.example", "-user-from", "X-User", "-trusted-proxy", "10.0.0.0/8, ::1", "-db", "x.db"}, ""},
-		"endpoint":     {[]string{"-model", "gpt", "-base-url", "http://localhost:1/v1", "-db", "x.db"}, ""},
+		"two sign-ins": {[]string{"-user-from", "X-User", "-trusted-proxy", "127.0.0.1", "-users", "x"}, "give one"},
+		"demo":         {[]string{"-origin", "https://agent.example", "-demo-sign-in", "-store", "x.db"}, ""},
+		"file":         {[]string{"-origin", "https://agent.example", "-users", "x", "-store", "x.db"}, ""},
+		"proxy":        {[]string{"-origin", "https://agent.example", "-user-from", "X-User", "-trusted-proxy", "10.0.0.0/8, ::1", "-store", "x.db"}, ""},
+		"endpoint":     {[]string{"-model", "gpt", "-base-url", "http://localhost:1/v1", "-store", "x.db"}, ""},
 	} {
 		o, err := parseFlags(tt.args, none, new(strings.Builder))
 		switch {
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: got %v, want %q", name, err, tt.want)
-		case tt.want == "" && (err != nil || o.listen != "127.0.0.1:8080"):
+		case tt.want == "" && (err != nil || o.Listen != "127.0.0.1:8080"):
 			t.Errorf("%s: got %v, %v, want the loopback interface", name, o, err)
 		}
 	}
@@ -53,7 +55,7 @@ func TestAllowedHosts(t *testing.T) {
 		"127.0.0.1:8080": {[]string{"127.0.0.1:8080", "localhost:8080", "[::1]:8080", "agent.example"}, []string{"evil.example:8080", "localhost"}},
 		"127.0.0.1:80":   {[]string{"127.0.0.1", "localhost", "[::1]", "localhost:80"}, []string{"evil.example"}},
 	} {
-		o, err := parseFlags([]string{"-db", "x.db", "-origin", "https://Agent.Example/", "-demo-sign-in"}, func(string) string { return "" }, new(strings.Builder))
+		o, err := parseFlags([]string{"-store", "x.db", "-origin", "https://Agent.Example/", "-demo-sign-in"}, func(string) string { return "" }, new(strings.Builder))
 		if err != nil || !o.isSecure() {
 			t.Fatal(o, err)
 		}
@@ -78,7 +80,7 @@ func TestBusyPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	if err := listen(t.Context(), &options{listen: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
+	if err := listen(t.Context(), &options{Hosting: cli.Hosting{Listen: busy.Addr().String()}}); err == nil || !strings.Contains(err.Error(), "; -listen names another address") {
 		t.Errorf("got %v, want the flag named", err)
 	}
 }
@@ -98,7 +100,7 @@ func TestWarnings(t *testing.T) {
 		{append(proxy, "-model", "x", "-base-url", "http://127.0.0.1:1/v1"), loopback, nil},
 		{[]string{"-listen", "192.0.2.1:8080", "-demo-sign-in"}, lan, []string{plain, model, proof}},
 	} {
-		o, err := parseFlags(append([]string{"-db", "x"}, tt.args...), func(string) string { return "" }, io.Discard)
+		o, err := parseFlags(append([]string{"-store", "x"}, tt.args...), func(string) string { return "" }, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +127,7 @@ func TestWarnings(t *testing.T) {
 // TestFilesAreOfTheUser keeps what people said from other users of the machine.
 func TestFilesAreOfTheUser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "web.db")
-	trial(t, "-db", file)
+	trial(t, "-store", file)
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: got %v, %v, want 0600", name, info, err)
@@ -145,7 +147,7 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	o, err := parseFlags([]string{"-db", filepath.Join(t.TempDir(), "web.db"), "-views", "none", "-listen", address}, func(string) string { return "" }, io.Discard)
+	o, err := parseFlags([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none", "-listen", address}, func(string) string { return "" }, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

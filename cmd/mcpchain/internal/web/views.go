@@ -41,7 +41,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	address := o.views
 	if address == "" {
 		var err error
-		if address, err = nextTo(o.listen); err != nil {
+		if address, err = nextTo(o.Listen); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(bounded.New(listener, maxFrames, o.proxies.Has)) // ends with Close
+		_ = server.Serve(bounded.New(listener, maxFrames, o.Proxies.Has)) // ends with Close
 	}()
 	a.later(func() error {
 		err := server.Close()

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -38,7 +39,7 @@ func contentOf(ctx context.Context, path string, file []byte) (*content, error) 
 		},
 	}
 	if _, err := l.LoadData(ctx, path, file); err != nil {
-		return nil, &FileError{err}
+		return nil, &cli.FileError{Err: err}
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -26,14 +27,6 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("%s names servers that you have not allowed yet, and there is no terminal to ask on: "+
 		"give -config %s to use them, or -config none", e.File, e.File)
 }
-
-// FileError means that a whole file of servers cannot be read, or is not one.
-type FileError struct{ Err error }
-
-func (e *FileError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *FileError) Unwrap() error { return e.Err }
 
 // File is a file of servers.
 type File struct {
@@ -57,7 +50,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 			return &File{Path: p.Project, places: p, content: content}, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, &FileError{err}
+		return nil, &cli.FileError{Err: err}
 	}
 	if p.User != "" {
 		if _, err := os.Stat(p.User); err == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -20,7 +21,7 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 		if err != nil { // it is missing, or a pipe, which is read once
 			cfg, err := loader(s).Load(ctx, f.Path)
 			if err != nil {
-				err = &FileError{err}
+				err = &cli.FileError{Err: err}
 			}
 			return cfg, err
 		}

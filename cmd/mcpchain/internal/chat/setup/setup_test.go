@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -187,7 +188,7 @@ func TestWrongProjectFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := p.Find(t.Context(), typist.New(t))
-		if wrong, ok := errors.AsType[*setup.FileError](err); !ok || !strings.Contains(wrong.Error(), tt.want) {
+		if wrong, ok := errors.AsType[*cli.FileError](err); !ok || !strings.Contains(wrong.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tt.want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -24,9 +25,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
-
-// DemoServerFlag makes this program the demo server instead of the chatbot.
-const DemoServerFlag = "demo-server"
 
 // maxWarnings bounds the shown warnings about a server's breaches of the
 // protocol.
@@ -81,7 +79,7 @@ func DemoServer() (*Servers, error) {
 	}
 	return &Servers{Good: []adapter.Server{{
 		Name:      "demo",
-		Transport: demoCommand{&mcpclient.Command{Path: self, Args: []string{"-" + DemoServerFlag}}},
+		Transport: demoCommand{&mcpclient.Command{Path: self, Args: []string{demo.Name}}},
 	}}}, nil
 }
 
@@ -234,7 +232,7 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 	if _, placed := errors.AsType[*config.ServerError](s.Err); placed {
 		return s.Err
 	}
-	about := reason.Server{Transport: l.transport(s.Name), Timeout: l.ConnectTimeout, Flag: "-connect-timeout"}
+	about := reason.Server{Transport: l.transport(s.Name), Timeout: l.ConnectTimeout}
 	err := about.Explain(s.Err)
 	switch entry := l.entry(s.Name); {
 	case entry != nil:

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/internal/models"
+)
+
+// The titles of groups that several commands have.
+const (
+	GroupModel   = "Model"
+	GroupServers = "Servers"
+	GroupUsers   = "Users and addresses"
+	GroupStore   = "What is kept"
+	GroupBounds  = "Bounds"
+)
+
+// Model declares the flags of a model.
+func (c *Command) Model(getenv func(string) string) (f *models.Flags) {
+	c.Group(GroupModel, func(set *flag.FlagSet) { f = models.Declare(set, getenv) })
+	return f
+}
+
+// NoServers is the -config for no servers.
+const NoServers = "none"
+
+// Config declares the file of servers. Otherwise says what is used without it.
+func (c *Command) Config(file *string, otherwise string) {
+	c.Group(GroupServers, func(set *flag.FlagSet) {
+		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program; none: no servers; default: "+otherwise)
+	})
+}
+
+// Timeouts bound what servers do.
+type Timeouts struct{ Connect, Idle, Call time.Duration }
+
+// Timeouts declares them.
+func (c *Command) Timeouts(t *Timeouts) {
+	c.Connect(&t.Connect)
+	c.Group(GroupServers, func(set *flag.FlagSet) {
+		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress that ends a call of a server; default 5m")
+		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` that ends a call of a server in any case; default 1h")
+	})
+}
+
+// Connect declares the time for a server to get ready.
+func (c *Command) Connect(t *time.Duration) {
+	c.Group(GroupServers, func(set *flag.FlagSet) {
+		set.DurationVar(t, "connect-timeout", 30*time.Second, "`time` for each server to get ready, and to list what it offers; default 30s")
+	})
+}
+
+// Positive returns an error for the first flag of a duration that has to be above zero, and is not.
+func (c *Command) Positive(names ...string) error {
+	for _, name := range names {
+		if d, ok := c.Lookup(name).Value.(flag.Getter).Get().(time.Duration); ok && d <= 0 {
+			return c.Wrong("-%s is not above zero", name)
+		}
+	}
+	return nil
+}
+
+// Store declares where runs are kept.
+func (c *Command) Store(place *string, what, file string) {
+	c.storeIn(place, what, "a SQLite `file`, or the URL of a Postgres database", file)
+}
+
+// StoreFile declares where runs are kept that need SQLite.
+func (c *Command) StoreFile(place *string, what, file string) {
+	c.storeIn(place, what, "a SQLite `file`", file)
+}
+
+func (c *Command) storeIn(place *string, what, kinds, file string) {
+	c.Group(GroupStore, func(set *flag.FlagSet) {
+		set.StringVar(place, "store", "", fmt.Sprintf("where %s are kept: %s; default %s in your configuration folder", what, kinds, file))
+	})
+}
+
+// Hosting are the flags of commands that serve several people.
+type Hosting struct {
+	Listen    string
+	Users     string // file with users and their tokens; "": the demo's
+	Proxies   bounded.Addresses
+	Processes int    // of each server over standard input and output; 0: one for all users
+	Header    string // that tells servers over HTTP who the user is; "": none
+	Log       slog.Level
+}
+
+// Hosting declares them.
+func (c *Command) Hosting(h *Hosting) {
+	c.Group(GroupUsers, func(set *flag.FlagSet) {
+		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
+		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, read again at SIGHUP; default: users of a demo")
+		set.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: what they say of a request counts, and they may have all connections", func(text string) (err error) {
+			h.Proxies, err = bounded.Parse(text)
+			return err
+		})
+	})
+	c.Group(GroupServers, func(set *flag.FlagSet) {
+		set.IntVar(&h.Processes, "processes", 10, "`number` of processes of each server over standard input and output, each for one user at a time; 0: one for all users")
+		set.StringVar(&h.Header, "user-header", "", "`header`, such as X-User, that tells the servers of -config over HTTP who the user is; default: none")
+	})
+	c.Group("Log", func(set *flag.FlagSet) {
+		set.TextVar(&h.Log, "log", slog.LevelInfo, "least `level` of what is logged to standard error: debug, info, warn or error; default info")
+	})
+}
+
+// Logger writes to standard error.
+func (h *Hosting) Logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: h.Log}))
+}
+
+// Environment is the section on the variables of models.
+func Environment(more string) Section {
+	return Section{"Environment", `OPENAI_MODEL, OPENAI_BASE_URL
+    -model and -base-url, if these are not given
+OPENAI_API_KEY, ANTHROPIC_API_KEY
+    key of the model's host; the latter with -model-api messages
+ANTHROPIC_BASE_URL
+    URL of an endpoint for -model-api messages
+` + more}
+}
+
+// Files is the section on files in the person's configuration folder.
+func Files(text string) Section {
+	return Section{"Files, in mcpchain of your configuration folder (~/.config on Linux)", text}
+}

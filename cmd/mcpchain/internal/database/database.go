@@ -1,0 +1,72 @@
+// Package database opens where runs are kept: a SQLite file, or a Postgres database.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the drivers
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
+)
+
+// connections bounds what a process takes of a database.
+const connections = 20
+
+// DB is an open database, with its runs.
+type DB struct {
+	*sql.DB
+	Runs *sqlstore.Store
+}
+
+// IsPostgres reports whether a place is the URL of a Postgres database, or names one by host=… dbname=….
+func IsPostgres(place string) bool {
+	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://") || strings.HasPrefix(place, "host=")
+}
+
+// Open opens a place, which is made if it is a file that is not there. The caller closes it. Only the user of this
+// process may read the file. Several processes may use it at once.
+func Open(ctx context.Context, place string) (_ *DB, err error) {
+	driver, source, dialect := "pgx", place, sqlstore.DialectPostgres
+	if !IsPostgres(place) {
+		if driver, dialect = "sqlite", sqlstore.DialectSQLite; place == "" {
+			return nil, errors.New("there is no folder of configurations to keep runs in: name a file by -store")
+		}
+		if scheme, _, found := strings.Cut(place, "://"); found {
+			return nil, fmt.Errorf("-store: runs are not kept at %s:// places: want a file, or a URL that begins with postgres://", scheme)
+		}
+		if err := prepare(place); err != nil {
+			return nil, err
+		}
+		source = (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(place), RawQuery: "_pragma=busy_timeout(10000)"}).String() // ms
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	runs, err := sqlstore.New(ctx, db, dialect)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &DB{db, runs}, nil
+}
+
+// prepare makes a file that only the user of this process may read. Those that SQLite makes beside it get the same rights.
+func prepare(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,71 @@
+// Package demo stands in for a server or a model that a program does not have yet.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/tryout"
+)
+
+// Name is the name of the command.
+const Name = "demo"
+
+const about = `
+Stands in for a server or a model that a program does not have yet. "mcpchain demo" is an MCP server
+for the command of an mcp.json. "mcpchain demo model" serves an OpenAI-compatible endpoint on this
+machine until Ctrl-C, and prints the variables that name it: the model knows the tools of the demo
+server, calls others by 'call TOOL {…}', and gives no structured answers.`
+
+const examples = `
+{"mcpServers": {"demo": {"command": "mcpchain", "args": ["demo"]}}}
+    an entry in an mcp.json
+mcpchain demo model
+    a model for another program`
+
+// Command is the command line of the program.
+func Command() *cli.Command {
+	c := cli.New(Name, "be the demo server, on standard input and output; demo model: serve the demo model")
+	c.Synopsis, c.About, c.Words = []string{"demo", "demo model"}, about, []string{"model"}
+	c.Sections = []cli.Section{cli.Statuses(nil), {Title: "Examples", Text: examples}}
+	c.Main = Main
+	return c
+}
+
+// Main runs the program, and returns its exit status.
+func Main(args []string) int {
+	c := Command()
+	words, err := c.Arguments(args, os.Stdout)
+	switch {
+	case err != nil:
+	case len(words) == 0:
+		if err = tryout.RunServer(context.Background()); errors.Is(err, io.EOF) {
+			err = nil
+		}
+	case len(words) == 1 && words[0] == "model":
+		err = serveModel()
+	default:
+		err = c.Wrong("unexpected argument %q", words[0])
+	}
+	return cli.Status(err, os.Stderr)
+}
+
+// serveModel serves until a signal ends it. First it prints a command for another shell.
+func serveModel() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	model, err := tryout.StartModel()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "The demo model runs until Ctrl-C. Programs find it by these variables:")
+	fmt.Printf("export OPENAI_BASE_URL=%s OPENAI_MODEL=%s OPENAI_API_KEY=none\n", model.BaseURL, tryout.ModelName)
+	<-ctx.Done()
+	return model.Close()
+}
