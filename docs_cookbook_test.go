@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -109,9 +110,9 @@ func TestCookbookDurable(t *testing.T) {
 }
 
 func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
-	prices := &agent.Prices{
+	prices := &price.Table{
 		Date:   "2026-11-22", // when they were looked up
-		Models: []agent.Price{{Model: "gpt-6-sol*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}},
+		Models: []price.Price{{Model: "gpt-6-sol*", Currency: "USD", Input: 1_250_000, Output: 10_000_000}},
 	}
 	a := must(agent.New(model, &agent.Options{
 		Tools:  tools,

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -270,7 +271,7 @@ var _ = sampling.Options{
 		{ID: "gpt-6-sol", StandsFor: []string{"sonnet"}, Tools: true, Images: true, Context: 400_000,
 			Speed: 60, Intelligence: 9},
 	},
-	Prices: &sampling.Prices{Date: "2026-11-22", Models: []sampling.Price{
+	Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "gpt-6-luna*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000},
 		{Model: "gpt-6-sol", Currency: "USD", Input: 1_250_000, Cached: 125_000, Output: 10_000_000},
 	}},

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // The account of a run is its state: what was used, and what is reserved for model calls and
@@ -47,8 +48,8 @@ func (a account) short(stop StopReason, tight *engine, input int64) error {
 	taken, limits, p := tight.rec.state.Taken(), tight.rec.state.Limits, a.price()
 	limit, used, kept, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), "", fmt.Sprint(input+leastOutput)
 	if stop == StopMaxCost {
-		money := func(micro int64) string { return price.Money{Currency: p.Currency, Micro: micro}.String() }
-		limit, used, least = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency]), money(p.Most(input, leastOutput).Micro)
+		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
+		limit, used, least = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency]), money(cost.Most(p, input, leastOutput).Micro)
 	}
 	raise := "Options.Limits or WithLimits"
 	if tight.parent != nil {
@@ -97,10 +98,10 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 		}
 		limit, ok := limits.Cost[p.Currency]
 		left := limit - taken.Cost[p.Currency]
-		if kept := (account{at}).price().Most(keep, 0); kept.Currency == p.Currency {
+		if kept := cost.Most((account{at}).price(), keep, 0); kept.Currency == p.Currency {
 			left -= kept.Micro
 		}
-		if n := p.Affords(left/share, input); ok && n < output {
+		if n := cost.Affords(p, left/share, input); ok && n < output {
 			output, stop, tight = n, StopMaxCost, at
 		}
 	}
@@ -204,7 +205,7 @@ func (d *dialog) settle() {
 func (a account) most(input, output int64) record.Amount {
 	amount := record.Amount{Tokens: input + output}
 	if p := a.price(); p.Currency != "" {
-		amount.Cost = map[string]int64{p.Currency: p.Most(input, output).Micro}
+		amount.Cost = map[string]int64{p.Currency: cost.Most(p, input, output).Micro}
 	}
 	return amount
 }
@@ -222,7 +223,7 @@ func (a account) refuses(amount record.Amount, share int64) error {
 			limit, ok := limits.Cost[currency]
 			known = known || ok
 			if left := max(limit-taken.Cost[currency], 0) / share; ok && micro > left {
-				return fmt.Errorf("a call of the model may cost %v, and the run has %v left for it (Limits.Cost)", price.Money{Currency: currency, Micro: micro}, price.Money{Currency: currency, Micro: left})
+				return fmt.Errorf("a call of the model may cost %v, and the run has %v left for it (Limits.Cost)", cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
 			}
 		}
 		if len(limits.Cost) > 0 && !known {
@@ -238,7 +239,7 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	if r.usage.Total > 0 || !d.limited(limitsSpending) {
 		return nil
 	}
-	if d.limited(limitsCost) && d.price().Most(1, 1).Micro > 0 {
+	if d.limited(limitsCost) && cost.Most(d.price(), 1, 1).Micro > 0 {
 		return ErrUncounted
 	}
 	r.estimated = true
@@ -254,7 +255,7 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 // price is what the model costs, zero if that is unknown; of several models, what the dearest one costs.
 func (a account) price() (dearest price.Price) {
 	for _, name := range a.agent.names {
-		if p, _ := a.agent.opts.Prices.Of(name); dearest.Currency == "" || p.Most(1000, 1000).Micro > dearest.Most(1000, 1000).Micro {
+		if p, _ := cost.PriceOf(a.agent.opts.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
 			dearest = p
 		}
 	}

@@ -16,10 +16,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // greedy answers after a second, with as many tokens as it may.
@@ -101,7 +102,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 			store := record.NewMemory()
 			ctx, cancel := context.WithCancel(t.Context())
 			poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				if _, err := price.AccountFrom(ctx).Reserve(price.Charge{Tokens: price.Tokens{Input: 4000, Output: 1000}}); err != nil {
+				if _, err := cost.AccountFrom(ctx).Reserve(cost.Charge{Tokens: cost.Tokens{Input: 4000, Output: 1000}}); err != nil {
 					return nil, err
 				}
 				cancel()
@@ -146,11 +147,11 @@ func TestTimeoutsCount(t *testing.T) {
 
 // A model that does not report its tokens has no known cost, and an estimate of tokens.
 func TestUncountedModel(t *testing.T) {
-	free := &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m-*", Currency: "USD"}}}
+	free := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m-*", Currency: "USD"}}}
 	usd := run.Limits{Cost: map[string]int64{"USD": 400_000}, Failures: -1, Turns: 3}
 	for name, tt := range map[string]struct {
 		limits run.Limits
-		prices *agent.Prices
+		prices *price.Table
 		stop   agent.StopReason
 		err    error
 	}{

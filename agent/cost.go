@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
 // priced refuses a model whose cost is limited and cannot be told.
@@ -30,7 +30,7 @@ func (r *recipe) priced(limits map[string]int64) error {
 }
 
 func (r *recipe) pricedAs(name string, limits map[string]int64) error {
-	err := r.opts.Prices.Limited(name, limits)
+	err := cost.Limited(r.opts.Prices, name, limits)
 	switch {
 	case err == nil:
 		return nil
@@ -46,11 +46,11 @@ func (r *recipe) pricedAs(name string, limits map[string]int64) error {
 
 // cost is what a reply took, nil if its price is unknown.
 func (a account) cost(model string, used run.Spent) map[string]int64 {
-	tokens := price.Tokens{
+	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	}
 	prices := a.agent.opts.Prices
-	amount, ok := prices.Cost(model, tokens)
+	amount, ok := cost.Of(prices, model, tokens)
 	if !ok { // providers answer with the dated name of a model
 		asked := a.agent.modelName()
 		for _, name := range a.agent.names {
@@ -58,7 +58,7 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 				asked = name
 			}
 		}
-		amount, ok = prices.Cost(asked, tokens)
+		amount, ok = cost.Of(prices, asked, tokens)
 	}
 	if !ok {
 		return nil
@@ -68,9 +68,9 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 
 // Reserve refuses a completion that may take more than half of what is left of the run's
 // limits: the model needs the rest to answer. A reservation is durable before the model is asked.
-func (a account) Reserve(most price.Charge) (settle func(price.Charge), err error) {
+func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {
 	if !a.limited(limitsSpending) {
-		return func(took price.Charge) { a.charge(took, nil) }, nil
+		return func(took cost.Charge) { a.charge(took, nil) }, nil
 	}
 	amount := record.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
 	if most.Cost.Currency != "" {
@@ -83,7 +83,7 @@ func (a account) Reserve(most price.Charge) (settle func(price.Charge), err erro
 	if err := a.rec.commit(); err != nil {
 		return nil, err
 	}
-	return func(took price.Charge) { a.charge(took, &key) }, nil
+	return func(took cost.Charge) { a.charge(took, &key) }, nil
 }
 
 func (a account) hold(r *record.Reserved) error {
@@ -96,7 +96,7 @@ func (a account) hold(r *record.Reserved) error {
 }
 
 // charge records what a completion took.
-func (a account) charge(took price.Charge, settles *string) {
+func (a account) charge(took cost.Charge, settles *string) {
 	t := took.Tokens
 	spent := run.Spent{
 		Input: t.Input, Output: t.Output, Total: t.Input + t.Output, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning,

@@ -11,12 +11,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 )
 
-var prices = &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
+var prices = &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}
 
 // costly asks for a tool until it may not any more; each reply takes 100 and 50 tokens of
 // the model m-1, which is 200 millionths.
@@ -71,7 +72,7 @@ func TestSpendingLimits(t *testing.T) {
 func TestUnpricedModel(t *testing.T) {
 	limits := run.Limits{Cost: map[string]int64{"USD": 400}}
 	for name, tt := range map[string]struct {
-		prices  *agent.Prices
+		prices  *price.Table
 		model   string
 		limits  map[string]int64
 		atStart bool // the limits are options of the run
@@ -93,7 +94,7 @@ func TestUnpricedModel(t *testing.T) {
 				}
 				_, err = a.Run(t.Context(), human("go"), agent.WithLimits(limits))
 			}
-			if _, ok := errors.AsType[*agent.UnpricedError](err); !ok || !strings.Contains(err.Error(), tt.want) || len(model.prompts()) > 0 {
+			if !errors.Is(err, price.ErrUnpriced) || !strings.Contains(err.Error(), tt.want) || len(model.prompts()) > 0 {
 				t.Errorf("got %v after %d calls, want %q before the first", err, len(model.prompts()), tt.want)
 			}
 		})
@@ -103,9 +104,9 @@ func TestUnpricedModel(t *testing.T) {
 // What a server samples during a call is charged to the run, and refused if it is more
 // than the run has left.
 func TestSamplingIsCharged(t *testing.T) {
-	most := price.Charge{Model: "m-1", Tokens: price.Tokens{Input: 4000, Output: 1000}, Cost: price.Money{Currency: "USD", Micro: 6000}}
+	most := cost.Charge{Model: "m-1", Tokens: cost.Tokens{Input: 4000, Output: 1000}, Cost: cost.Money{Currency: "USD", Micro: 6000}}
 	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		settle, err := price.AccountFrom(ctx).Reserve(most)
+		settle, err := cost.AccountFrom(ctx).Reserve(most)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // The errors that a user meets first say each thing once, whichever store has the run.
@@ -49,9 +50,9 @@ func errorTexts(t *testing.T, store record.Store) {
 		got  error
 		want string
 	}{
-		{"prices", second(agent.New(play(), &agent.Options{Prices: &agent.Prices{Models: []agent.Price{{Model: "m"}}}})),
+		{"prices", second(agent.New(play(), &agent.Options{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}})),
 			`new agent: options: Prices: the date is "", want a day such as "2026-11-22": prices change`},
-		{"price", second(agent.New(play(), &agent.Options{Prices: &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "m"}}}})),
+		{"price", second(agent.New(play(), &agent.Options{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}})),
 			`new agent: options: Prices: model 0, "m": its currency is "", want a code of three letters such as "USD"`},
 
 		{"silent model", second(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),

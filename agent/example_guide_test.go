@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // The examples of docs/agent.md, with models that play a script.
@@ -137,16 +138,16 @@ func ExampleFallback() {
 	// the model large failed and small is asked: too many requests
 }
 
-func ExamplePrices() {
+func ExampleOptions_prices() {
 	ctx := context.Background()
 	model := play(func(context.Context, prompt) (*model.Response, error) {
 		return &model.Response{Message: run.Text(run.RoleAssistant, "42."), Usage: run.Spent{Input: 1000, Output: 500}}, nil
 	}).called("gpt-5-mini")
 
 	a := must(agent.New(model, &agent.Options{
-		Prices: &agent.Prices{
+		Prices: &price.Table{
 			Date:   "2026-11-22", // when they were looked up
-			Models: []agent.Price{{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000}},
+			Models: []price.Price{{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000}},
 		},
 		Limits: run.Limits{Cost: map[string]int64{"USD": 50_000}}, // 0.05 USD
 	}))

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // The next model is asked if one cannot answer, and only if nothing was shown.
@@ -96,7 +97,7 @@ func TestFallbackInfo(t *testing.T) {
 
 // A reply costs what its own model costs, also if the host gives it a dated name.
 func TestFallbackCost(t *testing.T) {
-	table := &agent.Prices{Date: "2026-11-22", Models: []agent.Price{
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "large", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
 	}}
 	down := play(func(context.Context, prompt) (*model.Response, error) {

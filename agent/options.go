@@ -9,6 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Options configure an [Agent]. Nil and the zero value are valid.
@@ -54,8 +56,8 @@ type Options struct {
 	Model ModelSettings
 
 	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the name of the model: New then
-	// refuses a model without a price. Their Date is required. Default: unknown.
-	Prices *Prices
+	// refuses a model without a price ([price.ErrUnpriced]). Their Date is required. Default: unknown.
+	Prices *price.Table
 
 	// MaxDuration bounds the time of a run in this process. A run that takes longer fails
 	// with [context.DeadlineExceeded]. Default 0: the context's own deadline only.
@@ -172,7 +174,7 @@ func (o *Options) withDefaults() (*Options, error) {
 		return nil, err
 	}
 	if out.Prices != nil {
-		if err := out.Prices.Check(); err != nil {
+		if err := cost.Check(out.Prices); err != nil {
 			return nil, fmt.Errorf("options: Prices: %w", err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -54,7 +54,7 @@ func newTurn(e *engine) *turn {
 		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
-	ctx = price.WithAccount(ctx, account{e})
+	ctx = cost.WithAccount(ctx, account{e})
 	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.asCaller(ctx))
 	return t
 }

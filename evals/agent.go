@@ -15,13 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent"
 	agenteval "github.com/mcpchain/mcpchain/evals/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/suites"
 	"github.com/mcpchain/mcpchain/evals/check"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // agentSettings are the flags of the command agent.
@@ -108,11 +109,11 @@ func (s *agentSettings) readPrices(file string) error {
 	if err != nil {
 		return err
 	}
-	s.Prices = &agent.Prices{}
+	s.Prices = &price.Table{}
 	if err := json.Unmarshal(data, s.Prices); err != nil {
 		return err
 	}
-	return s.Prices.Check()
+	return cost.Check(s.Prices)
 }
 
 // load reads the suites that are named; without any, the suites of the repository.

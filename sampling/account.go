@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
 // account holds the charges to one budget.
@@ -107,7 +107,7 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 }
 
 // in is the amount if it is in that currency, else 0.
-func in(currency string, m price.Money) int64 {
+func in(currency string, m cost.Money) int64 {
 	if m.Currency != currency {
 		return 0
 	}

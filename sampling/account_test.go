@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 	"io"
 	"net/http"
 	"strings"
@@ -24,7 +25,7 @@ func usageAnswer(prompt, completion int) string {
 // and how many more after an hour. A request has at most 2+16+16 tokens of
 // text, and 100 of its reply.
 func TestBudgets(t *testing.T) {
-	prices := &Prices{Date: "2026-11-22", Models: []Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
+	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
 	tests := []struct {
 		name        string
 		limits      Limits
@@ -201,7 +202,7 @@ func TestCheaperModel(t *testing.T) {
 	h := newHost(t, answering(usageAnswer(34, 100)))
 	s := h.sampler(t, &Options{
 		Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}},
-		Prices: &Prices{Date: "2026-11-22", Models: []Price{
+		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
 			{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}, {Model: "gpt-4.1-*", Currency: "USD", Input: 1e4, Output: 1e4},
 		}},
 		Limits: Limits{Cost: map[string]int64{"USD": 136}, Share: 1},
@@ -328,14 +329,14 @@ func TestWhatIsLeft(t *testing.T) {
 func TestCurrencies(t *testing.T) {
 	g := newGovernor(Limits{Cost: map[string]int64{"USD": 10, "EUR": 10}, Share: 1}.withDefaults())
 	for i, step := range []struct {
-		cost price.Money
+		cost cost.Money
 		ok   bool
 	}{
-		{price.Money{Currency: "USD", Micro: 10}, true},
-		{price.Money{Currency: "EUR", Micro: 10}, true},
-		{price.Money{Currency: "USD", Micro: 1}, false},
-		{price.Money{Currency: "CHF"}, false},
-		{price.Money{}, false},
+		{cost.Money{Currency: "USD", Micro: 10}, true},
+		{cost.Money{Currency: "EUR", Micro: 10}, true},
+		{cost.Money{Currency: "USD", Micro: 1}, false},
+		{cost.Money{Currency: "CHF"}, false},
+		{cost.Money{}, false},
 	} {
 		if _, err := g.admit(&who{}, usage{Cost: step.cost}); (err == nil) != step.ok {
 			t.Errorf("step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)

@@ -9,8 +9,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -79,10 +79,10 @@ type record struct {
 	StopReason     string `json:"stopReason,omitempty"`
 	Completions    int    `json:"completions,omitempty"`
 
-	InputTokens  int64       `json:"inputTokens"`
-	OutputTokens int64       `json:"outputTokens"`
-	Cost         price.Money `json:"cost,omitzero"`       // by Options.Prices
-	Estimated    bool        `json:"estimated,omitempty"` // the host did not count all of it
+	InputTokens  int64      `json:"inputTokens"`
+	OutputTokens int64      `json:"outputTokens"`
+	Cost         cost.Money `json:"cost,omitzero"`       // by Options.Prices
+	Estimated    bool       `json:"estimated,omitempty"` // the host did not count all of it
 
 	Waiting   time.Duration `json:"waiting"`   // time in the queue
 	Reviewing time.Duration `json:"reviewing"` // time of the reviewer

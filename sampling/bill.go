@@ -1,11 +1,11 @@
 package sampling
 
-import "github.com/mcpchain/mcpchain/internal/price"
+import "github.com/mcpchain/mcpchain/internal/cost"
 
 // bill is what a request owes the account of its context. It is for one goroutine.
 type bill struct {
-	account price.Account      // nil: there is none
-	open    func(price.Charge) // settles the reservation; nil: nothing is reserved
+	account cost.Account      // nil: there is none
+	open    func(cost.Charge) // settles the reservation; nil: nothing is reserved
 }
 
 // reserve takes an upper bound for a completion.

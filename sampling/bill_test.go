@@ -10,21 +10,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // purse is an account with so many tokens and millionths of a dollar.
 type purse struct {
 	mu            sync.Mutex
 	tokens, micro int64
-	reserved      []price.Charge
-	settled       []price.Charge
+	reserved      []cost.Charge
+	settled       []cost.Charge
 	twice         bool // a reservation was settled again
 }
 
 var errEmpty = errors.New("the purse is empty")
 
-func (p *purse) Reserve(most price.Charge) (func(price.Charge), error) {
+func (p *purse) Reserve(most cost.Charge) (func(cost.Charge), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	tokens, micro := most.Tokens.Input+most.Tokens.Output, most.Cost.Micro
@@ -33,7 +34,7 @@ func (p *purse) Reserve(most price.Charge) (func(price.Charge), error) {
 	}
 	p.tokens, p.micro, p.reserved = p.tokens-tokens, p.micro-micro, append(p.reserved, most)
 	done := false
-	return func(c price.Charge) {
+	return func(c cost.Charge) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.twice, done = p.twice || done, true
@@ -43,18 +44,18 @@ func (p *purse) Reserve(most price.Charge) (func(price.Charge), error) {
 	}, nil
 }
 
-var cents = &Prices{Date: "2026-11-22", Models: []Price{
+var cents = &price.Table{Date: "2026-11-22", Models: []price.Price{
 	{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Cached: 1e5, Output: 2e6},
 	{Model: "gpt-4.1-nano", Currency: "USD", Input: 1e5, Output: 1e5},
 }}
 
-func dollars(micro int64) price.Money { return price.Money{Currency: "USD", Micro: micro} }
+func dollars(micro int64) cost.Money { return cost.Money{Currency: "USD", Micro: micro} }
 
 // TestAccount holds what an account is charged, by each end of a request. The question
 // has at most 34 tokens of text and 100 of a reply.
 func TestAccount(t *testing.T) {
-	most := price.Charge{Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
-	nothing := func(model string) price.Charge { return price.Charge{Model: model} }
+	most := cost.Charge{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
+	nothing := func(model string) cost.Charge { return cost.Charge{Model: model} }
 	deny := &Review{Request: func(context.Context, *Request) error { return errors.New("no") }}
 	longer := &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 200; return nil }}
 	const counted = `{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],
@@ -62,26 +63,26 @@ func TestAccount(t *testing.T) {
 	for name, test := range map[string]struct {
 		host     http.HandlerFunc
 		review   *Review
-		reserved []price.Charge
-		settled  []price.Charge
+		reserved []cost.Charge
+		settled  []cost.Charge
 	}{
-		"answered": {answering(counted), nil, []price.Charge{most}, []price.Charge{
-			{Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(10 + 1 + 20)}}},
+		"answered": {answering(counted), nil, []cost.Charge{most}, []cost.Charge{
+			{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(10 + 1 + 20)}}},
 		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil,
-			[]price.Charge{most}, []price.Charge{nothing("gpt-4.1")}},
+			[]cost.Charge{most}, []cost.Charge{nothing("gpt-4.1")}},
 		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, plainAnswer)
-		}, nil, []price.Charge{most}, []price.Charge{{Model: "gpt-4.1", Tokens: price.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
-		"denied": {answering(counted), deny, []price.Charge{most}, []price.Charge{nothing("")}},
+		}, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
+		"denied": {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
 		"edited": {answering(counted), longer,
-			[]price.Charge{most, {Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 200}, Cost: dollars(434), Estimated: true}},
-			[]price.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(31)}}},
+			[]cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(434), Estimated: true}},
+			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(31)}}},
 	} {
 		h := newHost(t, test.host)
 		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
 		p := &purse{tokens: 1000, micro: 1000}
-		_, _ = s.CreateMessage(price.WithAccount(t.Context(), p), question(t, hi)) // some fail
+		_, _ = s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)) // some fail
 		if diff := cmp.Diff(test.reserved, p.reserved); diff != "" {
 			t.Errorf("%s: reserved (-want +got):\n%s", name, diff)
 		}
@@ -97,7 +98,7 @@ func TestAccountRefuses(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{Requests: 2, Share: 1}})
 	ask := func(p *purse) error {
-		_, err := s.CreateMessage(price.WithAccount(t.Context(), p), question(t, hi))
+		_, err := s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi))
 		return err
 	}
 	for range 3 {
@@ -124,7 +125,7 @@ func TestAccountRefuses(t *testing.T) {
 		t.Errorf("got %d tokens left after %d settlements, want all 1000 after one", full.tokens, len(full.settled))
 	}
 	unpriced := h.sampler(t, nil)
-	_, err := unpriced.CreateMessage(price.WithAccount(t.Context(), &purse{tokens: 133}), question(t, hi))
+	_, err := unpriced.CreateMessage(cost.WithAccount(t.Context(), &purse{tokens: 133}), question(t, hi))
 	wantRefusal(t, err, kindBudget)
 }
 

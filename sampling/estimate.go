@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -15,8 +15,8 @@ type usage struct {
 	Cached    int64 // of Input: read from a cache of the host
 	Reasoning int64 // of Output
 
-	// Cost is by [Options.Prices], the zero price.Money without a price.
-	Cost price.Money
+	// Cost is by [Options.Prices], the zero cost.Money without a price.
+	Cost cost.Money
 
 	// Estimated is set if the host did not count all of it, or its count cannot be
 	// true.
@@ -28,16 +28,16 @@ func (u usage) tokens() int64 { return u.Input + u.Output }
 func (u usage) plus(v usage) usage {
 	v.Input, v.Output = u.Input+v.Input, u.Output+v.Output
 	v.Cached, v.Reasoning = u.Cached+v.Cached, u.Reasoning+v.Reasoning
-	v.Cost = price.Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
+	v.Cost = cost.Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
 	v.Estimated = u.Estimated || v.Estimated
 	return v
 }
 
-// charge is the usage of a model, for an [price.Account].
-func (u usage) charge(model string) price.Charge {
-	return price.Charge{
+// charge is the usage of a model, for an [cost.Account].
+func (u usage) charge(model string) cost.Charge {
+	return cost.Charge{
 		Model:  model,
-		Tokens: price.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning},
+		Tokens: cost.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning},
 		Cost:   u.Cost, Estimated: u.Estimated,
 	}
 }
@@ -106,7 +106,7 @@ func reservation(m *Model, req *Request, added int) usage {
 
 func (m *Model) priced(u usage) usage {
 	if m.price != nil {
-		u.Cost = m.price.Cost(u.charge(m.ID).Tokens)
+		u.Cost = cost.At(*m.price, u.charge(m.ID).Tokens)
 	}
 	return u
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -67,7 +68,7 @@ func ExampleSampler_For() {
 			{ID: "gpt-5", Tools: true},
 			{ID: "gpt-5-mini", StandsFor: []string{"haiku"}, Tools: true},
 		},
-		Prices: &sampling.Prices{Date: "2026-11-22", Models: []sampling.Price{
+		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
 			{Model: "gpt-5", Currency: "USD", Input: 1_250_000, Output: 10_000_000}, // 1.25 and 10 dollars for a million tokens
 			{Model: "gpt-5-mini", Currency: "USD", Input: 250_000, Output: 2_000_000},
 		}},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Concurrent requests never exceed the limits together.
@@ -140,7 +141,7 @@ func TestInputBytes(t *testing.T) {
 // One server cannot use up the limits for all servers, unless the host allows
 // it.
 func TestShareOfAServer(t *testing.T) {
-	prices := &Prices{Date: "2026-11-22", Models: []Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
+	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
 	tests := []struct {
 		name        string
 		limits      Limits

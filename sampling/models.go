@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Model is a model of the user's catalogue, [Options.Models]. It is used only
@@ -27,7 +28,7 @@ type Model struct {
 	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
 	Intelligence float64 `json:"intelligence,omitempty"` // on a scale of the user's own, more is better; 0 counts as the least
 
-	price *Price // from Options.Prices, nil for unknown
+	price *price.Price // from Options.Prices, nil for unknown
 }
 
 // checkModels returns an error for an invalid catalogue.

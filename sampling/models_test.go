@@ -9,15 +9,16 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 func catalogue() []Model {
 	return []Model{
 		{ID: "gpt-5-mini", Aliases: []string{"small"}, StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true,
-			Context: 400_000, price: &Price{Input: 250_000, Output: 2_000_000}, Speed: 120, Intelligence: 5},
+			Context: 400_000, price: &price.Price{Input: 250_000, Output: 2_000_000}, Speed: 120, Intelligence: 5},
 		{ID: "gpt-5", Aliases: []string{"large"}, StandsFor: []string{"sonnet"}, Tools: true, Images: true,
-			Context: 400_000, price: &Price{Input: 1_250_000, Output: 10_000_000}, Speed: 60, Intelligence: 9},
-		{ID: "gpt-audio", Audio: true, Context: 1000, price: &Price{Input: 2_500_000, Output: 10_000_000}, Speed: 80, Intelligence: 4},
+			Context: 400_000, price: &price.Price{Input: 1_250_000, Output: 10_000_000}, Speed: 60, Intelligence: 9},
+		{ID: "gpt-audio", Audio: true, Context: 1000, price: &price.Price{Input: 2_500_000, Output: 10_000_000}, Speed: 80, Intelligence: 4},
 	}
 }
 
@@ -73,7 +74,7 @@ func TestModelChoice(t *testing.T) {
 
 // An unknown value of a model never counts in its favour.
 func TestModelChoiceWithoutMeasures(t *testing.T) {
-	models := []Model{{ID: "unknown"}, {ID: "known", price: &Price{Input: 1, Output: 1}, Speed: 1, Intelligence: 1}}
+	models := []Model{{ID: "unknown"}, {ID: "known", price: &price.Price{Input: 1, Output: 1}, Speed: 1, Intelligence: 1}}
 	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
 		got, err := choose(models, "unknown", question(t,
 			`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
@@ -191,8 +192,8 @@ func TestReviewersModel(t *testing.T) {
 
 func TestCatalogueErrors(t *testing.T) {
 	dollar := map[string]int64{"USD": 1_000_000}
-	onlyM := func(currency string, input int64) *Prices {
-		return &Prices{Date: "2026-11-22", Models: []Price{{Model: "m", Currency: currency, Input: input}}}
+	onlyM := func(currency string, input int64) *price.Table {
+		return &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m", Currency: currency, Input: input}}}
 	}
 	tests := []struct {
 		name string
@@ -210,7 +211,7 @@ func TestCatalogueErrors(t *testing.T) {
 		{"negative price", Options{Prices: onlyM("USD", -1)}, `Options.Prices: model 0, "m": a price is negative`},
 		{"policy", Options{Models: []Model{{ID: "m"}}, Policy: Policy{Models: []string{"x"}}}, `Options.Policy names the model "x", which is not in Options.Models`},
 		{"mode", Options{Policy: Policy{During: 7}}, `Options.Policy has the unknown mode 7`},
-		{"date", Options{Prices: &Prices{Models: []Price{{Model: "m", Currency: "USD"}}}}, `Options.Prices: the date is "", want a day such as "2026-11-22": prices change`},
+		{"date", Options{Prices: &price.Table{Models: []price.Price{{Model: "m", Currency: "USD"}}}}, `Options.Prices: the date is "", want a day such as "2026-11-22": prices change`},
 		{"share", Options{Limits: Limits{Share: 2}}, `Options.Limits.Share is 2; give 0 to 1`},
 		{"limit", Options{Limits: Limits{InputBytes: -1}}, `Options.Limits.InputBytes is negative; give a positive value, or 0 for the default`},
 	}

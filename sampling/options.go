@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 	"log/slog"
 	"maps"
 	"slices"
@@ -27,7 +29,7 @@ type Options struct {
 	// Prices are what the models cost, by their ids, for the limits of cost, the audit
 	// and servers that want a cheap model. Share the table with package agent. Default:
 	// unknown.
-	Prices *Prices
+	Prices *price.Table
 
 	// Models is the catalogue. The contents of a request and the server's
 	// preferences choose from it. Default: the model of New, for everything.
@@ -123,7 +125,7 @@ func (o *Options) check(model string) error {
 // checkPrices returns an error if a limit of cost would not hold for a model.
 func (o *Options) checkPrices(model string) error {
 	if o.Prices != nil {
-		if err := o.Prices.Check(); err != nil {
+		if err := cost.Check(o.Prices); err != nil {
 			return fmt.Errorf("Options.Prices: %w", err)
 		}
 	}
@@ -139,7 +141,7 @@ func (o *Options) checkPrices(model string) error {
 	}
 	for _, limit := range limits {
 		for _, id := range ids {
-			if err := o.Prices.Limited(id, limit); err != nil {
+			if err := cost.Limited(o.Prices, id, limit); err != nil {
 				if o.Prices == nil {
 					err = fmt.Errorf("%w: Options.Prices is nil", err)
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -177,7 +177,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 // the account refuses takes no place in the limits.
 func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 	most := s.reservation(r)
-	bill := bill{account: price.AccountFrom(ctx)}
+	bill := bill{account: cost.AccountFrom(ctx)}
 	if err := bill.reserve(r.model.ID, most); err != nil {
 		return nil, err
 	}

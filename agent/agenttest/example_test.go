@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // A test of an agent without a model and without a program: the script says what the
@@ -86,7 +87,7 @@ func ExampleStep_Using() {
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(model, &agent.Options{
 		Tools:  []adapter.Source{today},
-		Prices: &agent.Prices{Date: "2026-11-22", Models: []agent.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}},
+		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}},
 		Limits: run.Limits{Cost: map[string]int64{"USD": 100_000}}, // 10 cents
 	}))
 

@@ -9,7 +9,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/price"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // ModelOptions configure a summarizer. Nil and the zero value are valid.
@@ -25,7 +26,7 @@ type ModelOptions struct {
 	// MaxTokens bounds the summary. Default: as the model does.
 	MaxTokens int
 
-	// Prices, an agent.Prices, tell the cost of the call. Default: unknown.
+	// Prices, an price.Table, tell the cost of the call. Default: unknown.
 	Prices *price.Table
 }
 
@@ -68,7 +69,7 @@ func ByModel(m model.Model, o *ModelOptions) Summarizer {
 
 // charge adds the cost to what a call has used, if its price is known.
 func (o *ModelOptions) charge(used *run.Spent, model string) {
-	cost, ok := o.Prices.Cost(model, price.Tokens{
+	cost, ok := cost.Of(o.Prices, model, cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	})
 	if ok {

@@ -12,11 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/trial"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Options say how suites are run.
@@ -40,7 +41,7 @@ type Options struct {
 	Dir      string
 	Keep     bool
 	Patience time.Duration
-	Prices   *agent.Prices
+	Prices   *price.Table
 	NPM      func(program string) (node, path string, err error)
 }
 
@@ -99,7 +100,7 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := o.Prices.Of(m.Name); o.Prices != nil && !ok {
+	if _, ok := cost.PriceOf(o.Prices, m.Name); o.Prices != nil && !ok {
 		return nil, fmt.Errorf("the prices of %s have none of the model %s: it has no column of costs", o.Prices.Date, m)
 	}
 	for _, s := range suites {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // taped has what a tape must keep apart: secrets, a process that dies, agents that are asked the same twice.
@@ -240,7 +240,7 @@ func TestCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, prices := range []*agent.Prices{nil, {Date: "2026-11-01", Models: []agent.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
+	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
 		file, err := results.Open(filepath.Join(t.TempDir(), "r.jsonl"))
 		if err != nil {
 			t.Fatal(err)

@@ -10,16 +10,17 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Flags are the settings of a command line and its environment.
 type Flags struct {
-	Model  Model         // without a name: the demo model
-	Prices *agent.Prices // nil: unknown
-	Hint   string        // why the settings name no model
-	File   *File         // nil: not read
+	Model  Model        // without a name: the demo model
+	Prices *price.Table // nil: unknown
+	Hint   string       // why the settings name no model
+	File   *File        // nil: not read
 
 	path   string
 	getenv func(string) string
@@ -50,11 +51,11 @@ func (f *Flags) readPrices(path string) error {
 	if err != nil {
 		return err
 	}
-	f.Prices = &agent.Prices{}
+	f.Prices = &price.Table{}
 	if err := json.Unmarshal(raw, f.Prices); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return f.Prices.Check()
+	return cost.Check(f.Prices)
 }
 
 // Complete finds the model, after the flags were parsed. Without any name it takes the file's default. An incomplete
@@ -150,8 +151,8 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 }
 
 // pricesOf are the prices in a file of models. Their date is that of the file.
-func pricesOf(file *File) *agent.Prices {
-	prices := &agent.Prices{Date: modified(file.path)}
+func pricesOf(file *File) *price.Table {
+	prices := &price.Table{Date: modified(file.path)}
 	for _, name := range file.Names() {
 		if m := file.Models[name]; m.Price != nil {
 			price := *m.Price

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -38,7 +39,7 @@ type Model struct {
 	MaxTokens int                        `json:"maxTokens"` // of a reply; 0: the model's own
 	Window    int64                      `json:"window"`    // tokens that the model takes; 0: unknown
 	Extra     map[string]json.RawMessage `json:"extra"`     // fields of each request
-	Price     *agent.Price               `json:"price"`     // nil: unknown
+	Price     *price.Price               `json:"price"`     // nil: unknown
 
 	Context int64 `json:"context"` // older name of window
 }

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -122,7 +123,7 @@ func TestFlags(t *testing.T) {
 		"-model claude-opus-5 -model-api messages": {Name: "claude-opus-5", Key: "a", API: "messages"},
 		"-model claude -models " + path:            {Name: "claude-opus-5", Key: "a", API: "messages"},
 		"-model big -effort none -models " + path: {Name: "gpt-6-astra", BaseURL: "https://h/v1", Key: "k", API: "responses", Effort: "none", MaxTokens: 9, Window: 400000,
-			Extra: map[string]json.RawMessage{"a": json.RawMessage("1")}, Price: &agent.Price{Currency: "USD", Input: 1, Output: 2}},
+			Extra: map[string]json.RawMessage{"a": json.RawMessage("1")}, Price: &price.Price{Currency: "USD", Input: 1, Output: 2}},
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, env)
@@ -138,7 +139,7 @@ func TestFlags(t *testing.T) {
 		if _, err := f.Model.Sampler(sampling.Options{}); (err == nil) != (want.API != models.Messages) {
 			t.Errorf("%s: sampler: %v", args, err)
 		}
-		if (f.Prices != nil) != (want.Price != nil) || f.Prices != nil && f.Prices.Check() != nil {
+		if (f.Prices != nil) != (want.Price != nil) || f.Prices != nil && cost.Check(f.Prices) != nil {
 			t.Errorf("%s: got prices %+v", args, f.Prices)
 		}
 	}

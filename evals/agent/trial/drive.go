@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // runID is the run of a trial in its store.
@@ -33,7 +34,7 @@ type job struct {
 	Dir     string             `json:"dir"`
 	Trial   int                `json:"trial"`
 	Tape    string             `json:"tape,omitempty"` // the file of the trial in a cassette
-	Prices  *agent.Prices      `json:"prices,omitempty"`
+	Prices  *price.Table       `json:"prices,omitempty"`
 	KillAt  int                `json:"kill_at,omitempty"` // the commit before which the process is killed; negative: after which; 0: none
 }
 

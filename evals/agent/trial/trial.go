@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -22,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/evals/agent/world"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Trial is one attempt at a task.
@@ -43,7 +43,7 @@ type Trial struct {
 	Patience time.Duration
 
 	// Prices are what models cost. Default: unknown.
-	Prices *agent.Prices
+	Prices *price.Table
 
 	// NPM finds a program of an npm package, and the Node.js for it. Default: such servers are
 	// an error.

@@ -18,7 +18,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
@@ -37,6 +36,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -203,7 +203,7 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 }
 
 // model is the model with its prices: the demo model if none is named.
-func (a *app) model(ctx context.Context, o *options) (models.Model, *agent.Prices, error) {
+func (a *app) model(ctx context.Context, o *options) (models.Model, *price.Table, error) {
 	if o.model.Model.Name != "" {
 		o.model.Model.Discover(ctx)
 		return o.model.Model, o.model.Prices, nil
@@ -220,7 +220,7 @@ func (a *app) model(ctx context.Context, o *options) (models.Model, *agent.Price
 }
 
 // toolOptions are for the connections of all users, and of each.
-func toolOptions(o *options, model models.Model, prices *agent.Prices) (*adapter.Options, error) {
+func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.Options, error) {
 	opts := &adapter.Options{
 		Client: &mcpclient.Options{Logger: o.logger}, User: talk.User, Logger: o.logger,
 		Policy: adapter.Policy{ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
@@ -400,4 +400,4 @@ func names(tools *adapter.Toolset) []string {
 }
 
 // demoPrices are prices for the demo model, so that costs are seen.
-var demoPrices = &agent.Prices{Date: "2026-11-01", Models: []agent.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}}}
+var demoPrices = &price.Table{Date: "2026-11-01", Models: []price.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}}}

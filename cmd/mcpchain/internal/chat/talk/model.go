@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -75,7 +76,7 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 func (m *Model) Close() error { return m.close() }
 
 // Sampler lends the model to servers, as the person allows.
-func (m *Model) Sampler(p *person.Person, prices *sampling.Prices) (mcp.SamplingHandler, error) {
+func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
 	m.lend = func(model models.Model) (mcp.SamplingHandler, error) {
 		if model.API == models.Messages {
 			return nil, nil

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Config is what a conversation consists of.
@@ -38,7 +39,7 @@ type Config struct {
 
 	NoInstructions bool // do not give servers' instructions and skills to the model
 
-	Prices *agent.Prices // what models cost; nil: unknown
+	Prices *price.Table // what models cost; nil: unknown
 
 	Store    record.Store // keeps conversations; nil: they end with the program
 	Continue bool         // go on with the newest conversation of the folder

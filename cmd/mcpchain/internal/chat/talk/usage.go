@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
 // usage is /usage. The store knows what servers have sampled, too.
@@ -21,7 +22,7 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 	}
 	s.Screen.List(screen.Plain, "the last turn:    %s", s.spent(turn))
 	s.Screen.List(screen.Plain, "the conversation: %s", s.spent(sum))
-	if _, known := s.Prices.Of(s.Model.Name()); !known && s.Model.url() != "" {
+	if _, known := cost.PriceOf(s.Prices, s.Model.Name()); !known && s.Model.url() != "" {
 		s.Screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", s.Model.Name())
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // agentName is the name that conversations are kept under.
@@ -44,7 +45,7 @@ type Options struct {
 	Store  record.Store
 	Tools  []adapter.Source
 	System string
-	Prices *agent.Prices
+	Prices *price.Table
 	Limits run.Limits
 
 	// View names the view of a server's tool, "" for none. ViewTools are the tools that views may

@@ -1,18 +1,20 @@
-package price
+package cost
 
 import (
 	"errors"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/price"
 )
 
 func TestCost(t *testing.T) {
-	mini := Price{Model: "mini", Currency: "USD", Input: 250_000, Output: 2_000_000}
-	full := Price{Model: "full", Currency: "EUR", Input: 3_000_000, Cached: 300_000, CacheWrite: 3_750_000, Output: 15_000_000, Reasoning: 5_000_000}
-	dear := Price{Model: "dear", Currency: "USD", Input: maxPrice, Output: maxPrice}
+	mini := price.Price{Model: "mini", Currency: "USD", Input: 250_000, Output: 2_000_000}
+	full := price.Price{Model: "full", Currency: "EUR", Input: 3_000_000, Cached: 300_000, CacheWrite: 3_750_000, Output: 15_000_000, Reasoning: 5_000_000}
+	dear := price.Price{Model: "dear", Currency: "USD", Input: maxPrice, Output: maxPrice}
 	for _, test := range []struct {
-		price Price
+		price price.Price
 		usage Tokens
 		want  int64
 	}{
@@ -27,52 +29,52 @@ func TestCost(t *testing.T) {
 		{full, Tokens{Input: -5, Output: -5}, 0},
 		{dear, Tokens{Input: math.MaxInt64, Output: math.MaxInt64}, 2 * maxTokens / 1_000_000 * maxPrice},
 	} {
-		if got := test.price.Cost(test.usage); got != (Money{test.price.Currency, test.want}) {
+		if got := At(test.price, test.usage); got != (Money{test.price.Currency, test.want}) {
 			t.Errorf("%s, %+v: got %+v, want %d", test.price.Model, test.usage, got, test.want)
 		}
 	}
 }
 
 func TestOf(t *testing.T) {
-	table := &Table{Date: "2026-11-22", Models: []Price{
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "gpt-5-mini", Input: 1}, {Model: "gpt-5*", Input: 2}, {Model: "*/llama-*-instruct", Input: 3}, {Model: "a*b*c", Input: 4}, {Model: "local/*", Input: 5},
 	}}
 	for model, want := range map[string]int64{
 		"gpt-5-mini": 1, "gpt-5": 2, "gpt-5-mini-2025-08-07": 2, "meta/llama-4-70b-instruct": 3, "meta/llama-4": 0,
 		"abc": 4, "axbxc": 4, "axcxb": 0, "abcbc": 4, "local/a/b": 5, "local": 0, "GPT-5": 0, "": 0,
 	} {
-		p, ok := table.Of(model)
+		p, ok := PriceOf(table, model)
 		if p.Input != want || ok != (want > 0) {
 			t.Errorf("%q: got the price %d, %t, want %d", model, p.Input, ok, want)
 		}
 	}
-	if _, ok := (*Table)(nil).Cost("gpt-5", Tokens{Input: 1}); ok {
+	if _, ok := Of(nil, "gpt-5", Tokens{Input: 1}); ok {
 		t.Error("a table that is nil has a price")
 	}
 }
 
 func TestCheck(t *testing.T) {
-	good := Price{Model: "m", Currency: "USD", Input: 1, Output: 1}
-	with := func(change func(*Price)) Table {
+	good := price.Price{Model: "m", Currency: "USD", Input: 1, Output: 1}
+	with := func(change func(*price.Price)) price.Table {
 		p := good
 		change(&p)
-		return Table{Date: "2026-11-22", Models: []Price{p}}
+		return price.Table{Date: "2026-11-22", Models: []price.Price{p}}
 	}
 	for name, test := range map[string]struct {
-		table Table
+		table price.Table
 		want  string
 	}{
-		"none":     {Table{}, ""},
-		"good":     {with(func(*Price) {}), ""},
-		"free":     {with(func(p *Price) { p.Input, p.Output = 0, 0 }), ""},
-		"undated":  {Table{Models: []Price{good}}, "date"},
-		"twice":    {Table{Date: "2026-11-22", Models: []Price{good, good}}, `"m" is there twice`},
-		"unnamed":  {with(func(p *Price) { p.Model = "" }), "no name"},
-		"currency": {with(func(p *Price) { p.Currency = "usd" }), `"usd"`},
-		"negative": {with(func(p *Price) { p.Cached = -1 }), "negative"},
-		"huge":     {with(func(p *Price) { p.Reasoning = maxPrice + 1 }), "millionths"},
+		"none":     {price.Table{}, ""},
+		"good":     {with(func(*price.Price) {}), ""},
+		"free":     {with(func(p *price.Price) { p.Input, p.Output = 0, 0 }), ""},
+		"undated":  {price.Table{Models: []price.Price{good}}, "date"},
+		"twice":    {price.Table{Date: "2026-11-22", Models: []price.Price{good, good}}, `"m" is there twice`},
+		"unnamed":  {with(func(p *price.Price) { p.Model = "" }), "no name"},
+		"currency": {with(func(p *price.Price) { p.Currency = "usd" }), `"usd"`},
+		"negative": {with(func(p *price.Price) { p.Cached = -1 }), "negative"},
+		"huge":     {with(func(p *price.Price) { p.Reasoning = maxPrice + 1 }), "millionths"},
 	} {
-		err := test.table.Check()
+		err := Check(&test.table)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
@@ -80,9 +82,9 @@ func TestCheck(t *testing.T) {
 }
 
 func TestLimited(t *testing.T) {
-	table := &Table{Date: "2026-11-22", Models: []Price{{Model: "m", Currency: "USD"}}}
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m", Currency: "USD"}}}
 	for _, test := range []struct {
-		table  *Table
+		table  *price.Table
 		model  string
 		limits map[string]int64
 		want   string
@@ -95,8 +97,8 @@ func TestLimited(t *testing.T) {
 		{table, "m", map[string]int64{"EUR": 1}, `the cost is limited, but not in USD, the currency of the model "m"`},
 		{table, "x", map[string]int64{"": 1}, `the cost is limited, but the model "x" has no price in the table of 2026-11-22`},
 	} {
-		err := test.table.Limited(test.model, test.limits)
-		if _, ok := errors.AsType[*UnpricedError](err); ok != (test.want != "") || ok && err.Error() != test.want {
+		err := Limited(test.table, test.model, test.limits)
+		if ok := errors.Is(err, price.ErrUnpriced); ok != (test.want != "") || ok && err.Error() != test.want {
 			t.Errorf("%q under %v: got %v, want %q", test.model, test.limits, err, test.want)
 		}
 	}

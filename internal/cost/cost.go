@@ -1,5 +1,5 @@
-// Package price says what the tokens of models cost, in whole numbers.
-package price
+// Package cost counts what the tokens of models cost, in whole numbers.
+package cost
 
 import (
 	"errors"
@@ -8,29 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/price"
 )
-
-// Table has the prices of models. Date is required if there are prices. There are no built-in prices: they change, and hosts
-// differ.
-type Table struct {
-	Date   string  `json:"date"` // when they were looked up, such as "2026-11-22"
-	Models []Price `json:"models"`
-}
-
-// Price is what a million tokens of a model cost, in millionths of a currency's unit:
-// Input 1_250_000 is 1.25.
-type Price struct {
-	// Model is the name of the model at its host, in which * stands for any text. The
-	// first price of a table counts whose name fits.
-	Model    string `json:"model"`
-	Currency string `json:"currency"` // such as "USD"
-
-	Input      int64 `json:"input"`
-	Cached     int64 `json:"cached,omitempty"`      // input that is read from a cache; 0: as Input
-	CacheWrite int64 `json:"cache_write,omitempty"` // input that is written to a cache; 0: as Input
-	Output     int64 `json:"output"`
-	Reasoning  int64 `json:"reasoning,omitempty"` // 0: as Output
-}
 
 // Tokens counts the tokens of a completion.
 type Tokens struct {
@@ -67,7 +47,7 @@ const (
 )
 
 // Check refuses a table that cannot be meant.
-func (t *Table) Check() error {
+func Check(t *price.Table) error {
 	if len(t.Models) == 0 {
 		return nil
 	}
@@ -76,7 +56,7 @@ func (t *Table) Check() error {
 	}
 	seen := map[string]bool{}
 	for i, p := range t.Models {
-		if err := p.check(); err != nil {
+		if err := checkPrice(&p); err != nil {
 			return fmt.Errorf("model %d, %q: %w", i, p.Model, err)
 		}
 		if seen[p.Model] {
@@ -87,7 +67,7 @@ func (t *Table) Check() error {
 	return nil
 }
 
-func (p *Price) check() error {
+func checkPrice(p *price.Price) error {
 	switch {
 	case p.Model == "":
 		return errors.New("it has no name")
@@ -101,14 +81,14 @@ func (p *Price) check() error {
 	return nil
 }
 
-// Of returns the price of a model. A table that is nil has none.
-func (t *Table) Of(model string) (Price, bool) {
+// PriceOf returns the price of a model. A table that is nil has none.
+func PriceOf(t *price.Table, model string) (price.Price, bool) {
 	if t == nil {
-		return Price{}, false
+		return price.Price{}, false
 	}
-	i := slices.IndexFunc(t.Models, func(p Price) bool { return fits(p.Model, model) })
+	i := slices.IndexFunc(t.Models, func(p price.Price) bool { return fits(p.Model, model) })
 	if i < 0 {
-		return Price{}, false
+		return price.Price{}, false
 	}
 	return t.Models[i], true
 }
@@ -133,18 +113,18 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Cost returns what the tokens of a model cost, rounded up, and whether the table has its
+// Of returns what the tokens of a model cost, rounded up, and whether the table has its
 // price.
-func (t *Table) Cost(model string, n Tokens) (Money, bool) {
-	p, ok := t.Of(model)
+func Of(t *price.Table, model string, n Tokens) (Money, bool) {
+	p, ok := PriceOf(t, model)
 	if !ok {
 		return Money{}, false
 	}
-	return p.Cost(n), true
+	return At(p, n), true
 }
 
-// Cost returns what the tokens cost, rounded up.
-func (p Price) Cost(n Tokens) Money {
+// At returns what the tokens cost at a price, rounded up.
+func At(p price.Price, n Tokens) Money {
 	var s sum
 	s.add(n.Cached, or(p.Cached, p.Input))
 	s.add(n.CacheWrite, or(p.CacheWrite, p.Input))
@@ -181,40 +161,23 @@ func (s *sum) micro() int64 {
 	return int64(quotient)
 }
 
-// UnpricedError says that the cost of a model is limited and cannot be told.
-type UnpricedError struct {
-	Model    string
-	Currency string // of its price, "" if it has none
-	Date     string // of the prices
-}
-
-func (e *UnpricedError) Error() string {
-	if e.Model == "" {
-		return "the cost is limited, but the model is not named"
-	}
-	if e.Currency != "" {
-		return fmt.Sprintf("the cost is limited, but not in %s, the currency of the model %q", e.Currency, e.Model)
-	}
-	text := fmt.Sprintf("the cost is limited, but the model %q has no price", e.Model)
-	if e.Date != "" {
-		text += " in the table of " + e.Date
-	}
-	return text
-}
-
-// Limited returns an [*UnpricedError] if limits by currency do not hold for a model: it has
+// Limited returns an error that wraps [price.ErrUnpriced] if limits by currency do not hold for a model: it has
 // no price, or a price in another currency. No limits hold for every model.
-func (t *Table) Limited(model string, limits map[string]int64) error {
+func Limited(t *price.Table, model string, limits map[string]int64) error {
 	if len(limits) == 0 {
 		return nil
 	}
-	p, ok := t.Of(model)
-	if _, limited := limits[p.Currency]; ok && limited {
+	p, ok := PriceOf(t, model)
+	_, limited := limits[p.Currency]
+	switch {
+	case ok && limited:
 		return nil
+	case model == "":
+		return fmt.Errorf("%w, but the model is not named", price.ErrUnpriced)
+	case ok && p.Currency != "":
+		return fmt.Errorf("%w, but not in %s, the currency of the model %q", price.ErrUnpriced, p.Currency, model)
+	case t != nil && t.Date != "":
+		return fmt.Errorf("%w, but the model %q has no price in the table of %s", price.ErrUnpriced, model, t.Date)
 	}
-	e := &UnpricedError{Model: model, Currency: p.Currency}
-	if t != nil {
-		e.Date = t.Date
-	}
-	return e
+	return fmt.Errorf("%w, but the model %q has no price", price.ErrUnpriced, model)
 }
