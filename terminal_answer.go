@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // Reply is an [agent.Options].Answer: it puts a question of a run to the person. Whatever the person says but yes refuses, and so
@@ -76,7 +76,7 @@ func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, 
 // fillInLocked asks for each field of a form. An empty line takes the default. Without a default it declines the form if the
 // field is required.
 func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
-	fields, err := q.Elicit.Fields()
+	fields, err := forms.Read(q.Elicit)
 	if err != nil {
 		return run.Reply{}, err
 	}
@@ -102,7 +102,7 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 	return a, nil
 }
 
-func (t *Terminal) fieldLocked(ctx context.Context, f *mcp.Field) (any, error) {
+func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error) {
 	line, err := t.askLocked(ctx, "  %s:", label(f))
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (t *Terminal) fieldLocked(ctx context.Context, f *mcp.Field) (any, error) {
 }
 
 // label describes a field: its title, its options, and the value of an empty line.
-func label(f *mcp.Field) string {
+func label(f *forms.Field) string {
 	text := hosttext.Quote(f.Title)
 	for i, o := range f.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -93,7 +94,7 @@ func withSourceOf(opts *mcpclient.Options, server string, question func(context.
 		out = *opts
 	}
 	if h := out.Sampling; h != nil {
-		out.Sampling = mcp.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (_ *mcp.CreateMessageResult, err error) {
+		out.Sampling = inquiry.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (_ *mcp.CreateMessageResult, err error) {
 			ctx = withSource(ctx, server)
 			answered := question(ctx)
 			defer func() { answered(err) }()
@@ -108,7 +109,7 @@ func withSourceOf(opts *mcpclient.Options, server string, question func(context.
 	if next == nil {
 		handler = onlyCallers{}
 	}
-	out.Elicitation = mcp.WrapElicitation(handler, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
+	out.Elicitation = inquiry.WrapElicitation(handler, func(ctx context.Context, params *mcp.ElicitParams) (_ *mcp.ElicitResult, err error) {
 		ctx = withSource(ctx, server)
 		answered := question(ctx)
 		defer func() { answered(err) }()

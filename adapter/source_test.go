@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -175,10 +176,10 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	}
 	given := &mcpclient.Options{Sampling: ableSampler{sample}, Elicitation: ableAsker{}}
 	got := WithSource(given, "s")
-	if mcp.SamplingCapabilityOf(got.Sampling) != (mcp.SamplingCapability{Tools: true}) {
+	if inquiry.SamplingCapabilityOf(got.Sampling) != (mcp.SamplingCapability{Tools: true}) {
 		t.Error("got another sampling capability, want that of the handler")
 	}
-	if mcp.ElicitationCapabilityOf(got.Elicitation) != (mcp.ElicitationCapability{URL: true}) {
+	if inquiry.ElicitationCapabilityOf(got.Elicitation) != (mcp.ElicitationCapability{URL: true}) {
 		t.Error("got another elicitation capability, want that of the handler")
 	}
 	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
@@ -189,14 +190,14 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	}
 
 	plain := WithSource(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
-	if mcp.SamplingCapabilityOf(plain.Sampling) != (mcp.SamplingCapability{}) {
+	if inquiry.SamplingCapabilityOf(plain.Sampling) != (mcp.SamplingCapability{}) {
 		t.Error("got a sampling capability, want none")
 	}
-	if mcp.ElicitationCapabilityOf(plain.Elicitation) != (mcp.ElicitationCapability{Form: true}) {
+	if inquiry.ElicitationCapabilityOf(plain.Elicitation) != (mcp.ElicitationCapability{Form: true}) {
 		t.Error("got no forms, want them by default")
 	}
 	none := WithSource(nil, "s")
-	if none.Sampling != nil || mcp.ElicitationCapabilityOf(none.Elicitation) != (mcp.ElicitationCapability{Form: true, URL: true}) {
+	if none.Sampling != nil || inquiry.ElicitationCapabilityOf(none.Elicitation) != (mcp.ElicitationCapability{Form: true, URL: true}) {
 		t.Error("got other handlers than one of questions, which callers answer")
 	}
 	if _, err := none.Elicitation.Elicit(t.Context(), &mcp.ElicitParams{Message: "who?"}); !errors.Is(err, ErrNotAsked) {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // A rule allows some calls, and has a person asked about the others.
@@ -64,7 +65,7 @@ func ExampleQuestion_accept() {
 	}
 
 	fillIn := func(_ context.Context, q *run.Question) (run.Reply, error) {
-		fields, err := q.Elicit.Fields()
+		fields, err := forms.Read(q.Elicit)
 		if err != nil {
 			return run.Reply{}, err
 		}

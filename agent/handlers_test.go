@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -423,7 +424,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 	//lint:ignore SA1019 servers may sample for as long as the feature works.
 	poem := &sdk.CreateMessageParams{MaxTokens: 10, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "a poem"}}}}
 	writes := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		if _, ok := mcp.Approved(ctx, p); !ok {
+		if _, ok := inquiry.Approved(ctx, p); !ok {
 			return nil, mcp.ErrAnswerLater
 		}
 		time.Sleep(time.Minute)

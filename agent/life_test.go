@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -206,8 +207,8 @@ func (locked) RoundTrip(r *http.Request) (*http.Response, error) {
 // open connects to the servers of the world.
 func (l *life) open(ctx context.Context) (*adapter.Toolset, error) {
 	poet := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		if _, approved := mcp.Approved(ctx, p); p.SystemPrompt == "review" && !approved {
-			return nil, &mcp.ReviewLaterError{Model: "poet-1", Params: p}
+		if _, approved := inquiry.Approved(ctx, p); p.SystemPrompt == "review" && !approved {
+			return nil, &inquiry.ReviewLaterError{Model: "poet-1", Params: p}
 		}
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})

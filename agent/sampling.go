@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -50,15 +51,15 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
 	if review, ok := ctx.Value(reviewKey{}).(*record.Review); ok && review != nil {
 		ctx = context.WithValue(ctx, reviewKey{}, (*record.Review)(nil)) // not for what the handler calls
-		return next.CreateMessage(mcp.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
+		return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 	}
 	result, err := next.CreateMessage(ctx, params)
 	if !errors.Is(err, mcp.ErrAnswerLater) {
 		return result, err
 	}
-	later, ok := errors.AsType[*mcp.ReviewLaterError](err)
+	later, ok := errors.AsType[*inquiry.ReviewLaterError](err)
 	if !ok {
-		later = &mcp.ReviewLaterError{Params: params}
+		later = &inquiry.ReviewLaterError{Params: params}
 	}
 	server, call := asker(ctx)
 	if origin, _ := mcp.OriginFrom(ctx); origin.Key != "" && call != nil {
@@ -79,7 +80,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 		return nil, &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "the request was not approved"}
 	}
 	review := record.NewReview(q, *answer)
-	return next.CreateMessage(mcp.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
+	return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 }
 
 // reviewOf makes a question to a person of a sampling request of a round.
@@ -90,7 +91,7 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ques
 	if later != nil {
 		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: later.Params, Model: later.Model}
 	}
-	if params, ok := request.Sampling(); ok {
+	if params, ok := inquiry.Sampling(&request); ok {
 		return &run.Question{Kind: run.QuestionSampling, Key: key, Sampling: params}
 	}
 	return nil

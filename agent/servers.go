@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -20,8 +22,8 @@ type servers struct {
 	person *person
 	visits *visits
 
-	mu      sync.Mutex                         // guards the field below
-	reviews map[question]*mcp.ReviewLaterError // what waits for a person
+	mu      sync.Mutex                             // guards the field below
+	reviews map[question]*inquiry.ReviewLaterError // what waits for a person
 }
 
 // asCaller returns a context for the tool calls of this turn. What they ask of a person or a model comes to the run.
@@ -72,7 +74,7 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 			result, err = hostAnswer(ctx, params, next)
 		}
 		if result != nil && err == nil {
-			result, err = params.Complete(result)
+			result, err = forms.Complete(params, result)
 		}
 		return err
 	})
@@ -94,7 +96,7 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 // questionOf makes a question to a person of one of a round, nil if it is of another kind.
 func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) *run.Question {
 	request := round.Requests[key]
-	if params, ok := request.Elicitation(); ok {
+	if params, ok := inquiry.Elicitation(&request); ok {
 		return &run.Question{Kind: kindOf(params), Key: key, Elicit: params}
 	}
 	return s.reviewOf(call, key, request)

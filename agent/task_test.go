@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -97,7 +98,7 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 	go s.serve(conn)
 	t.Cleanup(func() { _ = conn.Close() })
 	sampler := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		if _, ok := mcp.Approved(ctx, p); !ok {
+		if _, ok := inquiry.Approved(ctx, p); !ok {
 			return nil, fmt.Errorf("the boss is asked: %w", mcp.ErrAnswerLater)
 		}
 		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil

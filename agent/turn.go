@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 )
 
 // turn takes the calls of a turn to their outcomes, or as far as they get without an
@@ -45,7 +45,7 @@ func newTurn(e *engine) *turn {
 	t.person = &person{desk: e.desk, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
 	t.servers = &servers{
 		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
-		reviews: map[question]*mcp.ReviewLaterError{},
+		reviews: map[question]*inquiry.ReviewLaterError{},
 	}
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
 	t.tools = &tools{rec: e.rec, agent: e.agent, results: kept, offered: e.offered, jobs: make(map[string]*job, n)}

@@ -6,7 +6,9 @@ import (
 	"errors"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -27,10 +29,10 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
 	}
 	if params.Mode == mcp.ElicitForm {
-		if _, err := params.Fields(); err != nil {
+		if _, err := forms.Read(params); err != nil {
 			return nil, refuse(mcp.CodeInvalidParams, "elicitation: %v", err)
 		}
-	} else if !mcp.Visitable(params.URL) {
+	} else if !inquiry.Visitable(params.URL) {
 		a.log.Warn("refused to send a person to a URL that is not a web address")
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…")
 	}
@@ -46,7 +48,7 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 		err = errors.New("the elicitation handler returned neither a result nor an error")
 	}
 	if err == nil {
-		result, err = params.Complete(result)
+		result, err = forms.Complete(params, result)
 	}
 	if err == nil && result.Action == mcp.ElicitAccept {
 		err = fits(result.Content)
@@ -55,6 +57,17 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 		return nil, err
 	}
 	return jsonrpc.Marshal(result)
+}
+
+// misfit is an answer that the host's validator refuses. Its text is for the person who gave
+// the answer.
+type misfit struct{ err error }
+
+func (e *misfit) Error() string { return "elicitation answer: " + e.err.Error() }
+
+// RPCError is what the server gets.
+func (e *misfit) RPCError() *mcp.RPCError {
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
 }
 
 // formCheck is what the host's validator thinks of the answers to a form.
@@ -72,7 +85,7 @@ func (a *answerer) formCheck(params *mcp.ElicitParams) (func(map[string]any) err
 			err = check(raw)
 		}
 		if err != nil {
-			return &mcp.FormError{Err: err}
+			return &misfit{err}
 		}
 		return nil
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
@@ -189,7 +190,7 @@ func (v *urlElicitations) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.Elicit
 	for i, raw := range data.Elicitations {
 		p := new(mcp.ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
-		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !mcp.Visitable(p.URL):
+		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !inquiry.Visitable(p.URL):
 			v.peer.link.Load().tolerated("skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == v.limit:
 			v.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -129,7 +130,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 			}
 			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
 			question := round(t, err).Requests["k"]
-			if params, ok := question.Elicitation(); ok {
+			if params, ok := inquiry.Elicitation(&question); ok {
 				t.Errorf("%q: by hand: got %+v, want none", url, params)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -102,11 +103,11 @@ type offers struct {
 func (o *Options) offers() offers {
 	out := offers{roots: o.givesRoots(), tasks: true}
 	if o.Sampling != nil {
-		c := mcp.SamplingCapabilityOf(o.Sampling)
+		c := inquiry.SamplingCapabilityOf(o.Sampling)
 		out.sampling = &c
 	}
 	if o.Elicitation != nil {
-		c := mcp.ElicitationCapabilityOf(o.Elicitation)
+		c := inquiry.ElicitationCapabilityOf(o.Elicitation)
 		out.elicitation = &c
 	}
 	return out

@@ -244,8 +244,12 @@ func ExampleContinue() {
 		return
 	}
 	for key, question := range round.Requests {
-		form, _ := question.Elicitation()
-		fmt.Println(key, form.Message)
+		asked := new(mcp.ElicitParams)
+		if err := json.Unmarshal(question.Params, asked); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(key, asked.Message)
 	}
 	_, err = mcpclient.Continue[mcp.CallToolResult](ctx, client, round, map[string]any{
 		"sure": &mcp.ElicitResult{Action: mcp.ElicitDecline},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -240,7 +241,7 @@ func ExampleSamplingFunc() {
 // A server asks the person in the middle of a call.
 func ExampleElicitationFunc() {
 	person := mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		fields, err := p.Fields()
+		fields, err := forms.Read(p)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -271,9 +273,33 @@ func answersTo(r *mcp.InputRequired, answers map[string]any) (map[string]json.Ra
 			answer = earlier
 		}
 		var err error
-		if wire[key], err = q.Answer(answer); err != nil {
+		if wire[key], err = encodeAnswer(&q, answer); err != nil {
 			return nil, fmt.Errorf("answer %q: %w", key, err)
 		}
 	}
 	return wire, nil
+}
+
+// encodeAnswer encodes the answer to a question: an [*mcp.ElicitResult], which is completed and
+// checked, or any value that marshals to the result.
+func encodeAnswer(q *mcp.InputRequest, v any) (json.RawMessage, error) {
+	if elicited, ok := v.(*mcp.ElicitResult); ok && elicited != nil {
+		params, _ := inquiry.Elicitation(q)
+		if params == nil {
+			return nil, fmt.Errorf("an ElicitResult does not answer %s", excerpt.Cut(q.Method))
+		}
+		complete, err := forms.Complete(params, elicited)
+		if err != nil {
+			return nil, err
+		}
+		v = complete
+	}
+	raw, err := jsonrpc.EncodeParams(v)
+	if err != nil {
+		return nil, err
+	}
+	if raw == nil {
+		return nil, fmt.Errorf("%s has no answer", excerpt.Cut(q.Method))
+	}
+	return raw, nil
 }

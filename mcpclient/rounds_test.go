@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -53,14 +54,14 @@ func TestManualInput(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		who, llm := r.Requests["who"], r.Requests["llm"]
-		form, ok := who.Elicitation()
+		form, ok := inquiry.Elicitation(&who)
 		if !ok || form.Message != "Name?" || form.Mode != mcp.ElicitForm {
 			t.Errorf("elicitation: got %+v, %v", form, ok)
 		}
-		if p, ok := llm.Sampling(); !ok || p.MaxTokens != 50 {
+		if p, ok := inquiry.Sampling(&llm); !ok || p.MaxTokens != 50 {
 			t.Errorf("sampling: got %+v, %v", p, ok)
 		}
-		if _, ok := llm.Elicitation(); ok {
+		if _, ok := inquiry.Elicitation(&llm); ok {
 			t.Error("a sampling request was read as an elicitation")
 		}
 		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -32,7 +35,7 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 	if params.MaxTokens < 0 {
 		return nil, refuse(mcp.CodeInvalidParams, "sampling request: maxTokens is negative")
 	}
-	if err := params.CheckMessages(); err != nil {
+	if err := inquiry.CheckMessages(params.Messages); err != nil {
 		return nil, refuse(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
 	result, err := a.sampling.CreateMessage(ctx, params)
@@ -40,10 +43,43 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 		err = errors.New("the sampling handler returned neither a result nor an error")
 	}
 	if e := a.peer.current(); err == nil && !e.severalBlocks() {
-		result, err = result.SingleBlock(e.has(audioContent))
+		result, err = singleBlock(result, e.has(audioContent))
 	}
 	if err != nil {
 		return nil, err
 	}
 	return jsonrpc.Marshal(result)
+}
+
+// singleBlock returns the result for servers that read one block: text, an image
+// or, if they know it, audio. Several blocks of text are joined. The given
+// result is not changed; one that does not fit into such a block is an error.
+func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResult, error) {
+	switch len(r.Content) {
+	case 0:
+		return r, nil
+	case 1:
+		known := false
+		switch r.Content[0].(type) {
+		case *mcp.TextContent, *mcp.ImageContent:
+			known = true
+		case *mcp.AudioContent:
+			known = audio
+		}
+		if !known {
+			return nil, fmt.Errorf("the server's revision cannot read a %T in an answer", r.Content[0])
+		}
+		return r, nil
+	}
+	var texts []string
+	for _, c := range r.Content {
+		t, ok := c.(*mcp.TextContent)
+		if !ok {
+			return nil, fmt.Errorf("the server's revision reads one content block, and the answer has %d, among them a %T", len(r.Content), c)
+		}
+		texts = append(texts, t.Text)
+	}
+	out := *r
+	out.Content = []mcp.Content{&mcp.TextContent{Text: strings.Join(texts, "\n")}}
+	return &out, nil
 }

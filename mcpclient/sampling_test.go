@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -45,7 +46,7 @@ func TestCheckMessages(t *testing.T) {
 		{"text between", []mcp.SamplingMessage{model(use("a")), user(text), user(result("a"))}, "message 1: 1 tool uses before it have no result"},
 		{"no result at the end", []mcp.SamplingMessage{model(use("a"))}, "1 tool uses have no result"},
 	} {
-		err := (&mcp.CreateMessageParams{Messages: test.messages}).CheckMessages()
+		err := inquiry.CheckMessages(test.messages)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}

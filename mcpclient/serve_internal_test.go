@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // What a person answered is not told along with that it does not fit.
 func TestMisfitIsNotTold(t *testing.T) {
 	p := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: []byte(`{"type":"object","properties":{"age":{"type":"integer"}}}`)}
-	_, err := p.Complete(&mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"my-secret": 1}})
+	_, err := forms.Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"my-secret": 1}})
 	if err == nil || !strings.Contains(err.Error(), "my-secret") {
 		t.Fatalf("got %v, want the field", err)
 	}

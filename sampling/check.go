@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -30,7 +31,7 @@ func checkParams(p *mcp.CreateMessageParams) error {
 			return fmt.Errorf("stopSequences: number %d has %d bytes, which are more than %d", i, len(stop), maxStop)
 		}
 	}
-	if err := p.CheckMessages(); err != nil {
+	if err := inquiry.CheckMessages(p.Messages); err != nil {
 		return fmt.Errorf("messages: %w", err)
 	}
 	for i, m := range p.Messages {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -155,7 +156,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	}
 	if errors.Is(err, mcp.ErrAnswerLater) {
 		if !reply {
-			return byReviewer, &mcp.ReviewLaterError{Model: req.Model, Params: req.Params}
+			return byReviewer, &inquiry.ReviewLaterError{Model: req.Model, Params: req.Params}
 		}
 		err = errReplyWaits
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -194,14 +195,14 @@ func TestReviewLater(t *testing.T) {
 	}})
 	p := question(t, hi)
 	_, err := s.CreateMessage(t.Context(), p)
-	later, ok := errors.AsType[*mcp.ReviewLaterError](err)
+	later, ok := errors.AsType[*inquiry.ReviewLaterError](err)
 	if !ok || !errors.Is(err, mcp.ErrAnswerLater) || later.Model == "" || later.Params.MaxTokens != 5 || h.asked() != 0 {
 		t.Fatalf("got %v (%+v), want a request that waits", err, later)
 	}
-	if _, err := s.CreateMessage(mcp.WithApproved(t.Context(), p, later.Model), later.Params); !errors.Is(err, mcp.ErrAnswerLater) {
+	if _, err := s.CreateMessage(inquiry.WithApproved(t.Context(), p, later.Model), later.Params); !errors.Is(err, mcp.ErrAnswerLater) {
 		t.Errorf("got %v for another request than the approved one, want that it waits", err)
 	}
-	if _, err := s.CreateMessage(mcp.WithApproved(t.Context(), later.Params, "gpt-4.1-mini"), later.Params); err != nil {
+	if _, err := s.CreateMessage(inquiry.WithApproved(t.Context(), later.Params, "gpt-4.1-mini"), later.Params); err != nil {
 		t.Fatal(err)
 	}
 	equalJSON(t, h.last(), `{"model":"gpt-4.1-mini","max_completion_tokens":5,"stream":false,"messages":[{"role":"user","content":"Hi"}]}`)
@@ -223,7 +224,7 @@ func TestApprovalWithinTheLimits(t *testing.T) {
 		"limit":  {Limits: Limits{InputBytes: 1}, Review: AskLater()},
 	} {
 		h, p := newHost(t, answering(plainAnswer)), question(t, hi)
-		_, err := h.sampler(t, opts).CreateMessage(mcp.WithApproved(t.Context(), p, ""), p)
+		_, err := h.sampler(t, opts).CreateMessage(inquiry.WithApproved(t.Context(), p, ""), p)
 		if !errors.Is(err, mcp.ErrRejected) || h.asked() != 0 {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -87,7 +88,7 @@ func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessagePa
 func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
 	w, unknown := s.identify(ctx, server)
 	r := newRun(w, params)
-	r.approvedFor, r.approved = mcp.Approved(ctx, params)
+	r.approvedFor, r.approved = inquiry.Approved(ctx, params)
 	defer func() { s.audit(ctx, r, params, result, err) }()
 	if err := s.check(params); err != nil {
 		return nil, err

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -117,7 +119,7 @@ func (a Reply) Sampled() (*mcp.CreateMessageParams, error) {
 	if len(params.Messages) == 0 {
 		return nil, errors.New("the arguments have no messages")
 	}
-	return params, params.CheckMessages()
+	return params, inquiry.CheckMessages(params.Messages)
 }
 
 // isObject reports whether raw is a JSON object.
@@ -142,7 +144,7 @@ func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
 			return nil, err
 		}
 	}
-	return q.Elicit.Complete(r)
+	return forms.Complete(q.Elicit, r)
 }
 
 // Allow lets a call run (AskApproval), or a server have a completion (AskSampling). Set
@@ -164,7 +166,7 @@ func (q *Question) Deny(reason string) Reply { return q.with(ActionDeny, reason)
 func (q *Question) Accept(fields map[string]any) (Reply, error) {
 	a := q.with(ActionAccept, "")
 	if q.Kind == QuestionForm && q.Elicit != nil {
-		r, err := q.Elicit.Complete(&mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
+		r, err := forms.Complete(q.Elicit, &mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
 		if err != nil {
 			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}

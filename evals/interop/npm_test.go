@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -95,7 +96,7 @@ func everything(t *testing.T, transport mcpclient.Transport) {
 		Elicitation: mcp.ElicitationFunc(func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			origin, _ := mcp.OriginFrom(ctx)
 			asked <- origin
-			fields, err := p.Fields()
+			fields, err := forms.Read(p)
 			if err != nil || len(fields) < 12 {
 				return nil, fmt.Errorf("got %d fields, %v", len(fields), err)
 			}

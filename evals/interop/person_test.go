@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -17,7 +18,7 @@ func (person) Elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult,
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
-	fields, err := p.Fields()
+	fields, err := forms.Read(p)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +32,18 @@ func (person) Elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult,
 }
 
 // someAnswer is a valid answer to a field.
-func someAnswer(f *mcp.Field) any {
+func someAnswer(f *forms.Field) any {
 	switch f.Kind {
-	case mcp.FieldBoolean:
+	case forms.KindBoolean:
 		return true
-	case mcp.FieldNumber, mcp.FieldInteger:
+	case forms.KindNumber, forms.KindInteger:
 		if f.Minimum != nil {
 			return *f.Minimum
 		}
 		return 1
-	case mcp.FieldChoice:
+	case forms.KindChoice:
 		return f.Options[0].Value
-	case mcp.FieldChoices:
+	case forms.KindChoices:
 		return []string{f.Options[0].Value}
 	}
 	if f.Format == "email" {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // person is who sits at the terminal. What servers and models wrote is shown by hosttext, so that it can neither control the
@@ -51,7 +51,7 @@ func (p *person) approve(ctx context.Context, q *run.Question) (run.Reply, error
 
 // fillIn asks for each field of a server's form.
 func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error) {
-	fields, err := q.Elicit.Fields()
+	fields, err := forms.Read(q.Elicit)
 	if err != nil {
 		return run.Reply{}, err
 	}
@@ -77,7 +77,7 @@ func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error)
 var errDeclined = errors.New("the person declines")
 
 // field asks until the value fits the field.
-func (p *person) field(ctx context.Context, field *mcp.Field) (any, error) {
+func (p *person) field(ctx context.Context, field *forms.Field) (any, error) {
 	for {
 		line, err := p.terminal.Read(ctx, "  "+prompt(field)+":")
 		switch {
@@ -95,7 +95,7 @@ func (p *person) field(ctx context.Context, field *mcp.Field) (any, error) {
 }
 
 // prompt is the title of a field with its options, and with what an empty line means.
-func prompt(field *mcp.Field) string {
+func prompt(field *forms.Field) string {
 	text := hosttext.Quote(field.Title)
 	for i, option := range field.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(option.Title))

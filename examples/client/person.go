@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -37,7 +38,7 @@ func (p *person) askLocked(question string) (string, error) {
 // fillIn asks for each field of a form. The client checks the whole form again
 // before it is sent.
 func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	fields, err := params.Fields()
+	fields, err := forms.Read(params)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 }
 
 // fieldLocked asks until the answer fits; nil means no answer.
-func (p *person) fieldLocked(f *mcp.Field) (any, error) {
+func (p *person) fieldLocked(f *forms.Field) (any, error) {
 	for {
 		text, err := p.askLocked("  " + label(f))
 		if err != nil {
@@ -79,7 +80,7 @@ func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 
 // label describes a field: its title, its options, and the value of an empty
 // line. Servers' texts are quoted, so that they cannot look like the program's.
-func label(f *mcp.Field) string {
+func label(f *forms.Field) string {
 	text := hosttext.Quote(f.Title)
 	for i, o := range f.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, hosttext.Quote(o.Title))

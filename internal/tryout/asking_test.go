@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -15,7 +16,7 @@ func TestBookingTime(t *testing.T) {
 		"25:99": false, "24:00": false, "12:60": false, "7:30": false, "19:30:00": false, "at 19:30": false, "": false,
 	} {
 		content := map[string]any{"date": "2030-05-01", "time": time, "people": 2}
-		_, err := form.Complete(&mcp.ElicitResult{Action: "accept", Content: content})
+		_, err := forms.Complete(form, &mcp.ElicitResult{Action: "accept", Content: content})
 		if (err == nil) != right || err != nil && !strings.Contains(err.Error(), `field "time"`) {
 			t.Errorf("the form with %q: got %v, want it taken: %t", time, err, right)
 		}

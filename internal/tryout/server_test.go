@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -157,11 +158,11 @@ func TestBookingForSoMany(t *testing.T) {
 	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
 		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 			Elicitation: mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				fields, err := p.Fields()
+				fields, err := forms.Read(p)
 				if err != nil {
 					return nil, err
 				}
-				i := slices.IndexFunc(fields, func(f *mcp.Field) bool { return f.Name == "people" })
+				i := slices.IndexFunc(fields, func(f *forms.Field) bool { return f.Name == "people" })
 				if got := fmt.Sprintf("default: %v", fields[i].Default); got != want {
 					t.Errorf("people: %d: got %s, want %s", people, got, want)
 				}

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"encoding/json"
+	"math"
+	"math/big"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -70,11 +72,18 @@ func wholeOf(raw []byte) *int64 {
 	if n, err := text.Int64(); err == nil {
 		return &n
 	}
-	if n, ok := exact(text.String()); ok && n.IsInt() && n.Num().IsInt64() { // 12.0 and 1e3
+	// 12.0 and 1e3. The float bounds the exponent, which alone can ask for a great deal of memory.
+	if x, err := text.Float64(); err != nil || x != math.Trunc(x) || len(text) > maxSizeText {
+		return nil
+	}
+	if n, ok := new(big.Rat).SetString(text.String()); ok && n.IsInt() && n.Num().IsInt64() {
 		return new(n.Num().Int64())
 	}
 	return nil
 }
+
+// maxSizeText bounds the text of a number, in bytes.
+const maxSizeText = 64
 
 // numberOf is the text of a number, also of one in a string, "" for anything else.
 func numberOf(raw []byte) (n json.Number) {

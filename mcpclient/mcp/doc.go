@@ -1,7 +1,7 @@
 // Package mcp holds the words of the Model Context Protocol: what tools, prompts,
 // resources and tasks are, the content of results, what a server asks by sampling
-// and elicitation with the forms of that, what a server says of itself, revisions
-// and error codes. Its types read and write the wire's JSON within bounds. There
+// and elicitation, what a server says of itself, revisions and error codes. Package
+// forms reads the forms of elicitations. Its types read and write the wire's JSON within bounds. There
 // is no input or output here, no goroutine and no client: package mcpclient has
 // those, and a host with sessions of its own can do without it.
 //
@@ -13,7 +13,6 @@
 //	items of a page, blocks of a result, messages of a request  10,000
 //	tool results in tool results  4 deep; deeper ones are an UnknownContent
 //	a cursor                      64 KiB
-//	a form                        see [ElicitParams.Fields]
 //	a URI or id that changed      8 KiB; a longer one is [Stale]
 //	how long a result may be kept 24 h
 //	_meta of a server             64 KiB; a larger one is not kept

@@ -3,9 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"net/url"
-	"strings"
-	"unicode"
 )
 
 // ElicitationHandler lets a server ask the person something in the middle of a
@@ -18,7 +15,7 @@ import (
 // person must see that name. The answer to a form is completed with defaults
 // and checked by the requested schema before it is sent. If it does not fit,
 // the server learns only that, and Options.Logger gets the mistake; a handler
-// can check with [ElicitParams.Complete]. Errors reach the server like the
+// can check with forms.Complete. Errors reach the server like the
 // errors of a [SamplingHandler].
 //
 // A URL must be shown in full, opened only on the person's consent, never
@@ -58,7 +55,7 @@ type ElicitParams struct {
 	Message string `json:"message"`
 
 	// RequestedSchema describes the form: a flat JSON Schema, which
-	// [ElicitParams.Fields] reads.
+	// forms.Read reads.
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 
 	URL           string          `json:"url,omitempty"`           // begins with https:// or http://
@@ -79,17 +76,4 @@ const (
 type ElicitResult struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content,omitzero"`
-}
-
-// Visitable reports whether a URL of the server is one that a person may be sent
-// to: https or http, with a host. Other schemes run code or reach into the person's
-// machine. User info and characters that cannot be seen make a URL look like
-// another, and are refused.
-func Visitable(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && visible(raw) && visible(u.Host)
-}
-
-func visible(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

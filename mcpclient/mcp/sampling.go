@@ -3,10 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -160,87 +157,4 @@ func encodeSamplingContent(blocks []Content) (json.RawMessage, error) {
 		return jsonrpc.Marshal(blocks[0])
 	}
 	return jsonrpc.Marshal(blocks)
-}
-
-// SingleBlock makes the result one for servers that read one block: text, an image
-// or, where they know it, audio. Several blocks of text are joined. The
-// result is not changed; one that no such block can have is an error.
-func (r *CreateMessageResult) SingleBlock(audio bool) (*CreateMessageResult, error) {
-	switch len(r.Content) {
-	case 0:
-		return r, nil
-	case 1:
-		known := false
-		switch r.Content[0].(type) {
-		case *TextContent, *ImageContent:
-			known = true
-		case *AudioContent:
-			known = audio
-		}
-		if !known {
-			return nil, fmt.Errorf("the server's revision has no answer with a %T", r.Content[0])
-		}
-		return r, nil
-	}
-	var texts []string
-	for _, c := range r.Content {
-		t, ok := c.(*TextContent)
-		if !ok {
-			return nil, fmt.Errorf("the server's revision takes one content block, the answer has %d, among them a %T", len(r.Content), c)
-		}
-		texts = append(texts, t.Text)
-	}
-	out := *r
-	out.Content = []Content{&TextContent{Text: strings.Join(texts, "\n")}}
-	return &out, nil
-}
-
-// CheckMessages reports the first breach of the ordering rules for tool uses
-// and tool results: a user message with a tool result holds nothing else, and
-// every assistant message with tool uses is followed at once by the results of
-// exactly those.
-func (p *CreateMessageParams) CheckMessages() error {
-	var open map[string]bool
-	for i, m := range p.Messages {
-		if m.Role != "user" && m.Role != "assistant" {
-			return fmt.Errorf("message %d: role %q is neither user nor assistant", i, excerpt.Cut(m.Role))
-		}
-		results, others := 0, 0
-		uses := map[string]bool{}
-		for _, c := range m.Content {
-			switch c := c.(type) {
-			case *ToolResultContent:
-				results++
-				if m.Role != "user" {
-					return fmt.Errorf("message %d: tool result in an %s message", i, m.Role)
-				}
-				if !open[c.ToolUseID] {
-					return fmt.Errorf("message %d: tool result for %q, which no tool use before it awaits", i, excerpt.Cut(c.ToolUseID))
-				}
-				delete(open, c.ToolUseID)
-			case *ToolUseContent:
-				others++
-				if m.Role != "assistant" {
-					return fmt.Errorf("message %d: tool use in a %s message", i, m.Role)
-				}
-				if uses[c.ID] {
-					return fmt.Errorf("message %d: tool use id %q twice", i, excerpt.Cut(c.ID))
-				}
-				uses[c.ID] = true
-			default:
-				others++
-			}
-		}
-		if results > 0 && others > 0 {
-			return fmt.Errorf("message %d: tool results are mixed with other content", i)
-		}
-		if len(open) > 0 {
-			return fmt.Errorf("message %d: %d tool uses before it have no result", i, len(open))
-		}
-		open = uses
-	}
-	if len(open) > 0 {
-		return fmt.Errorf("%d tool uses have no result", len(open))
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -106,7 +107,7 @@ func (s *session) options() *mcpclient.Options {
 // fills in defaults. Between the rounds of a tool that wants input it calls
 // another tool. That tool must not see anything of the rounds.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	fields, err := p.Fields()
+	fields, err := forms.Read(p)
 	if err != nil {
 		return nil, err
 	}

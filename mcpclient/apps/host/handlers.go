@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -175,7 +176,7 @@ func (h *handlers) createMessage(ctx context.Context, params json.RawMessage) (a
 	if err := json.Unmarshal(params, &p); err != nil || len(p.Messages) == 0 {
 		return nil, refuse(mcp.CodeInvalidParams, "want messages and maxTokens")
 	}
-	if len(p.Tools) > 0 && !mcp.SamplingCapabilityOf(h.opts.Sampling).Tools {
+	if len(p.Tools) > 0 && !inquiry.SamplingCapabilityOf(h.opts.Sampling).Tools {
 		return nil, refuse(mcp.CodeInvalidParams, "the host does not sample with tools")
 	}
 	return h.opts.Sampling.CreateMessage(ctx, &p)

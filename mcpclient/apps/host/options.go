@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
@@ -40,7 +41,7 @@ type Options struct {
 	Sandbox Grants
 
 	// OpenLink opens a URL outside of the view, once a person has seen the whole URL and
-	// agreed. The URL is one that [mcp.Visitable] allows. apps.ErrDenied says that the person did not.
+	// agreed. The URL is one that [inquiry.Visitable] allows. apps.ErrDenied says that the person did not.
 	OpenLink func(ctx context.Context, url string) error
 
 	// Message adds a message of the view to the conversation, in the role of the user. Show who wrote
@@ -149,7 +150,7 @@ func (o *Options) capabilities() map[string]any {
 	}
 	if o.Sampling != nil {
 		settings := map[string]any{}
-		if mcp.SamplingCapabilityOf(o.Sampling).Tools {
+		if inquiry.SamplingCapabilityOf(o.Sampling).Tools {
 			settings["tools"] = none
 		}
 		all["sampling"] = settings

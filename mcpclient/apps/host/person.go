@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -28,7 +29,7 @@ func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, e
 	var p struct {
 		URL string `json:"url"`
 	}
-	if err := json.Unmarshal(params, &p); err != nil || len(p.URL) > maxURL || !mcp.Visitable(p.URL) {
+	if err := json.Unmarshal(params, &p); err != nil || len(p.URL) > maxURL || !inquiry.Visitable(p.URL) {
 		return nil, refuse(mcp.CodeInvalidParams, "Invalid URL")
 	}
 	return struct{}{}, h.opts.OpenLink(ctx, p.URL)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // Usage is the flag's usage.
@@ -68,10 +68,10 @@ func (a Answers) Of(servers []string) (map[string]Answers, error) {
 // mistakes lists keys without a field, each under the field that it probably
 // means, or under "" if it may be for another form. A field with an answer is
 // not meant by another key.
-func (a Answers) mistakes(fields []*mcp.Field) (near map[string]string, others []string) {
+func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others []string) {
 	near = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
-		if slices.ContainsFunc(fields, func(f *mcp.Field) bool { return f.Name == key }) {
+		if slices.ContainsFunc(fields, func(f *forms.Field) bool { return f.Name == key }) {
 			continue
 		}
 		best, least := "", 2+len(key)/4
@@ -94,7 +94,7 @@ func (a Answers) mistakes(fields []*mcp.Field) (near map[string]string, others [
 
 // Filled is a form with prepared answers.
 type Filled struct {
-	Fields   []*mcp.Field
+	Fields   []*forms.Field
 	Values   map[string]any  // by field
 	Answered int             // number of fields that have an answer
 	Mistakes []error         // answers that do not fit
@@ -104,7 +104,7 @@ type Filled struct {
 
 // Fill takes the answers into a form. A key that is almost a field's name is a
 // mistake: to ignore it would send a wrong form.
-func (a Answers) Fill(fields []*mcp.Field) *Filled {
+func (a Answers) Fill(fields []*forms.Field) *Filled {
 	f := &Filled{Fields: fields, Values: map[string]any{}, Faulty: map[string]bool{}}
 	near, others := a.mistakes(fields)
 	for _, key := range slices.Sorted(maps.Keys(near)) {

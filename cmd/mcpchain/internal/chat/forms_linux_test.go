@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -48,11 +49,11 @@ func TestFormWithoutItsDefaults(t *testing.T) {
 	const columns, rows = 80, 60
 	resize(t, tty, columns, rows)
 	m := watchScreen(t, file, columns, rows)
-	form := &screen.Form{Server: "box", Message: "Fill it in.", Values: map[string]any{}, Fields: []*mcp.Field{
-		{Name: "note", Title: "Note", Kind: mcp.FieldString, Default: "quiet"},
-		{Name: "people", Title: "People", Kind: mcp.FieldInteger, Default: 4.0},
-		{Name: "seat", Title: "Seat", Kind: mcp.FieldChoice, Default: "bar", Options: []mcp.FieldOption{{Value: "bar", Title: "At the bar"}}},
-		{Name: "time", Title: "Time", Kind: mcp.FieldString, Default: "19:00"},
+	form := &screen.Form{Server: "box", Message: "Fill it in.", Values: map[string]any{}, Fields: []*forms.Field{
+		{Name: "note", Title: "Note", Kind: forms.KindString, Default: "quiet"},
+		{Name: "people", Title: "People", Kind: forms.KindInteger, Default: 4.0},
+		{Name: "seat", Title: "Seat", Kind: forms.KindChoice, Default: "bar", Options: []forms.Option{{Value: "bar", Title: "At the bar"}}},
+		{Name: "time", Title: "Time", Kind: forms.KindString, Default: "19:00"},
 	}}
 	type filled struct {
 		action string

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -62,13 +63,13 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	keep("", s.Await(ctx, "await "+peer))
 	keep(s.Write(ctx, &screen.Draft{Prompt: "write " + peer}))
 	keep(s.Secret(ctx, "secret "+peer))
-	field := func(name string, kind mcp.FieldKind) *mcp.Field {
-		return &mcp.Field{Name: name, Title: name + " " + peer, Description: "of " + peer, Kind: kind}
+	field := func(name string, kind forms.Kind) *forms.Field {
+		return &forms.Field{Name: name, Title: name + " " + peer, Description: "of " + peer, Kind: kind}
 	}
-	choice, several, text := field("One", mcp.FieldChoice), field("Two", mcp.FieldChoices), field("Three", mcp.FieldString)
-	choice.Options = []mcp.FieldOption{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: brief + " last"}}
+	choice, several, text := field("One", forms.KindChoice), field("Two", forms.KindChoices), field("Three", forms.KindString)
+	choice.Options = []forms.Option{{Value: "a " + peer, Title: "first " + peer}, {Value: "b", Title: brief + " last"}}
 	choice.Description, several.Options, text.Default = "", choice.Options, brief+" default" // a description takes rows of the options
-	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*mcp.Field{choice, several, text, field("Four", mcp.FieldString)}, Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
+	form := &screen.Form{Server: "box " + peer, Message: "fill in " + peer, Fields: []*forms.Field{choice, several, text, field("Four", forms.KindString)}, Values: map[string]any{}, Mistakes: []error{errors.New("wrong " + peer)}}
 	_, failed = s.Fill(ctx, form)
 	keep(fmt.Sprint(form.Values["Four"]), failed)
 	s.End()

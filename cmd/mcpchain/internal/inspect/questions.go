@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -41,7 +42,7 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 		q.decline(ctx, "you to visit "+public(p.URL), p.Message, noAnswer)
 		return declined, nil
 	}
-	fields, err := p.Fields()
+	fields, err := forms.Read(p)
 	if err != nil || len(fields) == 0 {
 		q.decline(ctx, "for a form", p.Message, noAnswer)
 		return declined, nil

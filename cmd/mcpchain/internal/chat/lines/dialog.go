@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -129,7 +130,7 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 }
 
 // askField asks until the answer fits the field. An empty line keeps the value.
-func (c *Console) askField(ctx context.Context, f *screen.Form, field *mcp.Field) error {
+func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Field) error {
 	for {
 		text, err := c.askLocked(ctx, screen.Person, "  "+f.Ask(field))
 		switch {

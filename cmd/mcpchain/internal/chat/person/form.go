@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -59,7 +60,7 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 	if params.Mode == mcp.ElicitURL {
 		return p.visit(ctx, server, params)
 	}
-	fields, err := params.Fields()
+	fields, err := forms.Read(params)
 	if err != nil {
 		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 	}
@@ -125,7 +126,7 @@ type form struct {
 }
 
 // newForm takes the prepared answers into a form.
-func newForm(p *Person, server, message string, fields []*mcp.Field) *form {
+func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	given := p.answers[server].Fill(fields)
 	p.mu.Lock()
 	for _, field := range fields {

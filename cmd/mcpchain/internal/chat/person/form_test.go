@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -28,7 +29,7 @@ const tableForm = `{
 func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	t.Helper()
 	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
-	fields, err := params.Fields()
+	fields, err := forms.Read(params)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // maxOptions bounds the shown options of a field.
@@ -15,13 +15,13 @@ const maxOptions = 20
 
 // Ask describes a field: its title, description, options, and the value of
 // an empty line.
-func (f *Form) Ask(field *mcp.Field) string {
+func (f *Form) Ask(field *forms.Field) string {
 	var b strings.Builder
 	b.WriteString(hosttext.Line(field.Title, 80))
 	if field.Description != "" {
 		fmt.Fprintf(&b, " (%s)", hosttext.Line(field.Description, 200))
 	}
-	if field.Kind == mcp.FieldBoolean {
+	if field.Kind == forms.KindBoolean {
 		b.WriteString(" (yes or no)")
 	}
 	for i, o := range field.Options[:min(len(field.Options), maxOptions)] {
@@ -43,7 +43,7 @@ func (f *Form) Ask(field *mcp.Field) string {
 }
 
 // Value is the value of a field so far, or else its default; nil without either.
-func (f *Form) Value(field *mcp.Field) any {
+func (f *Form) Value(field *forms.Field) any {
 	if value := f.Values[field.Name]; value != nil {
 		return value
 	}
@@ -63,19 +63,19 @@ func (f *Form) Summary() string {
 
 // Wrong says what a field wants if an answer does not fit. The server's description says it
 // better than a pattern.
-func Wrong(field *mcp.Field, err error) string {
+func Wrong(field *forms.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
 		return "want " + hosttext.Line(field.Description, 200)
 	}
 	text := err.Error()
-	if wrong, ok := errors.AsType[*mcp.FieldError](err); ok {
+	if wrong, ok := errors.AsType[*forms.Error](err); ok {
 		text = wrong.Reason
 	}
 	return hosttext.Line(text, 200)
 }
 
 // Display shows a value in the person's words.
-func Display(field *mcp.Field, value any) string {
+func Display(field *forms.Field, value any) string {
 	switch v := value.(type) {
 	case bool:
 		if v {
@@ -94,8 +94,8 @@ func Display(field *mcp.Field, value any) string {
 	return fmt.Sprint(value)
 }
 
-func title(field *mcp.Field, value string) string {
-	i := slices.IndexFunc(field.Options, func(o mcp.FieldOption) bool { return o.Value == value })
+func title(field *forms.Field, value string) string {
+	i := slices.IndexFunc(field.Options, func(o forms.Option) bool { return o.Value == value })
 	if i < 0 {
 		return hosttext.Line(value, 500)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // Style is the look of a text.
@@ -148,7 +148,7 @@ var ErrLeft = errors.New("went back to the question before")
 type Form struct {
 	Server   string
 	Message  string
-	Fields   []*mcp.Field
+	Fields   []*forms.Field
 	Values   map[string]any // by the names of fields; the person changes them
 	Mistakes []error        // in the values that were prepared
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -35,8 +36,8 @@ func (s *Session) complemented(ctx context.Context, server *adapter.ServerStatus
 		if a.Required {
 			missing = append(missing, hosttext.Line(a.Name, 80))
 		}
-		form.Fields = append(form.Fields, &mcp.Field{
-			Name: a.Name, Title: a.Name, Description: a.Description, Kind: mcp.FieldString, Required: a.Required,
+		form.Fields = append(form.Fields, &forms.Field{
+			Name: a.Name, Title: a.Name, Description: a.Description, Kind: forms.KindString, Required: a.Required,
 		})
 	}
 	switch {

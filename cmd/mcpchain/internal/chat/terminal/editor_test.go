@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
 // A note that is printed beside it must not take away why nothing was written.
@@ -88,7 +88,7 @@ func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	if m.editor.search.text != "@" {
 		t.Errorf("AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
 	}
-	d := newForm(&screen.Form{Server: "s", Fields: []*mcp.Field{{Name: "mail", Kind: mcp.FieldString}}, Values: map[string]any{}}, nil)
+	d := newForm(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
 	m.update(askMsg{d})
 	m.quiet.past = true
 	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})

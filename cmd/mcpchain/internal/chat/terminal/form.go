@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -82,7 +83,7 @@ type form struct {
 
 // input is a field on the screen.
 type input struct {
-	field    *mcp.Field
+	field    *forms.Field
 	shown    huh.Field
 	text     string       // what is typed, or the title of an option
 	several  []string     // values of options
@@ -162,7 +163,7 @@ func (in *input) show() huh.Field {
 	}
 	options := optionsOf(in.field)
 	switch {
-	case in.field.Kind == mcp.FieldChoices:
+	case in.field.Kind == forms.KindChoices:
 		about = strings.TrimSpace(about + " (Space marks several)")
 		list := huh.NewMultiSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
@@ -183,14 +184,14 @@ func (in *input) show() huh.Field {
 }
 
 // optionsOf are the options of a field, yes and no among them.
-func optionsOf(field *mcp.Field) (options []huh.Option[string]) {
+func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 	for _, o := range field.Options {
 		options = append(options, huh.NewOption(hosttext.Line(o.Title, 80), o.Value))
 	}
-	if field.Kind == mcp.FieldBoolean {
+	if field.Kind == forms.KindBoolean {
 		options = append(options, huh.NewOption("yes", "yes"), huh.NewOption("no", "no"))
 	}
-	if len(options) > 0 && !field.Required && field.Kind != mcp.FieldChoices {
+	if len(options) > 0 && !field.Required && field.Kind != forms.KindChoices {
 		options = append(options, huh.NewOption("(nothing)", nothing))
 	}
 	return options
@@ -199,11 +200,11 @@ func optionsOf(field *mcp.Field) (options []huh.Option[string]) {
 // value is the field's value, nil for none.
 func (in *input) value() (any, error) {
 	switch {
-	case in.field.Kind == mcp.FieldChoices && len(in.several) == 0 && !in.field.Required, in.text == nothing && !in.field.Required:
+	case in.field.Kind == forms.KindChoices && len(in.several) == 0 && !in.field.Required, in.text == nothing && !in.field.Required:
 		return nil, nil
-	case in.field.Kind == mcp.FieldChoices:
+	case in.field.Kind == forms.KindChoices:
 		return in.several, in.field.Check(in.several)
-	case in.field.Kind == mcp.FieldChoice:
+	case in.field.Kind == forms.KindChoice:
 		return in.text, in.field.Check(in.text)
 	case in.text == nothing:
 		return in.field.Parse("")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -117,7 +118,7 @@ func (a Answer) to(q *run.Question) (run.Reply, error) {
 
 // values are the values of a form, each by the kind of its field.
 func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
-	fields, err := params.Fields()
+	fields, err := forms.Read(params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
@@ -132,7 +133,7 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Fields)) {
-		if !slices.ContainsFunc(fields, func(f *mcp.Field) bool { return f.Name == name }) {
+		if !slices.ContainsFunc(fields, func(f *forms.Field) bool { return f.Name == name }) {
 			return nil, fmt.Errorf("%w: the form has no field %.100q", ErrUnfit, name)
 		}
 	}
@@ -144,13 +145,13 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 
 // valueOf is the value of a field. A number comes as the text that the user wrote, so that
 // none of its digits is lost.
-func valueOf(f *mcp.Field, v any) (any, error) {
+func valueOf(f *forms.Field, v any) (any, error) {
 	text, isText := v.(string)
 	switch {
-	case isText && text == "" && f.Default != nil && f.Kind != mcp.FieldString:
+	case isText && text == "" && f.Default != nil && f.Kind != forms.KindString:
 		// The server's own value would be sent instead of none.
 		return nil, errors.New("this cannot be left empty: the server has filled it in")
-	case isText && (f.Kind == mcp.FieldNumber || f.Kind == mcp.FieldInteger):
+	case isText && (f.Kind == forms.KindNumber || f.Kind == forms.KindInteger):
 		return f.Parse(text)
 	}
 	if err := f.Check(v); err != nil {

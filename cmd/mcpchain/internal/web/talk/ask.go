@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -118,7 +119,7 @@ func tooLong(n int, isAllowed bool) string {
 }
 
 func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
-	fields, err := params.Fields()
+	fields, err := forms.Read(params)
 	if err != nil {
 		return nil, "the form cannot be shown: " + shownError(err.Error())
 	}

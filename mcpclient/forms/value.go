@@ -1,4 +1,4 @@
-package mcp
+package forms
 
 import (
 	"encoding/json"
@@ -24,23 +24,23 @@ const (
 // field's kind has.
 func (f *Field) value(v any) (any, error) {
 	switch f.Kind {
-	case FieldString:
+	case KindString:
 		if s, ok := v.(string); ok && f.fitsString(s) {
 			return s, nil
 		}
-	case FieldNumber, FieldInteger:
+	case KindNumber, KindInteger:
 		if n, ok := f.number(v); ok {
 			return n, nil
 		}
-	case FieldBoolean:
+	case KindBoolean:
 		if b, ok := v.(bool); ok {
 			return b, nil
 		}
-	case FieldChoice:
+	case KindChoice:
 		if s, ok := v.(string); ok && f.hasOption(s) {
 			return s, nil
 		}
-	case FieldChoices:
+	case KindChoices:
 		if list, ok := stringList(v); ok && f.fitsChoices(list) {
 			return list, nil
 		}
@@ -106,7 +106,7 @@ func (f *Field) number(v any) (any, bool) {
 	if !ok || !f.inRange(n) {
 		return nil, false
 	}
-	if f.Kind == FieldInteger {
+	if f.Kind == KindInteger {
 		return n.Num().Int64(), n.IsInt() && n.Num().IsInt64()
 	}
 	x, _ := n.Float64()
@@ -167,7 +167,7 @@ func ratOf(x *float64) *big.Rat {
 }
 
 func (f *Field) hasOption(value string) bool {
-	return slices.ContainsFunc(f.Options, func(o FieldOption) bool { return o.Value == value })
+	return slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value })
 }
 
 // stringList copies a list of strings.

@@ -1,4 +1,4 @@
-package mcp
+package forms
 
 import (
 	"encoding/json"
@@ -8,54 +8,56 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func form(properties string, required ...string) *ElicitParams {
+func form(properties string, required ...string) *mcp.ElicitParams {
 	names, err := json.Marshal(append([]string{}, required...))
 	if err != nil {
 		panic(err)
 	}
 	raw := fmt.Sprintf(`{"type":"object","properties":{%s},"required":%s}`, properties, names)
-	return &ElicitParams{Mode: ElicitForm, RequestedSchema: json.RawMessage(raw)}
+	return &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: json.RawMessage(raw)}
 }
 
 func TestFields(t *testing.T) {
-	options := []FieldOption{{Value: "a", Title: "Alpha"}, {Value: "b", Title: "Beta"}}
-	plain := []FieldOption{{Value: "a", Title: "a"}, {Value: "b", Title: "b"}}
+	options := []Option{{Value: "a", Title: "Alpha"}, {Value: "b", Title: "Beta"}}
+	plain := []Option{{Value: "a", Title: "a"}, {Value: "b", Title: "b"}}
 	for _, tt := range []struct {
 		name, property string
 		want           Field
 	}{
-		{"string", `{"type":"string"}`, Field{Title: "x", Kind: FieldString}},
+		{"string", `{"type":"string"}`, Field{Title: "x", Kind: KindString}},
 		{"string with everything",
 			`{"type":"string","title":"T","description":"D","minLength":1,"maxLength":5.0,"format":"email","pattern":"^a","default":"a@b.c"}`,
-			Field{Title: "T", Description: "D", Kind: FieldString, MinLength: new(1), MaxLength: new(5), Format: "email", Pattern: "^a", Default: "a@b.c"}},
-		{"a format of the server's own", `{"type":"string","format":"color","default":"red"}`, Field{Title: "x", Kind: FieldString, Format: "color", Default: "red"}},
+			Field{Title: "T", Description: "D", Kind: KindString, MinLength: new(1), MaxLength: new(5), Format: "email", Pattern: "^a", Default: "a@b.c"}},
+		{"a format of the server's own", `{"type":"string","format":"color","default":"red"}`, Field{Title: "x", Kind: KindString, Format: "color", Default: "red"}},
 		{"number", `{"type":"number","minimum":-0.5,"maximum":1e3,"default":0.1}`,
-			Field{Title: "x", Kind: FieldNumber, Minimum: new(-0.5), Maximum: new(1e3), Default: 0.1}},
+			Field{Title: "x", Kind: KindNumber, Minimum: new(-0.5), Maximum: new(1e3), Default: 0.1}},
 		{"integer", `{"type":"integer","minimum":1,"maximum":9223372036854775807,"default":9007199254740993}`,
-			Field{Title: "x", Kind: FieldInteger, Minimum: new(1.0), Maximum: new(float64(1 << 63)), Default: int64(9007199254740993)}},
-		{"boolean", `{"type":"boolean","default":false}`, Field{Title: "x", Kind: FieldBoolean, Default: false}},
-		{"enum", `{"type":"string","enum":["a","b"],"default":"b"}`, Field{Title: "x", Kind: FieldChoice, Options: plain, Default: "b"}},
-		{"enum with names", `{"type":"string","enum":["a","b"],"enumNames":["Alpha","Beta"]}`, Field{Title: "x", Kind: FieldChoice, Options: options}},
+			Field{Title: "x", Kind: KindInteger, Minimum: new(1.0), Maximum: new(float64(1 << 63)), Default: int64(9007199254740993)}},
+		{"boolean", `{"type":"boolean","default":false}`, Field{Title: "x", Kind: KindBoolean, Default: false}},
+		{"enum", `{"type":"string","enum":["a","b"],"default":"b"}`, Field{Title: "x", Kind: KindChoice, Options: plain, Default: "b"}},
+		{"enum with names", `{"type":"string","enum":["a","b"],"enumNames":["Alpha","Beta"]}`, Field{Title: "x", Kind: KindChoice, Options: options}},
 		{"titled choice", `{"type":"string","oneOf":[{"const":"a","title":"Alpha"},{"const":"b","title":"Beta"}],"default":"a"}`,
-			Field{Title: "x", Kind: FieldChoice, Options: options, Default: "a"}},
-		{"choice without titles", `{"type":"string","oneOf":[{"const":"a"},{"const":"b","title":""}]}`, Field{Title: "x", Kind: FieldChoice, Options: plain}},
+			Field{Title: "x", Kind: KindChoice, Options: options, Default: "a"}},
+		{"choice without titles", `{"type":"string","oneOf":[{"const":"a"},{"const":"b","title":""}]}`, Field{Title: "x", Kind: KindChoice, Options: plain}},
 		{"choices", `{"type":"array","items":{"type":"string","enum":["a","b"]},"minItems":1,"maxItems":2,"default":["b","a"]}`,
-			Field{Title: "x", Kind: FieldChoices, Options: plain, MinItems: new(1), MaxItems: new(2), Default: []string{"b", "a"}}},
+			Field{Title: "x", Kind: KindChoices, Options: plain, MinItems: new(1), MaxItems: new(2), Default: []string{"b", "a"}}},
 		{"titled choices", `{"type":"array","items":{"anyOf":[{"const":"a","title":"Alpha"},{"const":"b","title":"Beta"}]},"default":[]}`,
-			Field{Title: "x", Kind: FieldChoices, Options: options, Default: []string{}}},
-		{"null is absent", `{"type":"string","title":null,"enum":null,"minLength":null,"default":null}`, Field{Title: "x", Kind: FieldString}},
-		{"keywords have one spelling", `{"type":"string","Title":"T","MINLENGTH":-1}`, Field{Title: "x", Kind: FieldString}},
+			Field{Title: "x", Kind: KindChoices, Options: options, Default: []string{}}},
+		{"null is absent", `{"type":"string","title":null,"enum":null,"minLength":null,"default":null}`, Field{Title: "x", Kind: KindString}},
+		{"keywords have one spelling", `{"type":"string","Title":"T","MINLENGTH":-1}`, Field{Title: "x", Kind: KindString}},
 
-		{"default of another type", `{"type":"string","default":5}`, Field{Title: "x", Kind: FieldString}},
-		{"default out of bounds", `{"type":"integer","minimum":1,"default":0}`, Field{Title: "x", Kind: FieldInteger, Minimum: new(1.0)}},
-		{"default with a fraction", `{"type":"integer","default":1.5}`, Field{Title: "x", Kind: FieldInteger}},
-		{"default that is not an option", `{"type":"string","enum":["a","b"],"default":"c"}`, Field{Title: "x", Kind: FieldChoice, Options: plain}},
-		{"default of the wrong format", `{"type":"string","format":"date","default":""}`, Field{Title: "x", Kind: FieldString, Format: "date"}},
+		{"default of another type", `{"type":"string","default":5}`, Field{Title: "x", Kind: KindString}},
+		{"default out of bounds", `{"type":"integer","minimum":1,"default":0}`, Field{Title: "x", Kind: KindInteger, Minimum: new(1.0)}},
+		{"default with a fraction", `{"type":"integer","default":1.5}`, Field{Title: "x", Kind: KindInteger}},
+		{"default that is not an option", `{"type":"string","enum":["a","b"],"default":"c"}`, Field{Title: "x", Kind: KindChoice, Options: plain}},
+		{"default of the wrong format", `{"type":"string","format":"date","default":""}`, Field{Title: "x", Kind: KindString, Format: "date"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := form(`"x":` + tt.property).Fields()
+			got, err := Read(form(`"x":` + tt.property))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +76,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 		want = append(want, name)
 		properties = append(properties, fmt.Sprintf(`%q:{"type":"boolean"}`, name))
 	}
-	fields, err := form(strings.Join(properties, ","), want[3], want[5]).Fields()
+	fields, err := Read(form(strings.Join(properties, ","), want[3], want[5]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 
 func TestFieldsOfEmptyForms(t *testing.T) {
 	for _, schema := range []string{`{"type":"object"}`, `{"type":"object","properties":{}}`, ` {"type":"object","properties":null,"$schema":"s","additionalProperties":false}`, `{}`} {
-		got, err := (&ElicitParams{RequestedSchema: json.RawMessage(schema)}).Fields()
+		got, err := Read((&mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}))
 		if err != nil || len(got) != 0 {
 			t.Errorf("%s: got %v, %v, want no fields", schema, got, err)
 		}
@@ -162,7 +164,7 @@ func TestFieldsRefuses(t *testing.T) {
 		{"too many options", field(`{"type":"string","enum":[` + strings.Join(manyOptions, ",") + `]}`), `requested schema: field "x": options: want 1 to 1000 in enum, oneOf or anyOf`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			fields, err := (&ElicitParams{RequestedSchema: json.RawMessage(tt.schema)}).Fields()
+			fields, err := Read((&mcp.ElicitParams{RequestedSchema: json.RawMessage(tt.schema)}))
 			if err == nil {
 				t.Fatalf("got %d fields, want an error", len(fields))
 			}
@@ -184,8 +186,8 @@ func FuzzFields(f *testing.F) {
 		f.Add([]byte(schema), "x")
 	}
 	f.Fuzz(func(t *testing.T, schema []byte, text string) {
-		p := &ElicitParams{Mode: ElicitForm, RequestedSchema: schema}
-		fields, err := p.Fields()
+		p := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: schema}
+		fields, err := Read(p)
 		if err != nil {
 			return
 		}
@@ -203,7 +205,7 @@ func FuzzFields(f *testing.F) {
 			}
 			content[f.Name] = v
 		}
-		once, err := p.Complete(&ElicitResult{Action: ElicitAccept, Content: content})
+		once, err := Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content})
 		if err != nil {
 			return // a required field has no answer
 		}
@@ -211,7 +213,7 @@ func FuzzFields(f *testing.F) {
 		if err != nil {
 			t.Fatalf("answer that is not JSON: %v", err)
 		}
-		var received ElicitResult
+		var received mcp.ElicitResult
 		if err := json.Unmarshal(raw, &received); err != nil {
 			t.Fatal(err)
 		}
@@ -220,16 +222,16 @@ func FuzzFields(f *testing.F) {
 				t.Errorf("field %q is lost on the way: %s", name, raw)
 			}
 		}
-		twice, err := p.Complete(once)
+		twice, err := Complete(p, once)
 		if err != nil || !reflect.DeepEqual(once, twice) {
 			t.Errorf("got %#v, %v for a complete answer, want it unchanged: %#v", twice, err, once)
 		}
 	})
 }
 
-func ExampleElicitParams_Fields() {
-	params := &ElicitParams{
-		Mode:    ElicitForm,
+func ExampleRead() {
+	params := &mcp.ElicitParams{
+		Mode:    mcp.ElicitForm,
 		Message: "Where to?",
 		RequestedSchema: json.RawMessage(`{
 			"type": "object",
@@ -241,7 +243,7 @@ func ExampleElicitParams_Fields() {
 			"required": ["city"]
 		}`),
 	}
-	fields, err := params.Fields()
+	fields, err := Read(params)
 	if err != nil {
 		fmt.Println(err)
 		return

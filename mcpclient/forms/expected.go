@@ -1,4 +1,4 @@
-package mcp
+package forms
 
 import (
 	"cmp"
@@ -9,36 +9,36 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// FieldError is an answer that does not fit a [Field]. It does not say what that answer was: the
+// Error is an answer that does not fit a [Field]. It does not say what that answer was: the
 // error may reach the server, to which the person's answer was not given yet.
-type FieldError struct {
+type Error struct {
 	Reason string // what the field wants, for a person who sees which field it is
 	name   string
 }
 
 // Error gives the field's name, cut to 1 KiB, and the reason.
-func (e *FieldError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
 }
 
 // want says what the field wants.
-func (f *Field) want() error { return &FieldError{"want " + f.expected(), f.Name} }
+func (f *Field) want() error { return &Error{"want " + f.expected(), f.Name} }
 
 // expected describes an answer to the field.
 func (f *Field) expected() string {
 	var b strings.Builder
 	switch f.Kind {
-	case FieldString:
+	case KindString:
 		b.WriteString(cmp.Or(formatName(f.Format), "text"))
-	case FieldNumber:
+	case KindNumber:
 		b.WriteString("a number")
-	case FieldInteger:
+	case KindInteger:
 		b.WriteString("a whole number")
-	case FieldBoolean:
+	case KindBoolean:
 		b.WriteString("yes or no")
-	case FieldChoice:
+	case KindChoice:
 		b.WriteString("one of " + listOptions(f.Options))
-	case FieldChoices:
+	case KindChoices:
 		b.WriteString("any of " + listOptions(f.Options) + ", each once")
 	default:
 		fmt.Fprintf(&b, "a kind that fields have, not %q", excerpt.Cut(string(f.Kind)))
@@ -52,7 +52,7 @@ func (f *Field) expected() string {
 	return b.String()
 }
 
-func listOptions(options []FieldOption) string {
+func listOptions(options []Option) string {
 	var names []string
 	for _, o := range options[:min(len(options), maxOptionsListed)] {
 		name := strconv.Quote(excerpt.Cut(o.Value))

@@ -1,4 +1,4 @@
-package mcp
+package forms
 
 import (
 	"encoding/json"
@@ -11,18 +11,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-var colors = []FieldOption{{"red", "Rot"}, {"green", "Grün"}, {"2", "Number two"}, {"a,b", "Comma"}, {"RED", "Loud"}}
+var colors = []Option{{"red", "Rot"}, {"green", "Grün"}, {"2", "Number two"}, {"a,b", "Comma"}, {"RED", "Loud"}}
 
 func TestParse(t *testing.T) {
-	text := Field{Kind: FieldString}
-	number := Field{Kind: FieldNumber, Minimum: new(0.1), Maximum: new(1e300)}
-	integer := Field{Kind: FieldInteger}
-	boolean := Field{Kind: FieldBoolean}
-	choice := Field{Kind: FieldChoice, Options: colors}
-	choices := Field{Kind: FieldChoices, Options: colors, MaxItems: new(2)}
-	twins := Field{Kind: FieldChoice, Options: []FieldOption{{"1", "Same"}, {"0", "Same"}}}
+	text := Field{Kind: KindString}
+	number := Field{Kind: KindNumber, Minimum: new(0.1), Maximum: new(1e300)}
+	integer := Field{Kind: KindInteger}
+	boolean := Field{Kind: KindBoolean}
+	choice := Field{Kind: KindChoice, Options: colors}
+	choices := Field{Kind: KindChoices, Options: colors, MaxItems: new(2)}
+	twins := Field{Kind: KindChoice, Options: []Option{{"1", "Same"}, {"0", "Same"}}}
 	for _, tt := range []struct {
 		field Field
 		text  string
@@ -30,29 +32,29 @@ func TestParse(t *testing.T) {
 	}{
 		{text, " as typed ", " as typed "},
 		{text, "\xff", nil},
-		{Field{Kind: FieldString, MinLength: new(2), MaxLength: new(3)}, "äöü", "äöü"},
-		{Field{Kind: FieldString, MinLength: new(2), MaxLength: new(3)}, "ä", nil},
-		{Field{Kind: FieldString, MinLength: new(2), MaxLength: new(3)}, "äöüß", nil},
-		{Field{Kind: FieldString, Pattern: "[0-9]$"}, "room 5", "room 5"},
-		{Field{Kind: FieldString, Pattern: "[0-9]$"}, "room", nil},
+		{Field{Kind: KindString, MinLength: new(2), MaxLength: new(3)}, "äöü", "äöü"},
+		{Field{Kind: KindString, MinLength: new(2), MaxLength: new(3)}, "ä", nil},
+		{Field{Kind: KindString, MinLength: new(2), MaxLength: new(3)}, "äöüß", nil},
+		{Field{Kind: KindString, Pattern: "[0-9]$"}, "room 5", "room 5"},
+		{Field{Kind: KindString, Pattern: "[0-9]$"}, "room", nil},
 
-		{Field{Kind: FieldString, Format: "email"}, " a@example.com ", "a@example.com"},
-		{Field{Kind: FieldString, Format: "email"}, "A <a@example.com>", nil},
-		{Field{Kind: FieldString, Format: "email"}, "example.com", nil},
-		{Field{Kind: FieldString, Format: "uri"}, "https://example.com/a?b#c", "https://example.com/a?b#c"},
-		{Field{Kind: FieldString, Format: "uri"}, "urn:isbn:1", "urn:isbn:1"},
-		{Field{Kind: FieldString, Format: "uri"}, "example.com/a", nil},
-		{Field{Kind: FieldString, Format: "uri"}, "https://example.com/a b", nil},
-		{Field{Kind: FieldString, Format: "uri"}, "https://example.com/ä", nil},
-		{Field{Kind: FieldString, Format: "date"}, "2024-02-29", "2024-02-29"},
-		{Field{Kind: FieldString, Format: "date"}, "2023-02-29", nil},
-		{Field{Kind: FieldString, Format: "date"}, "2024-2-9", nil},
-		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T12:00:00.5+01:00", "2024-02-29T12:00:00.5+01:00"},
-		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T12:00:00", nil},
-		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T1:00:00Z", nil},
-		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T11:00:00,5Z", nil},
-		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29", nil},
-		{Field{Kind: FieldString, Format: "color"}, "red ", "red "},
+		{Field{Kind: KindString, Format: "email"}, " a@example.com ", "a@example.com"},
+		{Field{Kind: KindString, Format: "email"}, "A <a@example.com>", nil},
+		{Field{Kind: KindString, Format: "email"}, "example.com", nil},
+		{Field{Kind: KindString, Format: "uri"}, "https://example.com/a?b#c", "https://example.com/a?b#c"},
+		{Field{Kind: KindString, Format: "uri"}, "urn:isbn:1", "urn:isbn:1"},
+		{Field{Kind: KindString, Format: "uri"}, "example.com/a", nil},
+		{Field{Kind: KindString, Format: "uri"}, "https://example.com/a b", nil},
+		{Field{Kind: KindString, Format: "uri"}, "https://example.com/ä", nil},
+		{Field{Kind: KindString, Format: "date"}, "2024-02-29", "2024-02-29"},
+		{Field{Kind: KindString, Format: "date"}, "2023-02-29", nil},
+		{Field{Kind: KindString, Format: "date"}, "2024-2-9", nil},
+		{Field{Kind: KindString, Format: "date-time"}, "2024-02-29T12:00:00.5+01:00", "2024-02-29T12:00:00.5+01:00"},
+		{Field{Kind: KindString, Format: "date-time"}, "2024-02-29T12:00:00", nil},
+		{Field{Kind: KindString, Format: "date-time"}, "2024-02-29T1:00:00Z", nil},
+		{Field{Kind: KindString, Format: "date-time"}, "2024-02-29T11:00:00,5Z", nil},
+		{Field{Kind: KindString, Format: "date-time"}, "2024-02-29", nil},
+		{Field{Kind: KindString, Format: "color"}, "red ", "red "},
 
 		{number, " 0.1 ", 0.1},
 		{number, "1.50", 1.5},
@@ -63,10 +65,10 @@ func TestParse(t *testing.T) {
 		{number, "1e999999999", nil},
 		{number, "9007199254740993", nil}, // would be rounded
 		{number, "0.1000000000000000055511151231257827", nil},
-		{Field{Kind: FieldNumber}, "1e-999999999", nil},
-		{Field{Kind: FieldNumber}, "-0", 0.0},
-		{Field{Kind: FieldNumber}, "0e999999999", 0.0},
-		{Field{Kind: FieldNumber}, "0." + strings.Repeat("0", 100) + "1", nil},
+		{Field{Kind: KindNumber}, "1e-999999999", nil},
+		{Field{Kind: KindNumber}, "-0", 0.0},
+		{Field{Kind: KindNumber}, "0e999999999", 0.0},
+		{Field{Kind: KindNumber}, "0." + strings.Repeat("0", 100) + "1", nil},
 		{number, "NaN", nil}, {number, "Inf", nil}, {number, "0x10", nil}, {number, "1_0", nil}, {number, "007", nil},
 		{number, "1 2", nil}, {number, `"1"`, nil}, {number, "true", nil}, {number, "one", nil},
 
@@ -77,9 +79,9 @@ func TestParse(t *testing.T) {
 		{integer, "9223372036854775807", int64(math.MaxInt64)},
 		{integer, "9223372036854775808", nil},
 		{integer, "1.5", nil},
-		{Field{Kind: FieldInteger, Minimum: new(0.5)}, "0", nil},
-		{Field{Kind: FieldInteger, Maximum: new(5.0)}, "6", nil},
-		{Field{Kind: FieldInteger, Maximum: new(math.Inf(1))}, "6", int64(6)},
+		{Field{Kind: KindInteger, Minimum: new(0.5)}, "0", nil},
+		{Field{Kind: KindInteger, Maximum: new(5.0)}, "6", nil},
+		{Field{Kind: KindInteger, Maximum: new(math.Inf(1))}, "6", int64(6)},
 
 		{boolean, "Yes", true}, {boolean, "y", true}, {boolean, "TRUE", true}, {boolean, "1", true},
 		{boolean, " no ", false}, {boolean, "N", false}, {boolean, "false", false}, {boolean, "0", false},
@@ -111,7 +113,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseOfNothing(t *testing.T) {
-	for _, kind := range []FieldKind{FieldString, FieldNumber, FieldInteger, FieldBoolean, FieldChoice, FieldChoices} {
+	for _, kind := range []Kind{KindString, KindNumber, KindInteger, KindBoolean, KindChoice, KindChoices} {
 		f := Field{Kind: kind}
 		if got, err := f.Parse(""); got != nil || err != nil {
 			t.Errorf("%s: got %v, %v, want nil", kind, got, err)
@@ -133,27 +135,27 @@ func TestParseOfNothing(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	number, integer := Field{Kind: FieldNumber}, Field{Kind: FieldInteger}
-	choices := Field{Kind: FieldChoices, Options: colors, MinItems: new(1)}
+	number, integer := Field{Kind: KindNumber}, Field{Kind: KindInteger}
+	choices := Field{Kind: KindChoices, Options: colors, MinItems: new(1)}
 	for _, tt := range []struct {
 		field Field
 		value any
 		ok    bool
 	}{
-		{Field{Kind: FieldString}, "", true},
-		{Field{Kind: FieldString}, 5, false},
-		{Field{Kind: FieldString}, nil, true},
-		{Field{Kind: FieldString, Required: true}, nil, false},
-		{Field{Kind: FieldString, Required: true, Default: "d"}, nil, true},
+		{Field{Kind: KindString}, "", true},
+		{Field{Kind: KindString}, 5, false},
+		{Field{Kind: KindString}, nil, true},
+		{Field{Kind: KindString, Required: true}, nil, false},
+		{Field{Kind: KindString, Required: true, Default: "d"}, nil, true},
 		{number, 0.1, true}, {number, float32(0.1), true}, {number, 5, true}, {number, uint8(5), true}, {number, json.Number("1e3"), true},
 		{number, math.NaN(), false}, {number, math.Inf(1), false}, {number, json.Number(""), false}, {number, json.Number("x"), false},
 		{number, "5", false}, {number, true, false}, {number, int64(1<<53 + 1), false}, {number, time.Second, true},
 		{integer, int64(math.MinInt64), true}, {integer, 3.0, true}, {integer, 3.5, false}, {integer, 1e19, false},
 		{integer, uint64(math.MaxUint64), false}, {integer, json.Number("3.0"), true},
-		{Field{Kind: FieldBoolean}, true, true}, {Field{Kind: FieldBoolean}, "true", false},
-		{Field{Kind: FieldChoice, Options: colors}, "red", true},
-		{Field{Kind: FieldChoice, Options: colors}, "Rot", false}, // a title
-		{Field{Kind: FieldChoice, Options: colors}, 1, false},
+		{Field{Kind: KindBoolean}, true, true}, {Field{Kind: KindBoolean}, "true", false},
+		{Field{Kind: KindChoice, Options: colors}, "red", true},
+		{Field{Kind: KindChoice, Options: colors}, "Rot", false}, // a title
+		{Field{Kind: KindChoice, Options: colors}, 1, false},
 		{choices, []string{"red", "green"}, true}, {choices, []any{"red"}, true},
 		{choices, []any{"red", 1}, false}, {choices, []string{}, false}, {choices, []string{"Rot"}, false},
 		{choices, []string{"red", "red"}, false}, {choices, "red", false},
@@ -166,22 +168,22 @@ func TestCheck(t *testing.T) {
 }
 
 func TestErrorsSayWhatIsExpected(t *testing.T) {
-	many := make([]FieldOption, 12)
+	many := make([]Option, 12)
 	for i := range many {
-		many[i] = FieldOption{Value: fmt.Sprint("v", i), Title: fmt.Sprint("v", i)}
+		many[i] = Option{Value: fmt.Sprint("v", i), Title: fmt.Sprint("v", i)}
 	}
 	for _, tt := range []struct {
 		field Field
 		want  string
 	}{
-		{Field{Kind: FieldString, MinLength: new(3), MaxLength: new(9), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
-		{Field{Kind: FieldString, Format: "date"}, `field "f": want a day of the calendar, as in 2027-05-31`},
-		{Field{Kind: FieldNumber, Minimum: new(0.5), Maximum: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
-		{Field{Kind: FieldInteger, Minimum: new(18.0)}, `field "f": want a whole number, at least 18`},
-		{Field{Kind: FieldBoolean}, `field "f": want yes or no`},
-		{Field{Kind: FieldChoice, Options: colors[:2]}, `field "f": want one of "red" (Rot), "green" (Grün)`},
-		{Field{Kind: FieldChoices, Options: colors[:1], MinItems: new(1)}, `field "f": want any of "red" (Rot), each once, count at least 1`},
-		{Field{Kind: FieldChoice, Options: many}, `field "f": want one of "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", and 2 more`},
+		{Field{Kind: KindString, MinLength: new(3), MaxLength: new(9), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
+		{Field{Kind: KindString, Format: "date"}, `field "f": want a day of the calendar, as in 2027-05-31`},
+		{Field{Kind: KindNumber, Minimum: new(0.5), Maximum: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
+		{Field{Kind: KindInteger, Minimum: new(18.0)}, `field "f": want a whole number, at least 18`},
+		{Field{Kind: KindBoolean}, `field "f": want yes or no`},
+		{Field{Kind: KindChoice, Options: colors[:2]}, `field "f": want one of "red" (Rot), "green" (Grün)`},
+		{Field{Kind: KindChoices, Options: colors[:1], MinItems: new(1)}, `field "f": want any of "red" (Rot), each once, count at least 1`},
+		{Field{Kind: KindChoice, Options: many}, `field "f": want one of "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", and 2 more`},
 		{Field{Kind: "object"}, `field "f": want a kind that fields have, not "object"`},
 	} {
 		tt.field.Name = "f"
@@ -199,15 +201,15 @@ func TestFieldError(t *testing.T) {
 		field      Field
 		text, want string
 	}{
-		{Field{Kind: FieldInteger}, "x", "want a whole number"},
-		{Field{Kind: FieldBoolean}, "x", "want yes or no"},
-		{Field{Kind: FieldBoolean, Required: true}, "", "an answer is required: yes or no"},
-		{Field{Kind: FieldChoice, Options: []FieldOption{{"1", "a"}, {"2", "A"}}}, "a", ""},
-		{Field{Kind: FieldChoice, Options: []FieldOption{{"1", "a"}, {"2", "a"}}}, "a", "several options have this name: give the value or the number of one"},
+		{Field{Kind: KindInteger}, "x", "want a whole number"},
+		{Field{Kind: KindBoolean}, "x", "want yes or no"},
+		{Field{Kind: KindBoolean, Required: true}, "", "an answer is required: yes or no"},
+		{Field{Kind: KindChoice, Options: []Option{{"1", "a"}, {"2", "A"}}}, "a", ""},
+		{Field{Kind: KindChoice, Options: []Option{{"1", "a"}, {"2", "a"}}}, "a", "several options have this name: give the value or the number of one"},
 	} {
 		tt.field.Name = name
 		_, err := tt.field.Parse(tt.text)
-		wrong, ok := errors.AsType[*FieldError](err)
+		wrong, ok := errors.AsType[*Error](err)
 		switch {
 		case ok != (tt.want != ""):
 			t.Errorf("%s: got %T", tt.field.Kind, err)
@@ -215,8 +217,8 @@ func TestFieldError(t *testing.T) {
 			t.Errorf("%s: got %q and %.1500s, want %q", tt.field.Kind, wrong.Reason, err, tt.want)
 		}
 	}
-	_, err := form(`"age":{"type":"integer"}`, "age").Complete(&ElicitResult{Action: ElicitAccept})
-	if wrong, ok := errors.AsType[*FieldError](err); !ok || wrong.Reason != "an answer is required: a whole number" {
+	_, err := Complete(form(`"age":{"type":"integer"}`, "age"), &mcp.ElicitResult{Action: mcp.ElicitAccept})
+	if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Reason != "an answer is required: a whole number" {
 		t.Errorf("got %v, want it to wrap the error of the field", err)
 	}
 }
@@ -224,9 +226,9 @@ func TestFieldError(t *testing.T) {
 func TestErrorsKeepTheAnswer(t *testing.T) {
 	const secret = "hunter2"
 	for _, f := range []Field{
-		{Kind: FieldString, Format: "email"}, {Kind: FieldNumber}, {Kind: FieldInteger}, {Kind: FieldBoolean},
-		{Kind: FieldChoice, Options: colors}, {Kind: FieldChoices, Options: colors},
-		{Kind: FieldChoice, Options: []FieldOption{{"1", "Hunter2"}, {"2", "HUNTER2"}}},
+		{Kind: KindString, Format: "email"}, {Kind: KindNumber}, {Kind: KindInteger}, {Kind: KindBoolean},
+		{Kind: KindChoice, Options: colors}, {Kind: KindChoices, Options: colors},
+		{Kind: KindChoice, Options: []Option{{"1", "Hunter2"}, {"2", "HUNTER2"}}},
 	} {
 		_, err := f.Parse(secret)
 		if err == nil || strings.Contains(err.Error(), secret) {
@@ -257,9 +259,9 @@ func TestComplete(t *testing.T) {
 		{"unknown", map[string]any{"age": 5, "size": 1, "color": "x"}, nil, `elicitation answer: field "color" is not in the form`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			given := &ElicitResult{Action: ElicitAccept, Content: tt.content}
+			given := &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: tt.content}
 			before := fmt.Sprintf("%#v", *given)
-			got, err := p.Complete(given)
+			got, err := Complete(p, given)
 			if after := fmt.Sprintf("%#v", *given); after != before {
 				t.Errorf("got the caller's result changed to %s, want %s", after, before)
 			}
@@ -272,7 +274,7 @@ func TestComplete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(got, &ElicitResult{Action: ElicitAccept, Content: tt.want}); diff != "" {
+			if diff := cmp.Diff(got, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: tt.want}); diff != "" {
 				t.Errorf("got -, want +:\n%s", diff)
 			}
 		})
@@ -282,7 +284,7 @@ func TestComplete(t *testing.T) {
 func TestCompleteCopies(t *testing.T) {
 	p := form(`"tags":{"type":"array","items":{"enum":["a","b"]}}`)
 	mine := []string{"a"}
-	got, err := p.Complete(&ElicitResult{Action: ElicitAccept, Content: map[string]any{"tags": mine}})
+	got, err := Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"tags": mine}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,22 +295,22 @@ func TestCompleteCopies(t *testing.T) {
 }
 
 func TestCompleteDropsContent(t *testing.T) {
-	broken := &ElicitParams{Mode: ElicitForm}
-	link := &ElicitParams{Mode: ElicitURL, URL: "https://example.com"}
+	broken := &mcp.ElicitParams{Mode: mcp.ElicitForm}
+	link := &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}
 	content := map[string]any{"secret": "x"}
 	for _, tt := range []struct {
-		params *ElicitParams
+		params *mcp.ElicitParams
 		action string
 	}{
-		{form(`"a":{"type":"string"}`, "a"), ElicitDecline}, {form(``), ElicitCancel}, {broken, ElicitDecline},
-		{link, ElicitAccept}, {link, ElicitDecline}, {link, ElicitCancel},
+		{form(`"a":{"type":"string"}`, "a"), mcp.ElicitDecline}, {form(``), mcp.ElicitCancel}, {broken, mcp.ElicitDecline},
+		{link, mcp.ElicitAccept}, {link, mcp.ElicitDecline}, {link, mcp.ElicitCancel},
 	} {
-		got, err := tt.params.Complete(&ElicitResult{Action: tt.action, Content: content})
+		got, err := Complete(tt.params, &mcp.ElicitResult{Action: tt.action, Content: content})
 		if err != nil {
 			t.Errorf("%s %s: %v", tt.params.Mode, tt.action, err)
 			continue
 		}
-		if diff := cmp.Diff(got, &ElicitResult{Action: tt.action}); diff != "" {
+		if diff := cmp.Diff(got, &mcp.ElicitResult{Action: tt.action}); diff != "" {
 			t.Errorf("%s %s: got -, want +:\n%s", tt.params.Mode, tt.action, diff)
 		}
 	}
@@ -316,15 +318,15 @@ func TestCompleteDropsContent(t *testing.T) {
 
 func TestCompleteRefuses(t *testing.T) {
 	for _, tt := range []struct {
-		params       *ElicitParams
+		params       *mcp.ElicitParams
 		action, want string
 	}{
 		{form(``), "", `elicitation answer: action "", want accept, decline or cancel`},
 		{form(``), "Accept", `elicitation answer: action "Accept", want accept, decline or cancel`},
-		{&ElicitParams{Mode: ElicitURL}, "ok", `elicitation answer: action "ok", want accept, decline or cancel`},
-		{&ElicitParams{Mode: ElicitForm}, ElicitAccept, `requested schema: want a JSON object`},
+		{&mcp.ElicitParams{Mode: mcp.ElicitURL}, "ok", `elicitation answer: action "ok", want accept, decline or cancel`},
+		{&mcp.ElicitParams{Mode: mcp.ElicitForm}, mcp.ElicitAccept, `requested schema: want a JSON object`},
 	} {
-		got, err := tt.params.Complete(&ElicitResult{Action: tt.action})
+		got, err := Complete(tt.params, &mcp.ElicitResult{Action: tt.action})
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%q: got %v, %v, want %s", tt.action, got, err, tt.want)
 		}

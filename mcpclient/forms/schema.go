@@ -1,4 +1,4 @@
-package mcp
+package forms
 
 import (
 	"bytes"
@@ -117,11 +117,11 @@ func (s *formSchema) texts(keyword string) []string {
 
 // options reads the choices in any of the forms that revisions have: enum,
 // enum with enumNames, and oneOf or anyOf with const and title.
-func (s *formSchema) options() []FieldOption {
+func (s *formSchema) options() []Option {
 	if typ := s.text("type"); s.has("type") && typ != "string" {
 		s.fail("type", "string; the options are")
 	}
-	var options []FieldOption
+	var options []Option
 	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
 		switch {
 		case !s.has(keyword):
@@ -146,7 +146,7 @@ func (s *formSchema) options() []FieldOption {
 	return options
 }
 
-func (s *formSchema) enum() []FieldOption {
+func (s *formSchema) enum() []Option {
 	values, titles := s.texts("enum"), s.texts("enumNames")
 	if len(titles) == 0 {
 		titles = values
@@ -155,17 +155,17 @@ func (s *formSchema) enum() []FieldOption {
 		s.fail("enumNames", "as many as enum has")
 		return nil
 	}
-	options := make([]FieldOption, len(values))
+	options := make([]Option, len(values))
 	for i, value := range values {
-		options[i] = FieldOption{Value: value, Title: cmp.Or(titles[i], value)}
+		options[i] = Option{Value: value, Title: cmp.Or(titles[i], value)}
 	}
 	return options
 }
 
-func (s *formSchema) constants(keyword string) []FieldOption {
+func (s *formSchema) constants(keyword string) []Option {
 	var items []json.RawMessage
 	s.read(keyword, "a list of options", &items)
-	options := make([]FieldOption, 0, len(items))
+	options := make([]Option, 0, len(items))
 	for _, item := range items {
 		o := readSchema(item)
 		value, title := o.text("const"), o.text("title")
@@ -173,7 +173,7 @@ func (s *formSchema) constants(keyword string) []FieldOption {
 			s.fail(keyword, "options with a const, and a title, that are strings")
 			return nil
 		}
-		options = append(options, FieldOption{Value: value, Title: cmp.Or(title, value)})
+		options = append(options, Option{Value: value, Title: cmp.Or(title, value)})
 	}
 	return options
 }

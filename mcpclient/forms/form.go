@@ -1,4 +1,6 @@
-package mcp
+// Package forms reads the forms of elicitations, and checks and completes the answers to them:
+// for handlers of elicitations of package mcpclient.
+package forms
 
 import (
 	"cmp"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/pattern"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Bounds of a form. Patterns have their own, because a short one can ask for
@@ -20,12 +23,12 @@ const (
 	maxPatterns     = 8 << 10 // bytes in a form
 )
 
-// Fields reads the form's fields in the order of the server's schema. A schema
+// Read reads the form's fields in the order of the server's schema. A schema
 // that is not flat, or that has a kind of field unknown to the protocol, is an
 // error that names the field. So is one of more than 256 KiB, 200 fields, 1,000
 // options in a field, 1 KiB of pattern in a field and 8 KiB in all, or patterns that
 // compile to more than 10,000 instructions in a field and 250,000 in all.
-func (p *ElicitParams) Fields() ([]*Field, error) {
+func Read(p *mcp.ElicitParams) ([]*Field, error) {
 	fields, err := readForm(p.RequestedSchema)
 	if err != nil {
 		return nil, fmt.Errorf("requested schema: %w", err)
@@ -92,10 +95,10 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 	f := &Field{Name: name, Title: cmp.Or(s.text("title"), name), Description: s.text("description")}
 	switch typ := s.text("type"); {
 	case typ == "string" && (s.has("enum") || s.has("oneOf") || s.has("anyOf")):
-		f.Kind = FieldChoice
+		f.Kind = KindChoice
 		f.Options = s.options()
 	case typ == "string":
-		f.Kind = FieldString
+		f.Kind = KindString
 		f.Format, f.Pattern = s.text("format"), s.text("pattern")
 		f.MinLength, f.MaxLength = s.count("minLength"), s.count("maxLength")
 		if len(f.Pattern) > maxPattern {
@@ -106,12 +109,12 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 	case s.has("enum"):
 		s.fail("enum", "a type of string, or of array with the enum in its items")
 	case typ == "number", typ == "integer":
-		f.Kind = FieldKind(typ)
+		f.Kind = Kind(typ)
 		f.Minimum, f.Maximum = s.number("minimum"), s.number("maximum")
 	case typ == "boolean":
-		f.Kind = FieldBoolean
+		f.Kind = KindBoolean
 	case typ == "array":
-		f.Kind = FieldChoices
+		f.Kind = KindChoices
 		items := readSchema(s.values["items"])
 		f.Options = items.options()
 		s.within("items", items)

@@ -1,9 +1,9 @@
-package mcp_test
+package inquiry_test
 
 import (
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 )
 
 func TestVisitable(t *testing.T) {
@@ -14,7 +14,7 @@ func TestVisitable(t *testing.T) {
 		"https://evil.test\u202egnp.exe": false, "https://evil.test/\u202egnp.exe": false, "https://%E2%80%AEtset.live/": false,
 		"https://bank.test\u200b.evil.test/": false, "https://evil.test/a\u2028b": false,
 	} {
-		if got := mcp.Visitable(url); got != want {
+		if got := inquiry.Visitable(url); got != want {
 			t.Errorf("%q: got %t, want %t", url, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package mcp
+package forms
 
 import (
 	"bytes"
@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// FieldKind is the type of a form's [Field].
-type FieldKind string
+// Kind is the type of a form's [Field].
+type Kind string
 
 // The kinds of fields.
 const (
-	FieldString  FieldKind = "string"
-	FieldNumber  FieldKind = "number"
-	FieldInteger FieldKind = "integer"
-	FieldBoolean FieldKind = "boolean"
-	FieldChoice  FieldKind = "choice"  // one of Options
-	FieldChoices FieldKind = "choices" // any of Options
+	KindString  Kind = "string"
+	KindNumber  Kind = "number"
+	KindInteger Kind = "integer"
+	KindBoolean Kind = "boolean"
+	KindChoice  Kind = "choice"  // one of Options
+	KindChoices Kind = "choices" // any of Options
 )
 
 // Field is one question of a form.
@@ -26,10 +26,10 @@ type Field struct {
 	Name        string
 	Title       string // Name when the server gave none
 	Description string
-	Kind        FieldKind
+	Kind        Kind
 	Required    bool
 
-	Options []FieldOption // for FieldChoice and FieldChoices
+	Options []Option // for KindChoice and KindChoices
 
 	Format    string // of a string: "email", "uri", "date", "date-time", or the server's own
 	Pattern   string // of a string: a regular expression in the syntax of package regexp
@@ -45,8 +45,8 @@ type Field struct {
 	Default any
 }
 
-// FieldOption is one choice of a field.
-type FieldOption struct {
+// Option is one choice of a field.
+type Option struct {
 	Value string // what the server gets
 	Title string // what the person sees
 }
@@ -54,24 +54,24 @@ type FieldOption struct {
 // Parse turns what a person typed into the field's value and checks it. The
 // value is a string, float64, int64, bool or []string, as the kind has it. The
 // empty text takes the default, or else is nil for a field that is not
-// required. Errors are of type [*FieldError].
+// required. Errors are of type [*Error].
 //
 // A choice is named by its value, its title, or its number from 1; case does
 // not matter unless it tells options apart. Choices are separated by commas. A
 // boolean is yes or no, true or false, y or n, 1 or 0.
 func (f *Field) Parse(text string) (any, error) {
-	if f.Kind != FieldString || formatName(f.Format) != "" {
+	if f.Kind != KindString || formatName(f.Format) != "" {
 		text = strings.TrimSpace(text)
 	}
 	if text == "" {
 		return f.untouched()
 	}
 	switch f.Kind {
-	case FieldString:
+	case KindString:
 		return f.value(text)
-	case FieldNumber, FieldInteger:
+	case KindNumber, KindInteger:
 		return f.value(json.Number(text))
-	case FieldBoolean:
+	case KindBoolean:
 		switch strings.ToLower(text) {
 		case "yes", "y", "true", "1":
 			return true, nil
@@ -79,7 +79,7 @@ func (f *Field) Parse(text string) (any, error) {
 			return false, nil
 		}
 		return nil, f.want()
-	case FieldChoice:
+	case KindChoice:
 		return f.pick(text)
 	}
 	if value, err := f.pick(text); err == nil { // an option may have a comma in it
@@ -96,7 +96,7 @@ func (f *Field) Parse(text string) (any, error) {
 	return f.value(values)
 }
 
-// Check reports why v is not an answer to the field, as a [*FieldError]. A number may be of any
+// Check reports why v is not an answer to the field, as a [*Error]. A number may be of any
 // numeric type or a [json.Number], choices may be a []any of strings, and a
 // choice is the option's value, not its title. Nil is an answer to a field that
 // is not required or that has a default.
@@ -124,7 +124,7 @@ func (f *Field) untouched() (any, error) {
 		return v, nil
 	}
 	if f.Required {
-		return nil, &FieldError{"an answer is required: " + f.expected(), f.Name}
+		return nil, &Error{"an answer is required: " + f.expected(), f.Name}
 	}
 	return nil, nil
 }
@@ -134,16 +134,16 @@ func (f *Field) pick(text string) (string, error) {
 	if f.hasOption(text) {
 		return text, nil
 	}
-	exact := func(o FieldOption) bool { return o.Title == text }
-	folded := func(o FieldOption) bool {
+	exact := func(o Option) bool { return o.Title == text }
+	folded := func(o Option) bool {
 		return strings.EqualFold(o.Title, text) || strings.EqualFold(o.Value, text)
 	}
-	for _, fits := range []func(FieldOption) bool{exact, folded} {
+	for _, fits := range []func(Option) bool{exact, folded} {
 		i := slices.IndexFunc(f.Options, fits)
 		switch {
 		case i < 0:
 		case slices.ContainsFunc(f.Options[i+1:], fits):
-			return "", &FieldError{"several options have this name: give the value or the number of one", f.Name}
+			return "", &Error{"several options have this name: give the value or the number of one", f.Name}
 		default:
 			return f.Options[i].Value, nil
 		}

@@ -1,0 +1,46 @@
+// Package inquiry reads the questions of servers, and has what handlers and hosts of this module agree on about them.
+package inquiry
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Elicitation reads a question of a round as a question to a person; ok is false if it is
+// of another kind, and params are nil then, or if it has a URL that is not [Visitable].
+func Elicitation(r *mcp.InputRequest) (params *mcp.ElicitParams, ok bool) {
+	params = new(mcp.ElicitParams)
+	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
+		return nil, false
+	}
+	if params.Mode == "" {
+		params.Mode = mcp.ElicitForm
+	}
+	return params, params.Mode != mcp.ElicitURL || Visitable(params.URL)
+}
+
+// Sampling reads a question of a round as one to a model; ok is false if it is of another kind.
+func Sampling(r *mcp.InputRequest) (params *mcp.CreateMessageParams, ok bool) {
+	params = new(mcp.CreateMessageParams)
+	if r.Method != "sampling/createMessage" || json.Unmarshal(r.Params, params) != nil {
+		return nil, false
+	}
+	return params, true
+}
+
+// Visitable reports whether a URL of the server is one that a person may be sent
+// to: https or http, with a host. Other schemes run code or reach into the person's
+// machine. User info and characters that cannot be seen make a URL look like
+// another, and are refused.
+func Visitable(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && visible(raw) && visible(u.Host)
+}
+
+func visible(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
