@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // What a server would refuse does not fit what the model was given.
@@ -50,15 +48,7 @@ func TestRewrittenSchemasHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, c.schema)
-			root, strict, changes := parametersOf(t, tool, c.profile)
-			if err := subsets[c.profile](root, strict); err != nil {
-				t.Fatalf("not what %s takes: %v\n%s", c.profile, err, show(root))
-			}
-			checkUnheld(t, c.profile, changes)
-			rewritten, err := schema.Compile([]byte(show(dialect(c.profile, root))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rewritten, root := offered(t, tool, c.profile)
 			for _, arguments := range c.refused {
 				if rewritten.Validate([]byte(arguments)) == nil {
 					t.Errorf("%s fits\n%s", arguments, show(root))
@@ -132,17 +122,9 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"v":`+c.v+`}}`)
-			root, strict, changes := parametersOf(t, tool, c.profile)
-			if err := subsets[c.profile](root, strict); err != nil {
-				t.Fatalf("not what %s takes: %v\n%s", c.profile, err, show(root))
-			}
-			checkUnheld(t, c.profile, changes)
+			rewritten, root := offered(t, tool, c.profile)
 			if strings.Contains(show(root), "Write any value as JSON") {
 				t.Errorf("asks for JSON text that nobody reads\n%s", show(root))
-			}
-			rewritten, err := schema.Compile([]byte(show(dialect(c.profile, root))))
-			if err != nil {
-				t.Fatal(err)
 			}
 			arguments := `{"v":` + c.value + `}`
 			switch err := rewritten.Validate([]byte(arguments)); {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // Arguments that fit what is made of a schema whose root is merged are accepted,
@@ -50,15 +48,7 @@ func TestMergedRoots(t *testing.T) {
 		for _, p := range tt.profiles {
 			t.Run(fmt.Sprintf("%s/%s", tt.name, p), func(t *testing.T) {
 				tool := toolWith(t, tt.schema)
-				root, strict, changes := parametersOf(t, tool, p)
-				if err := subsets[p](root, strict); err != nil {
-					t.Error(err)
-				}
-				checkUnheld(t, p, changes)
-				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
-				if err != nil {
-					t.Fatal(err)
-				}
+				rewritten, root := offered(t, tool, p)
 				if err := rewritten.Validate([]byte(tt.fits)); err != nil {
 					t.Errorf("%s: got %v, want it to fit\n%s", tt.fits, err, show(root))
 				}
@@ -130,15 +120,7 @@ func TestNamesThatAreOdd(t *testing.T) {
 		{`{"properties":{"odd name":{"type":"integer"},"o":{"properties":{"odd_name":{"type":"string"}}}}}`, `{"odd_name_ef5bac77":1,"o":{"odd_name":"x"}}`, `{"odd name":1,"o":{"odd_name":"x"}}`},
 	} {
 		tool := toolWith(t, tt.schema)
-		root, strict, changes := parametersOf(t, tool, ProfileAnthropic)
-		if err := subsets[ProfileAnthropic](root, strict); err != nil {
-			t.Error(err)
-		}
-		checkUnheld(t, ProfileAnthropic, changes)
-		rewritten, err := schema.Compile([]byte(show(root)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rewritten, root := offered(t, tool, ProfileAnthropic)
 		if err := rewritten.Validate([]byte(tt.arguments)); err != nil {
 			t.Errorf("%s: got %v, want it to fit\n%s", tt.arguments, err, show(root))
 		}
@@ -152,12 +134,7 @@ func TestNamesThatAreOdd(t *testing.T) {
 // server refuses does not fit.
 func TestNamesThatAreOddAndRefused(t *testing.T) {
 	tool := toolWith(t, `{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"propertyNames":{"pattern":"^[a-z_]+$"}}`)
-	root, _, changes := parametersOf(t, tool, ProfileAnthropic)
-	checkUnheld(t, ProfileAnthropic, changes)
-	rewritten, err := schema.Compile([]byte(show(root)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rewritten, root := offered(t, tool, ProfileAnthropic)
 	if _, err := tool.arguments(`{"odd_name":1}`); err == nil {
 		t.Error("got no error, want the name refused")
 	}
@@ -187,12 +164,7 @@ func TestLargeTargets(t *testing.T) {
 	in := `{"$ref":"#/$defs/l","$defs":{"l":{"type":"object","properties":{` + members.String() + `"q":{"type":"string"}}}}}`
 	tool := toolWith(t, in)
 	for _, p := range []Profile{ProfileOpenAI, ProfileAnthropic} {
-		root, _, changes := parametersOf(t, tool, p)
-		checkUnheld(t, p, changes)
-		rewritten, err := schema.Compile([]byte(show(root)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rewritten, _ := offered(t, tool, p)
 		for _, name := range []string{"p0", "p998", "p5999"} {
 			if rewritten.Validate([]byte(`{"input":{"`+name+`":"x"}}`)) == nil {
 				t.Errorf("%s: got a text for the integer %s taken", p, name)

@@ -98,6 +98,22 @@ func parametersOf(t testing.TB, tool *Tool, p Profile) (root map[string]any, str
 	return v.(map[string]any), d.tools[0].Function.Strict, d.changes
 }
 
+// offered is the schema of a tool as a profile gives it to models, which is within what the profile takes and loses only
+// what is known.
+func offered(t *testing.T, tool *Tool, p Profile) (rewritten *schema.Schema, root map[string]any) {
+	t.Helper()
+	root, strict, changes := parametersOf(t, tool, p)
+	if err := subsets[p](root, strict); err != nil {
+		t.Fatalf("not what %s takes: %v\n%s", p, err, show(root))
+	}
+	checkUnheld(t, p, changes)
+	rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, show(root))
+	}
+	return rewritten, root
+}
+
 // Every schema, through every profile, is within what the provider documents,
 // and what fits it is accepted by the server's schema, or repaired to it, or
 // differs where a change says that the model is not held to it.

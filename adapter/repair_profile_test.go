@@ -2,8 +2,6 @@ package adapter
 
 import (
 	"testing"
-
-	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // What a profile makes models write differently is turned back wherever the
@@ -68,11 +66,7 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
-			root, _, _ := parametersOf(t, tool, tt.p)
-			rewritten, err := schema.Compile([]byte(show(dialect(tt.p, root))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			rewritten, root := offered(t, tool, tt.p)
 			if err := rewritten.Validate([]byte(tt.input)); err != nil && tt.p != ProfilePlain {
 				t.Errorf("got %v, want %s to fit what the model is given\n%s", err, tt.input, show(root))
 			}
@@ -145,12 +139,7 @@ func TestReferencesOfWrappedSchemas(t *testing.T) {
 		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%70roperties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"properties":{"a":{"type":"string"},"b":{"$id":"https://e/s.json","$ref":"#/$defs/t","$defs":{"t":{"type":"string"}}}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 	} {
-		root, _, _ := parametersOf(t, toolWith(t, s), ProfileOpenAI)
-		rewritten, err := schema.Compile([]byte(show(root)))
-		if err != nil {
-			t.Errorf("%s: got %v, want it to compile\n%s", s, err, show(root))
-			continue
-		}
+		rewritten, root := offered(t, toolWith(t, s), ProfileOpenAI)
 		if err := rewritten.Validate([]byte(`{"input":{"b":"x"}}`)); err != nil {
 			t.Errorf("%s: got %v, want a text to fit\n%s", s, err, show(root))
 		}
