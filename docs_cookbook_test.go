@@ -36,9 +36,9 @@ func user(ctx context.Context) string {
 }
 
 func openForUsers(ctx context.Context, url string, token func(user string) string) (*adapter.Toolset, error) {
-	headers := &adapter.ContextHeaders{Headers: func(ctx context.Context) http.Header {
+	headers := adapter.ContextHeaders(nil, func(ctx context.Context) http.Header {
 		return http.Header{"Authorization": {"Bearer " + token(user(ctx))}}
-	}}
+	})
 	server := adapter.Server{Name: "crm", Transport: &mcpclient.HTTP{URL: url, Client: &http.Client{Transport: headers}}}
 	return adapter.Open(ctx, []adapter.Server{server}, &adapter.Options{User: user})
 }

@@ -207,11 +207,9 @@ var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(conte
 
 // docs/adapter.md, around every call
 var _ = func(url string, tokenFrom func(context.Context) string) error {
-	web := &mcpclient.HTTP{URL: url, Client: &http.Client{Transport: &adapter.ContextHeaders{
-		Headers: func(ctx context.Context) http.Header {
-			return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}
-		},
-	}}}
+	web := &mcpclient.HTTP{URL: url, Client: &http.Client{Transport: adapter.ContextHeaders(nil, func(ctx context.Context) http.Header {
+		return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}
+	})}}
 	_ = web
 	return nil
 }

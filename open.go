@@ -101,8 +101,8 @@ func (h *Host) toolset() *adapter.Options {
 		client.Sampling = h.lender
 	}
 	o.Client, o.Policy.Start = &client, adapter.StartAvailable
-	if dir, err := os.UserConfigDir(); err == nil && o.Lists == nil {
-		o.Lists = adapter.NewFileLists(filepath.Join(dir, "mcpchain", "tools"))
+	if dir, err := os.UserConfigDir(); err == nil && o.Lists == "" {
+		o.Lists = filepath.Join(dir, "mcpchain", "tools")
 	}
 	return &o
 }

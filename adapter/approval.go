@@ -97,47 +97,46 @@ func Deny(reason string) Decision { return Decision{Reason: reason} }
 
 // ApproveFunc decides on a call before it is sent. A toolset asks about one call of a
 // user at a time ([Options.User]). It does not ask about calls for which a decision is
-// remembered or which [Policy.Trust] lets run. An error is an [*ApprovalError]: the
+// remembered or which [Policy.Trust] lets run. An error is [ErrUndecided]: the
 // call is not sent, its result is fatal (see [Result.Fatal]), and a run of package
 // agent ends.
 type ApproveFunc func(context.Context, *Approval) (Decision, error)
 
-// DeniedError says that a call was not allowed. It was not sent.
-type DeniedError struct {
+// deniedError says that a call was not allowed. It was not sent.
+type deniedError struct {
 	tool   string // the model's name of the tool
-	Reason string
+	reason string
 }
 
 // Is makes a view be told that it was denied, see [ViewAccess].
-func (e *DeniedError) Is(target error) bool { return target == apps.ErrDenied }
+func (e *deniedError) Is(target error) bool { return target == ErrDenied || target == apps.ErrDenied }
 
-func (e *DeniedError) Error() string {
-	if e.Reason == "" {
+func (e *deniedError) Error() string {
+	if e.reason == "" {
 		return fmt.Sprintf("the call of %s was denied", e.tool)
 	}
-	return fmt.Sprintf("the call of %s was denied: %s", e.tool, e.Reason)
+	return fmt.Sprintf("the call of %s was denied: %s", e.tool, e.reason)
 }
 
-// ApprovalError says that there is no decision on a call: whoever decides failed, or
-// changed the arguments to some that do not fit, which is an [*ArgumentError] in Err.
-// The call was not sent.
-type ApprovalError struct {
+// approvalError says that there is no decision on a call: whoever decides failed, or
+// changed the arguments to some that do not fit, which is an argumentError.
+type approvalError struct {
 	tool string // the model's name of the tool
 	err  error
 }
 
-func (e *ApprovalError) Error() string {
+func (e *approvalError) Error() string {
 	return fmt.Sprintf("approve call of tool %q: %v", e.tool, e.err)
 }
 
-// Unwrap returns Err.
-func (e *ApprovalError) Unwrap() error { return e.err }
+func (e *approvalError) Unwrap() error        { return e.err }
+func (e *approvalError) Is(target error) bool { return target == ErrUndecided }
 
 // editError says that the arguments of a decision do not fit.
-type editError struct{ *ArgumentError }
+type editError struct{ *argumentError }
 
-func (e *editError) Error() string { return "the edited arguments do not fit: " + e.Err.Error() }
-func (e *editError) Unwrap() error { return e.ArgumentError }
+func (e *editError) Error() string { return "the edited arguments do not fit: " + e.err.Error() }
+func (e *editError) Unwrap() error { return e.argumentError }
 
 // approvals asks the host and remembers decisions.
 type approvals struct {
@@ -252,13 +251,13 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 func (t *Tool) decided(d Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	switch {
 	case !d.Allow:
-		return nil, false, &DeniedError{tool: t.name, Reason: d.Reason}
+		return nil, false, &deniedError{tool: t.name, reason: d.Reason}
 	case d.Arguments == nil:
 		return arguments, false, nil
 	}
 	checked, err := t.check(d.Arguments)
-	if bad, ok := errors.AsType[*ArgumentError](err); ok {
-		return nil, false, &ApprovalError{t.name, &editError{bad}}
+	if bad, ok := errors.AsType[*argumentError](err); ok {
+		return nil, false, &approvalError{t.name, &editError{bad}}
 	}
 	return checked, true, err
 }
@@ -298,7 +297,7 @@ func (q *question) put(ctx context.Context) (d Decision, err error) {
 		log.Warn("Options.Approve gave no decision", "server", about.Server, "tool", about.Name, "error", err)
 	}
 	if err != nil {
-		return Decision{}, &ApprovalError{q.about.Name, err}
+		return Decision{}, &approvalError{q.about.Name, err}
 	}
 	return d, nil
 }

@@ -52,8 +52,8 @@ func TestApprovalDenies(t *testing.T) {
 		return Decision{Reason: "not now"}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
-	var denied *DeniedError
-	if !errors.As(r.Err, &denied) || denied.Reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
+	var denied *deniedError
+	if !errors.As(r.Err, &denied) || denied.reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
 		t.Errorf("got %+v, want a denial that is not fatal", r)
 	}
 	if want := "Error: the call of write was denied: not now. Nothing was done."; r.Text != want {

@@ -9,26 +9,26 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// ArgumentError says that a model's arguments do not fit the tool. The call was
-// not sent.
-type ArgumentError struct {
+// argumentError says that a model's arguments do not fit the tool.
+type argumentError struct {
 	tool string // the model's name of the tool
 	path string // a JSON pointer to what does not fit, "" for the arguments as a whole; "…" for keys that are too long
-	Err  error
+	err  error
 }
 
-func (e *ArgumentError) Error() string {
-	return fmt.Sprintf("arguments of %s: %v", e.tool, e.Err)
+func (e *argumentError) Error() string {
+	return fmt.Sprintf("arguments of %s: %v", e.tool, e.err)
 }
 
 // Is makes a view be told the error, see [ViewAccess].
-func (e *ArgumentError) Is(target error) bool { return target == apps.ErrInvalid }
+func (e *argumentError) Is(target error) bool {
+	return target == ErrArguments || target == apps.ErrInvalid
+}
 
-// Unwrap returns Err.
-func (e *ArgumentError) Unwrap() error { return e.Err }
+func (e *argumentError) Unwrap() error { return e.err }
 
 // arguments reads the input of a model, see [Catalog.Prepare]. The error is an
-// [*ArgumentError]. Do not pass its result to it again: an object in the wrapper of a
+// [ErrArguments]. Do not pass its result to it again: an object in the wrapper of a
 // profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if t.fill != nil {
@@ -75,7 +75,7 @@ func (t *Tool) checked(args json.RawMessage, err error) (json.RawMessage, error)
 }
 
 func (t *Tool) argumentError(err error) error {
-	e := &ArgumentError{tool: t.name, Err: err}
+	e := &argumentError{tool: t.name, err: err}
 	switch v := err.(type) {
 	case *schema.Violation:
 		e.path = v.Path

@@ -151,9 +151,9 @@ func TestArgumentsRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := toolWith(t, tt.schema).arguments(tt.input)
-			var e *ArgumentError
+			var e *argumentError
 			if !errors.As(err, &e) {
-				t.Fatalf("got %s and %v, want an ArgumentError", got, err)
+				t.Fatalf("got %s and %v, want an argumentError", got, err)
 			}
 			if e.path != tt.path || !strings.Contains(e.Error(), tt.want) {
 				t.Errorf("got %q %v, want %q and %q", e.path, e, tt.path, tt.want)
@@ -188,9 +188,9 @@ func FuzzArguments(f *testing.F) {
 		for _, tool := range tools {
 			args, err := tool.arguments(input)
 			if err != nil {
-				var e *ArgumentError
-				if !errors.As(err, &e) || e.Err == nil || e.Error() == "" {
-					t.Errorf("got %v, want an ArgumentError that says why", err)
+				var e *argumentError
+				if !errors.As(err, &e) || e.err == nil || e.Error() == "" {
+					t.Errorf("got %v, want an argumentError that says why", err)
 				}
 				continue
 			}

@@ -19,7 +19,7 @@ type calls struct {
 	intercept []Interceptor
 
 	// current is the tool as the toolset has it at present: its name and its
-	// connection may differ. The error is a [*StaleToolError].
+	// connection may differ. The error is a [ErrStale].
 	current func(*Tool) (*Tool, error)
 
 	// hold is current with the connection for a call, which the caller releases; nil for functions.

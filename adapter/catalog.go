@@ -90,8 +90,8 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 
 // Find finds a tool by what was kept of it: its server's label, the server's own name
 // of it, and its fingerprint ("" for any). So a call that a model has made in another process comes to
-// the tool that was meant: see [Tool.Prepare] and [Tool.Restore]. The error is a
-// [*StaleToolError].
+// the tool that was meant: see [Tool.Prepare] and [Tool.Restore]. The error is
+// [ErrStale].
 func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
 	known, equal := 0, 0
@@ -107,12 +107,12 @@ func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 	if equal == 1 {
 		return found, nil
 	}
-	err := &StaleToolError{tool: name, server: server, Reason: ToolChanged}
+	err := &staleToolError{tool: name, server: server, reason: toolChanged}
 	switch {
 	case equal > 1:
-		err.Reason = ToolAmbiguous
+		err.reason = toolAmbiguous
 	case known == 0:
-		err.Reason = ToolGone
+		err.reason = toolGone
 	}
 	return nil, err
 }

@@ -42,7 +42,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	if r := catalog.Call(t.Context(), call("1", "READ ", "")); r.Text != "p" {
 		t.Errorf("got %q, want the tool by its name of then", r.Text)
 	}
-	var unknown *UnknownToolError
+	var unknown *unknownToolError
 	for _, name := range []string{"late", "q__read", "p__read"} {
 		r := catalog.Call(t.Context(), call("1", name, ""))
 		if want := `Error: there is no tool named "` + name + `". The tools are: read`; !errors.As(r.Err, &unknown) || r.Text != want {
@@ -82,7 +82,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 			t.Errorf("%s: got %d bytes of all schemas, want about %d at most", profile, size, bound)
 		}
 		if !slices.ContainsFunc(catalog.Changes(), func(c SchemaChange) bool {
-			return c.Tool == "large9" && c.Path == "" && c.Effect == EffectWider && strings.Contains(c.Note, "too large together")
+			return c.Tool == "large9" && c.Path == "" && c.Effect == "wider" && strings.Contains(c.Note, "too large together")
 		}) {
 			t.Errorf("%s: got no change that tells of it", profile)
 		}

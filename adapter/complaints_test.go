@@ -130,7 +130,7 @@ func TestEveryBlockCounts(t *testing.T) {
 		if r.Text != want || r.Err != nil || r.IsError {
 			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
 		}
-		if content := r.Message().Parts[0].(llms.ToolCallResponse).Content; content == "" {
+		if content := r.message().Parts[0].(llms.ToolCallResponse).Content; content == "" {
 			t.Errorf("%s: got an empty message, which providers refuse", name)
 		}
 		if (len(r.Media) == 1) != (name == "image") {

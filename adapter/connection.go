@@ -160,7 +160,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.maxTools)
 		}
 	}
-	s.keepList(ctx, defs)
+	s.keepList(defs)
 	return s.listed(defs), nil
 }
 

@@ -42,7 +42,7 @@ func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.M
 	messages := make([]llms.MessageContent, len(calls))
 	var errs []error
 	for i, r := range results {
-		messages[i] = r.Message()
+		messages[i] = r.message()
 		errs = append(errs, r.Fatal())
 	}
 	return messages, errors.Join(errs...)

@@ -179,7 +179,7 @@ func TestCallFailures(t *testing.T) {
 	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "refuses", "")); !errors.As(r.Err, &rpc) || r.Raw != nil {
 		t.Errorf("got %v, want the server's error", r.Err)
 	}
-	var unknown *UnknownToolError
+	var unknown *unknownToolError
 	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "nope", "")); !errors.As(r.Err, &unknown) || r.Tool != nil {
 		t.Errorf("got %v, want an unknown tool", r.Err)
 	}

@@ -26,7 +26,7 @@
 // [Toolset.Refresh], and the announcements of servers change what is offered, and
 // [Options.OnChange] reports each change. The toolset subscribes once to each server
 // that declares change notifications. A [Catalog] and a [Tool] never change: if the
-// server changes the tool, its call is not sent, see [StaleToolError].
+// server changes the tool, its call is not sent, see [ErrStale].
 //
 // Functions of the program are tools as well ([Func]); [Merge] makes one source of several.
 //

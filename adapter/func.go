@@ -18,8 +18,6 @@ import (
 
 // FuncOptions say more of a function that is a tool. Nil and the zero value are valid.
 type FuncOptions struct {
-	Title string // for people
-
 	// Server is what stands for the label of a server, in approvals for instance.
 	// Default: local.
 	Server string
@@ -40,12 +38,9 @@ type FuncOptions struct {
 	// Listed has a model that searches for its tools (agent.Options.Discover) be offered this one from the beginning.
 	Listed bool
 
-	// Serves is what the function gives by name, such as skills. A search finds the function by them, see [Tool.Serving].
-	Serves []Served
-
-	// InputSchema is what models are offered and what arguments are checked by, instead
-	// of the schema of the type.
-	InputSchema json.RawMessage
+	// Serves is what the function gives by name, such as skills, and what each is for. A search finds the function by them,
+	// see [Tool.Serving].
+	Serves map[string]string
 
 	// Options are as for a toolset. Of them count here Approve, Decisions, User, Intercept, Parallelism, MaxResult and
 	// CallTimeout of the Policy, and Logger, which gets the stack of a panic.
@@ -77,17 +72,14 @@ var _ Source = (*FuncTool)(nil)
 // which ends at the limit of the call: of [mcpclient.WithTimeout], or else of Policy.CallTimeout. There is
 // no default.
 //
-// Func panics if In has no schema, if name is empty, or if the schema of opts cannot be
-// used.
+// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a schema and a title of the host.
 func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
 	def := &mcp.Tool{Name: name, Description: description}
-	if opts == nil || opts.InputSchema == nil {
-		input, err := toolschema.OfType(reflect.TypeFor[In]())
-		if err != nil {
-			panic(fmt.Sprintf("adapter: function %q: %v", name, err))
-		}
-		def.InputSchema = input
+	input, err := toolschema.OfType(reflect.TypeFor[In]())
+	if err != nil {
+		panic(fmt.Sprintf("adapter: function %q: %v", name, err))
 	}
+	def.InputSchema = input
 	flat := newFlat(reflect.TypeFor[In]())
 	tool, err := NewFuncTool(def, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		in, err := argumentOf[In](flat, arguments)
@@ -100,7 +92,7 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 		}
 		return resultOf(out)
 	}, opts)
-	if errors.Is(err, toolschema.ErrObject) && (opts == nil || opts.InputSchema == nil) {
+	if errors.Is(err, toolschema.ErrObject) {
 		panic(fmt.Sprintf("adapter: function %q: the argument is %v; want a struct or a map with string keys", name, reflect.TypeFor[In]()))
 	}
 	if err != nil {
@@ -143,7 +135,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	}
 	tool.calls, tool.local, tool.honoursKeys, tool.listed = c, run, o.HonoursKeys, o.Listed
 	tool.serves = served(o.Serves)
-	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, PrefixNever)[0])
+	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, false)[0])
 	return sourceOf(tool, common), nil
 }
 
@@ -170,10 +162,6 @@ func (o *FuncOptions) server() *Server {
 // define returns a definition with what the options say.
 func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
 	out := *def
-	out.Title = cmp.Or(o.Title, def.Title)
-	if o.InputSchema != nil {
-		out.InputSchema = o.InputSchema
-	}
 	if o.ReadOnly || o.Idempotent {
 		var hints mcp.ToolAnnotations
 		if def.Annotations != nil {

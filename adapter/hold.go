@@ -59,9 +59,9 @@ func (t *Toolset) toolOf(s *server, tool *Tool) (*Tool, error) {
 	i := slices.IndexFunc(s.tools, func(own *Tool) bool { return own.def.Name == tool.def.Name })
 	switch {
 	case i < 0:
-		return nil, &StaleToolError{tool: tool.name, server: s.label, Reason: ToolGone}
+		return nil, &staleToolError{tool: tool.name, server: s.label, reason: toolGone}
 	case s.tools[i].fingerprint != tool.fingerprint:
-		return nil, &StaleToolError{tool: tool.name, server: s.label, Reason: ToolChanged}
+		return nil, &staleToolError{tool: tool.name, server: s.label, reason: toolChanged}
 	}
 	return s.tools[i].named(tool.name), nil
 }

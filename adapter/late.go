@@ -24,7 +24,7 @@ func (t *Toolset) connectQuick(ctx context.Context, servers []Server, policies [
 		s := t.newServer(&recipe, policies[i])
 		all[i], s.coming = s, make(chan struct{})
 		t.start(func() {
-			if !s.recall(opening) {
+			if !s.recall() {
 				s.err = s.enter(opening)
 			}
 			close(s.coming)

@@ -16,50 +16,39 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ListStore keeps what servers listed, by a name for how each is reached. Its methods may be called concurrently.
-type ListStore interface {
-	// Load returns a list, nil if there is none.
-	Load(ctx context.Context, server string) ([]byte, error)
-
-	// Keep replaces a list.
-	Keep(ctx context.Context, server string, list []byte) error
-}
-
-// fileLists keeps lists in a directory, one file for each server, for its owner alone. Any number of processes may share it.
-type fileLists struct{ dir string }
-
-// NewFileLists returns the store in a directory, which is made when the first list is kept.
-func NewFileLists(dir string) ListStore { return &fileLists{dir} }
+// lists keeps what servers list in a directory, one file for each server, for its owner alone. Any number of processes may
+// share it.
+type lists string
 
 const (
 	listSuffix = ".tools.json"
 	maxList    = 16 << 20 // bytes
 )
 
-func (f *fileLists) path(server string) string {
+func (dir lists) path(server string) string {
 	sum := sha256.Sum256([]byte(server))
-	return filepath.Join(f.dir, hex.EncodeToString(sum[:])+listSuffix)
+	return filepath.Join(string(dir), hex.EncodeToString(sum[:])+listSuffix)
 }
 
-// Load implements [ListStore].
-func (f *fileLists) Load(_ context.Context, server string) ([]byte, error) {
-	list, err := private.ReadFile(f.path(server), maxList, 0o022)
+// load returns the list of a server, nil if there is none.
+func (dir lists) load(server string) ([]byte, error) {
+	list, err := private.ReadFile(dir.path(server), maxList, 0o022)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return list, err
 }
 
-// Keep implements [ListStore].
-func (f *fileLists) Keep(_ context.Context, server string, list []byte) error {
+// keep replaces the list of a server.
+func (dir lists) keep(server string, list []byte) error {
 	if len(list) > maxList {
 		return fmt.Errorf("%d bytes: want at most %d", len(list), maxList)
 	}
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+	if err := os.MkdirAll(string(dir), 0o700); err != nil {
 		return err
 	}
-	private.Sweep(f.dir)
-	return private.WriteFile(f.path(server), list)
+	private.Sweep(string(dir))
+	return private.WriteFile(dir.path(server), list)
 }
 
 // lazy reports whether the server is connected to by its first call.
@@ -67,18 +56,15 @@ func (s *server) lazy() bool { return s.policy.Start == StartLazy }
 
 // recall makes the server one that is not connected to yet, by the list that is kept of it. It reports whether there is one that
 // can be used.
-func (s *server) recall(ctx context.Context) bool {
-	if !s.lazy() || s.opts.Lists == nil {
+func (s *server) recall() bool {
+	if !s.lazy() || s.opts.Lists == "" {
 		return false
 	}
 	var defs []*mcp.Tool
-	err := guarded(s.opts.Logger, "Options.Lists", func() error {
-		kept, err := s.opts.Lists.Load(ctx, s.policy.origin)
-		if err == nil && kept != nil {
-			err = json.Unmarshal(kept, &defs)
-		}
-		return err
-	})
+	kept, err := lists(s.opts.Lists).load(s.policy.origin)
+	if err == nil && kept != nil {
+		err = json.Unmarshal(kept, &defs)
+	}
 	if err != nil {
 		s.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
 	}
@@ -97,17 +83,14 @@ func (s *server) rest(defs []*mcp.Tool) {
 }
 
 // keepList keeps what the server listed, for its next start.
-func (s *server) keepList(ctx context.Context, defs []*mcp.Tool) {
-	if !s.lazy() || s.opts.Lists == nil {
+func (s *server) keepList(defs []*mcp.Tool) {
+	if !s.lazy() || s.opts.Lists == "" {
 		return
 	}
-	err := guarded(s.opts.Logger, "Options.Lists", func() error {
-		list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is a list
-		if err != nil {
-			return err
-		}
-		return s.opts.Lists.Keep(ctx, s.policy.origin, list)
-	})
+	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is a list
+	if err == nil {
+		err = lists(s.opts.Lists).keep(s.policy.origin, list)
+	}
 	if err != nil {
 		s.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
 	}

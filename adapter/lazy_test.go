@@ -44,7 +44,7 @@ func serving(name string, all ...*listener) *reached {
 // and no connection, and its first call reaches one server.
 func TestLazyServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lists := NewFileLists(filepath.Join(t.TempDir(), "lists"))
+		lists := filepath.Join(t.TempDir(), "lists")
 		var ways []*reached
 		program := func() *Toolset {
 			var servers []Server
@@ -103,7 +103,7 @@ func TestLazyServers(t *testing.T) {
 // catalog has what there is.
 func TestLazyServerThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lists := NewFileLists(t.TempDir())
+		lists := t.TempDir()
 		first := open(t, &Options{Lists: lists}, Server{Name: "p", Transport: serving("x", newListener(t, "a", "b")), Policy: Policy{Start: StartLazy}})
 		_ = first.Close()
 
@@ -113,7 +113,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 			t.Errorf("the kept list (-want +got):\n%s", diff)
 		}
 		r := next.Catalog(ProfilePlain).Call(t.Context(), call("1", "a", ""))
-		if stale, ok := errors.AsType[*StaleToolError](r.Err); !ok || stale.Reason != ToolGone {
+		if stale, ok := errors.AsType[*staleToolError](r.Err); !ok || stale.reason != toolGone {
 			t.Errorf("got %+v, want that the tool is gone", r)
 		}
 		if diff := cmp.Diff([]string{"b", "c"}, toolNamesOf(next)); diff != "" {
@@ -141,7 +141,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 // TestLazyServerOfUsers gives each user a connection at their first call, and none before.
 func TestLazyServerOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lists := NewFileLists(t.TempDir())
+		lists := t.TempDir()
 		user := func(ctx context.Context) string { s, _ := ctx.Value(lazyUser{}).(string); return s }
 		with := func(way *reached) *Toolset {
 			return open(t, &Options{Lists: lists, User: user}, Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}, PerUser: 2})
@@ -168,10 +168,9 @@ type lazyUser struct{}
 func TestListsThatCannotBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		lists := NewFileLists(dir)
 		way := serving("x", newListener(t, "a"), newListener(t, "a"))
 		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}}
-		_ = open(t, &Options{Lists: lists}, server).Close()
+		_ = open(t, &Options{Lists: dir}, server).Close()
 		files, err := os.ReadDir(dir)
 		if err != nil || len(files) != 1 {
 			t.Fatalf("got %v, %v", files, err)
@@ -179,12 +178,12 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, files[0].Name()), []byte(`[{"name":`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ts := open(t, &Options{Lists: lists}, server)
+		ts := open(t, &Options{Lists: dir}, server)
 		if s := ts.Servers()[0]; s.Rests || len(s.Tools) != 1 || way.dials.Load() != 2 {
 			t.Errorf("got %+v after %d connections", s, way.dials.Load())
 		}
 		_ = ts.Close()
-		if err := lists.Keep(t.Context(), "x", make([]byte, maxList+1)); err == nil {
+		if err := lists(dir).keep("x", make([]byte, maxList+1)); err == nil {
 			t.Error("a list that is too large was kept")
 		}
 	})

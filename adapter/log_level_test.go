@@ -19,7 +19,7 @@ func newLevelPeer() *peer {
 }
 
 func TestLogLevelWhileRunning(t *testing.T) {
-	ts := open(t, &Options{Client: &mcpclient.Options{LogLevel: mcp.LogError}, Prefix: PrefixAlways},
+	ts := open(t, &Options{Client: &mcpclient.Options{LogLevel: mcp.LogError}, Prefix: true},
 		Server{Name: "a", Transport: newLevelPeer().transport(t)},
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
 	asked := func(server, want string) {

@@ -72,7 +72,7 @@ func TestMergeOfTheSame(t *testing.T) {
 		}
 	}
 	_, err := catalog.Find("s", "read", tools[0].Fingerprint())
-	staleFor(t, err, &StaleToolError{tool: "read", server: "s", Reason: ToolAmbiguous})
+	staleFor(t, err, &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
 }
 
 // What a run keeps of a call is enough to continue with it in another process.
@@ -123,10 +123,10 @@ func TestFind(t *testing.T) {
 		t.Error("got no error for arguments that do not fit")
 	}
 	_, err = process(object).Find("p", "asks", tool.Fingerprint())
-	staleFor(t, err, &StaleToolError{tool: "asks", server: "p", Reason: ToolChanged})
+	staleFor(t, err, &staleToolError{tool: "asks", server: "p", reason: toolChanged})
 	if same, err := now.Find("p", "asks", ""); err != nil || same != tool {
 		t.Errorf("got %v, %v, want the tool by its name", same, err)
 	}
 	_, err = now.Find("q", "asks", tool.Fingerprint())
-	staleFor(t, err, &StaleToolError{tool: "asks", server: "q", Reason: ToolGone})
+	staleFor(t, err, &staleToolError{tool: "asks", server: "q", reason: toolGone})
 }

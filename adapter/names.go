@@ -29,15 +29,15 @@ type identity struct {
 // langchaingo's executor does. Names depend on the set of tools only, not on its
 // order: where several tools want a name none of them gets it, so that a server
 // cannot take the name of another one's tool.
-func assignNames(ids []identity, policy PrefixPolicy) []string {
+//
+// prefixed has each name begin with the server's. Otherwise those do that would collide.
+func assignNames(ids []identity, prefixed bool) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = plainName(id, policy == PrefixAlways)
+		names[i] = plainName(id, prefixed)
 	}
-	if policy == PrefixOnCollision {
-		for _, i := range colliding(names) {
-			names[i] = plainName(ids[i], true)
-		}
+	for _, i := range colliding(names) {
+		names[i] = plainName(ids[i], true)
 	}
 	tellApart(names, ids)
 	return names

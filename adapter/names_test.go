@@ -22,29 +22,27 @@ func TestAssignNames(t *testing.T) {
 	}
 	long := strings.Repeat("n", 80)
 	tests := []struct {
-		name   string
-		policy PrefixPolicy
-		ids    []identity
-		want   []string
+		name     string
+		prefixed bool
+		ids      []identity
+		want     []string
 	}{
-		{"plain", PrefixOnCollision, ids("a|read", "b|write"), []string{"read", "write"}},
-		{"collision", PrefixOnCollision, ids("a|read", "b|read", "b|write"), []string{"a__read", "b__read", "write"}},
-		{"collision without case", PrefixOnCollision, ids("a|Read", "b|read"), []string{"a__Read", "b__read"}},
-		{"always", PrefixAlways, ids("a|read", "my server|x"), []string{"a__read", "my_server__x"}},
-		{"never", PrefixNever, ids("a|read", "b|write"), []string{"read", "write"}},
-		{"never, colliding", PrefixNever, ids("a|read", "b|read"), []string{"read_3c5e94a5", "read_041c228d"}},
-		{"illegal", PrefixOnCollision, ids("a|weird tool/name.v1", "a|日本"), []string{"weird_tool_name_v1", "__"}},
-		{"illegal, colliding in one server", PrefixOnCollision, ids("a|x.y", "a|x_y"), []string{"a__x_y_22583acd", "a__x_y_a55db346"}},
-		{"not a letter first", PrefixOnCollision, ids("a|21st_build", "a|-x"), []string{"_21st_build", "_-x"}},
-		{"not a letter first, prefixed", PrefixAlways, ids("a|21st", "9|x"), []string{"a__21st", "_9__x"}},
-		{"long, not a letter first", PrefixOnCollision, ids("a|1" + long), []string{"_1" + long[:53] + "_ada26d48"}},
-		{"long", PrefixOnCollision, ids("a|" + long), []string{long[:55] + "_c2a773f6"}},
-		{"empty", PrefixOnCollision, ids("a|"), []string{"_"}},
-		{"none", PrefixAlways, nil, []string{}},
+		{"plain", false, ids("a|read", "b|write"), []string{"read", "write"}},
+		{"collision", false, ids("a|read", "b|read", "b|write"), []string{"a__read", "b__read", "write"}},
+		{"collision without case", false, ids("a|Read", "b|read"), []string{"a__Read", "b__read"}},
+		{"always", true, ids("a|read", "my server|x"), []string{"a__read", "my_server__x"}},
+		{"illegal", false, ids("a|weird tool/name.v1", "a|日本"), []string{"weird_tool_name_v1", "__"}},
+		{"illegal, colliding in one server", false, ids("a|x.y", "a|x_y"), []string{"a__x_y_22583acd", "a__x_y_a55db346"}},
+		{"not a letter first", false, ids("a|21st_build", "a|-x"), []string{"_21st_build", "_-x"}},
+		{"not a letter first, prefixed", true, ids("a|21st", "9|x"), []string{"a__21st", "_9__x"}},
+		{"long, not a letter first", false, ids("a|1" + long), []string{"_1" + long[:53] + "_ada26d48"}},
+		{"long", false, ids("a|" + long), []string{long[:55] + "_c2a773f6"}},
+		{"empty", false, ids("a|"), []string{"_"}},
+		{"none", true, nil, []string{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(assignNames(tt.ids, tt.policy), tt.want); diff != "" {
+			if diff := cmp.Diff(assignNames(tt.ids, tt.prefixed), tt.want); diff != "" {
 				t.Errorf("got (-) want (+):\n%s", diff)
 			}
 		})
@@ -59,9 +57,9 @@ func TestNamesCannotBeTaken(t *testing.T) {
 		{{server: "bank", tool: "pay"}, {server: "shop", tool: "pay"}},         // prefixed
 		{{server: "bank", tool: "pay.now"}, {server: "bank", tool: "pay_now"}}, // hashed
 	} {
-		name := assignNames(victims, PrefixOnCollision)[0]
+		name := assignNames(victims, false)[0]
 		for _, taken := range []string{name, strings.ToUpper(name)} {
-			names := assignNames(append(slices.Clone(victims), identity{server: "evil", tool: taken}), PrefixOnCollision)
+			names := assignNames(append(slices.Clone(victims), identity{server: "evil", tool: taken}), false)
 			if got := names[len(victims)]; strings.EqualFold(got, name) {
 				t.Errorf("got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
 			}
@@ -90,8 +88,8 @@ func TestNamesAreLegalUniqueAndIndependentOfOrder(t *testing.T) {
 		for id := range set {
 			ids = append(ids, id)
 		}
-		for _, policy := range []PrefixPolicy{PrefixOnCollision, PrefixAlways, PrefixNever} {
-			names := assignNames(ids, policy)
+		for _, prefixed := range []bool{false, true} {
+			names := assignNames(ids, prefixed)
 			byID := map[identity]string{}
 			seen := map[string]identity{}
 			for i, name := range names {
@@ -106,7 +104,7 @@ func TestNamesAreLegalUniqueAndIndependentOfOrder(t *testing.T) {
 			}
 			shuffled := slices.Clone(ids)
 			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-			for i, name := range assignNames(shuffled, policy) {
+			for i, name := range assignNames(shuffled, prefixed) {
 				if byID[shuffled[i]] != name {
 					t.Fatalf("got %q for %v in another order, want %q", name, shuffled[i], byID[shuffled[i]])
 				}

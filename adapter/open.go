@@ -91,7 +91,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 		s := t.newServer(&recipe, policies[i])
 		t.servers[i] = s
 		wg.Go(func() {
-			if s.recall(starting) {
+			if s.recall() {
 				return
 			}
 			s.err = s.enter(starting)
@@ -120,7 +120,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 }
 
 // Add opens another server. It comes last. Names of other tools may change if
-// they collide with the new ones, see [PrefixPolicy].
+// they collide with the new ones, see [Options.Prefix].
 // The context bounds the opening only.
 func (t *Toolset) Add(ctx context.Context, added Server) error {
 	if err := t.add(ctx, &added); err != nil {
@@ -138,7 +138,7 @@ func (t *Toolset) add(ctx context.Context, added *Server) error {
 	}
 	s := t.newServer(added, newPolicy(t.opts, added))
 	var err error
-	if !s.recall(ctx) {
+	if !s.recall() {
 		err = s.enter(ctx)
 	}
 	t.mu.Lock()

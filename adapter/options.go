@@ -38,9 +38,9 @@ type Options struct {
 	// through them. Default 0, as negative: what was cut is gone.
 	Spill int
 
-	// Prefix says which tools carry the name of their server. Default:
-	// PrefixOnCollision.
-	Prefix PrefixPolicy
+	// Prefix has all tools carry the name of their server, as in "files__read": names then do not depend on which other
+	// servers there are. Default: those that share a name with a tool of another server.
+	Prefix bool
 
 	// Approve decides on calls before they are sent; [Approval.Server] names the server. Default: all calls are sent.
 	Approve ApproveFunc
@@ -74,9 +74,9 @@ type Options struct {
 	// about its other lists. Default 1 s; negative: none.
 	RefreshInterval time.Duration
 
-	// Lists keeps what servers that are [StartLazy] list, so that the next program need not connect to them before their
-	// first call. Default: nothing is kept. [NewFileLists] keeps them in files.
-	Lists ListStore
+	// Lists is a directory, made when it is needed, that keeps what servers list that are [StartLazy]: the next program need not
+	// connect to them before their first call. Any number of processes may share it. Default: nothing is kept.
+	Lists string
 
 	// Logger gets, at Warn, servers and tools that are left out, and what
 	// Policy.CheckOutputs finds. Default: discarded.
@@ -85,23 +85,6 @@ type Options struct {
 	maxMedia int // bounds the images and sounds of one result in bytes, all together; default 8 MiB
 	maxTools int // bounds the tools of one server; default 1,000
 }
-
-// PrefixPolicy says which tools carry the name of their server, as in
-// "files__read".
-type PrefixPolicy int
-
-const (
-	// PrefixOnCollision prefixes the tools that share a name with a tool of
-	// another server.
-	PrefixOnCollision PrefixPolicy = iota
-
-	// PrefixAlways prefixes all tools. Names then do not depend on which other
-	// servers there are.
-	PrefixAlways
-
-	// PrefixNever prefixes none. Names that collide get a suffix.
-	PrefixNever
-)
 
 func (o *Options) withDefaults() *Options {
 	var out Options

@@ -83,7 +83,7 @@ func TestValidatorOfArguments(t *testing.T) {
 		t.Errorf("got %q, want the even one sent", r.Text)
 	}
 	r := tools.Call(t.Context(), call("1", "x", `{"n":"3"}`))
-	if bad, ok := errors.AsType[*ArgumentError](r.Err); !ok || bad.path != "/n" || !strings.Contains(r.Text, "odd") {
+	if bad, ok := errors.AsType[*argumentError](r.Err); !ok || bad.path != "/n" || !strings.Contains(r.Text, "odd") {
 		t.Errorf("got %q with %v, want the odd one refused", r.Text, r.Err)
 	}
 	p, err := tools.Prepare(call("1", "x", `{"n":4}`))

@@ -241,7 +241,7 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 	}}
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
 	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
-	if _, stale := errors.AsType[*StaleToolError](r.Err); !stale || !r.Unsent() {
+	if _, stale := errors.AsType[*staleToolError](r.Err); !stale || !r.Unsent() {
 		t.Errorf("got %v, want a stale tool", r.Err)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// DriftError says that a tool was left out because it is not what it was pinned
+// driftError says that a tool was left out because it is not what it was pinned
 // as.
-type DriftError struct {
+type driftError struct {
 	tool        string // the server's name of the tool
 	pinned      string // "" when no tool of that name was pinned
 	fingerprint string
 }
 
-func (e *DriftError) Error() string {
+func (e *driftError) Error() string {
 	if e.pinned == "" {
 		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", cut(e.tool, 200), e.fingerprint)
 	}
@@ -108,7 +108,7 @@ func (s *server) hold(l *listing, pins map[string]string) map[string]string {
 	for _, tool := range l.tools {
 		name := tool.def.Name
 		if pinned := pins[name]; pinned != tool.fingerprint {
-			l.skip(s, name, &DriftError{tool: name, pinned: pinned, fingerprint: tool.fingerprint})
+			l.skip(s, name, &driftError{tool: name, pinned: pinned, fingerprint: tool.fingerprint})
 			continue
 		}
 		kept = append(kept, tool)

@@ -54,7 +54,7 @@ func TestPins(t *testing.T) {
 	}
 	for i, name := range []string{"a", "c"} {
 		s := ts.Servers()[0].Skipped[i]
-		var drift *DriftError
+		var drift *driftError
 		if s.Name != name || !errors.As(s.Err, &drift) || drift.pinned != pins[name] {
 			t.Errorf("got %+v, want the drift of %s", s, name)
 		}

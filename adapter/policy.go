@@ -68,7 +68,7 @@ const (
 
 	// StartLazy connects at the first call. Until then the tools are those that the server listed last, as [Options.Lists] keeps
 	// them; without a kept list it is as StartAvailable. What is different at the connection
-	// is stale: it is not called unseen, see [StaleToolError]. The connection ends 10 minutes after its last call, and the next
+	// is stale: it is not called unseen, see [ErrStale]. The connection ends 10 minutes after its last call, and the next
 	// call makes another. Until it is connected to, the server has no Client and no instructions.
 	StartLazy Start = "lazy"
 )

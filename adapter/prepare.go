@@ -24,8 +24,8 @@ type Prepared struct {
 }
 
 // Prepare finds the tool that a call means and makes of what the model wrote the
-// arguments to send. The error is an [*UnknownToolError], an [*ArgumentError] or
-// a [*StaleToolError].
+// arguments to send. The error is [ErrUnknownTool], [ErrArguments] or
+// [ErrStale].
 //
 // It accepts a JSON object, one inside a string or a code fence, one in the
 // __arg1 parameter of langchaingo's agents or in the one property that the
@@ -41,7 +41,7 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 	name := function(call).Name
 	tool, ok := c.Lookup(name)
 	if !ok {
-		return nil, &UnknownToolError{name: name}
+		return nil, &unknownToolError{name: name}
 	}
 	return tool.Prepare(call, tool.wrapped)
 }
@@ -60,8 +60,8 @@ func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
 
 // Restore is a call with the arguments that were approved, here or in another process,
 // edited if whoever approved it had changed them. They are checked, and sent as they
-// are; no approval is asked for again. The error is an [*ArgumentError] or a
-// [*StaleToolError].
+// are; no approval is asked for again. The error is [ErrArguments] or
+// [ErrStale].
 func (t *Tool) Restore(call llms.ToolCall, arguments json.RawMessage, edited bool) (*Prepared, error) {
 	if _, err := t.calls.current(t); err != nil {
 		return nil, err
@@ -84,21 +84,15 @@ func newPrepared(call llms.ToolCall, value Prepared) *Prepared {
 	return &p.Prepared
 }
 
-// Call is the call as the model made it.
-func (p *Prepared) Call() llms.ToolCall { return p.call }
-
 // Tool is the tool that the call means.
 func (p *Prepared) Tool() *Tool { return p.tool }
 
 // Arguments are what is sent: read, repaired where that was needed, and checked.
 func (p *Prepared) Arguments() json.RawMessage { return append(json.RawMessage(nil), p.arguments...) }
 
-// Sends reports whether Arguments are that text.
-func (p *Prepared) Sends(arguments string) bool { return string(p.arguments) == arguments }
-
 // WithArguments is the same call with arguments of the host. They are sent as
-// they are: a JSON object that fits the tool's schema. The error is an
-// [*ArgumentError]. The call must be approved again.
+// they are: a JSON object that fits the tool's schema. The error is
+// [ErrArguments]. The call must be approved again.
 func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	checked, err := p.tool.check(arguments)
 	if err != nil {
@@ -126,7 +120,7 @@ func (p *Prepared) NeedsApproval(ctx context.Context) bool {
 // with the arguments of the decision. Run then asks only if an interceptor changes the
 // arguments. Without Approve it is Run that asks.
 //
-// The error is a [*DeniedError], an [*ApprovalError] or a [*StaleToolError], or it says
+// The error is [ErrDenied], [ErrUndecided] or [ErrStale], or it says
 // that the server cannot be reached. [Catalog.Refuse] makes the model's answer of it.
 func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if p.approved {
@@ -160,7 +154,7 @@ func (p *Prepared) question(ctx context.Context) *question {
 // Run runs the call and returns its result, which is never nil. The options are
 // passed on, so that progress can be shown; [mcpclient.WithIdleTimeout] and
 // [mcpclient.WithTimeout] among them replace the toolset's limits. The call fails with
-// a [*StaleToolError] when the tool is not what it was when the catalog was made.
+// [ErrStale] when the tool is not what it was when the catalog was made.
 //
 // A call may become a task, as [mcpclient.WithTask] has it: at a server of the modern
 // era that has tasks, and of tools that say that they must be called as one.
@@ -210,13 +204,10 @@ func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, ke
 // approval is not asked for; the result is that of the task. A Run whose context ended
 // with [mcpclient.ErrDetach] as its cause leaves its task to a later Resume, and so does
 // a Resume. If the context ends otherwise, the task is cancelled.
-func (p *Prepared) Resume(ctx context.Context, id string, opts ...mcpclient.CallOption) *Result {
-	return p.ResumeWith(ctx, id, nil, nil, opts...)
-}
-
-// ResumeWith is Resume for a task that needed input: round is the last [Result.InputRequired],
-// and answers are as for [mcpclient.Continue].
-func (p *Prepared) ResumeWith(ctx context.Context, id string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
+//
+// For a task that needed input, round is the last [Result.InputRequired], and answers are as for [mcpclient.Continue]; both are
+// nil otherwise.
+func (p *Prepared) Resume(ctx context.Context, id string, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
 	s := p.sending()
 	s.round, s.answers = round, answers
 	s.approved, s.task, s.sent = p.arguments, id, true

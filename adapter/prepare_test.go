@@ -60,12 +60,12 @@ func (s *pair) refresh(t *testing.T) {
 }
 
 // staleFor checks that a call was not sent, and why.
-func staleFor(t *testing.T, err error, want *StaleToolError) {
+func staleFor(t *testing.T, err error, want *staleToolError) {
 	t.Helper()
-	var stale *StaleToolError
+	var stale *staleToolError
 	if !errors.As(err, &stale) {
 		t.Errorf("got %v, want %v", err, want)
-	} else if diff := cmp.Diff(stale, want, cmp.AllowUnexported(StaleToolError{})); diff != "" {
+	} else if diff := cmp.Diff(stale, want, cmp.AllowUnexported(staleToolError{})); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
 }
@@ -77,7 +77,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*testing.T, *pair)
 		ran    []string
-		stale  *StaleToolError
+		stale  *staleToolError
 	}{
 		"nothing changes": {func(*testing.T, *pair) {}, []string{"vault/save " + secret}, nil},
 		"the tool gets another name": {func(t *testing.T, s *pair) {
@@ -91,16 +91,16 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			s.refresh(t)
 		}, []string{"vault/save " + secret}, nil},
 		"another server takes the name": {func(t *testing.T, s *pair) { s.take(t) }, nil,
-			&StaleToolError{tool: "save", server: "vault", Reason: ToolGone}},
+			&staleToolError{tool: "save", server: "vault", reason: toolGone}},
 		"the definition changes": {func(t *testing.T, s *pair) {
 			s.vault.tool("save", `{"type":"object","properties":{"text":{"type":"string"}}}`, s.runs("vault/save"))
 			s.refresh(t)
-		}, nil, &StaleToolError{tool: "save", server: "vault", Reason: ToolChanged}},
+		}, nil, &staleToolError{tool: "save", server: "vault", reason: toolChanged}},
 		"the server is removed": {func(t *testing.T, s *pair) {
 			if err := s.ts.Remove("vault"); err != nil {
 				t.Error(err)
 			}
-		}, nil, &StaleToolError{tool: "save", server: "vault", Reason: ServerGone}},
+		}, nil, &staleToolError{tool: "save", server: "vault", reason: serverGone}},
 		"another server takes the label": {func(t *testing.T, s *pair) {
 			if err := s.ts.Remove("vault"); err != nil {
 				t.Error(err)
@@ -109,7 +109,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			if err := s.ts.Add(t.Context(), Server{Name: "vault", Transport: other.transport(t)}); err != nil {
 				t.Error(err)
 			}
-		}, nil, &StaleToolError{tool: "save", server: "vault", Reason: ServerGone}},
+		}, nil, &staleToolError{tool: "save", server: "vault", reason: serverGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newPair(t, nil)
@@ -147,9 +147,9 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 // While somebody is asked, tools can change hands.
 func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 	for name, change := range map[string]func(*pair, *testing.T){"the name is taken": (*pair).take, "the name is given": (*pair).give} {
-		offered, want := "save", &StaleToolError{tool: "save", server: "vault", Reason: ToolGone}
+		offered, want := "save", &staleToolError{tool: "save", server: "vault", reason: toolGone}
 		if name == "the name is given" {
-			offered, want = "vault__save", &StaleToolError{tool: "vault__save", server: "evil", Reason: ToolGone}
+			offered, want = "vault__save", &staleToolError{tool: "vault__save", server: "evil", reason: toolGone}
 		}
 		t.Run(name+" during the approval", func(t *testing.T) {
 			var s *pair
@@ -274,7 +274,7 @@ func TestApprovedIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wrong *ArgumentError
+	var wrong *argumentError
 	for _, edit := range []string{`{}`, `{"city":"Rome","days":"3"}`, `["Rome"]`, `null`, `{`, ``} {
 		if p, err := prepared.WithArguments(json.RawMessage(edit)); !errors.As(err, &wrong) || p != nil {
 			t.Errorf("%q: got %v, want arguments refused that do not fit", edit, err)
@@ -324,7 +324,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
 	copy(prepared.Arguments(), `{"city":"Bari"}`)
 	r := prepared.Run(t.Context())
-	if got := r.Message().Parts[0].(llms.ToolCallResponse); got.Name != "w" || got.Content != `{"city":"Rome"}` {
+	if got := r.message().Parts[0].(llms.ToolCallResponse); got.Name != "w" || got.Content != `{"city":"Rome"}` {
 		t.Errorf("got %+v, want the call as it was prepared", got)
 	}
 }

@@ -48,35 +48,19 @@ func Profiles() []Profile {
 	return []Profile{ProfilePlain, ProfileOpenAI, ProfileOpenAIStrict, ProfileAnthropic, ProfileGemini, ProfileGoogleAI, ProfileLlamaCpp}
 }
 
-// Effect says what a [SchemaChange] does to the arguments that a model is held
-// to.
-type Effect int
-
-const (
-	// EffectSame means that the schema says the same, in other words or in a form
-	// that is turned back before validation.
-	EffectSame Effect = iota
-
-	// EffectNarrower means that the schema leaves out some arguments that the
-	// server would take.
-	EffectNarrower
-
-	// EffectWider means that the model is not held to something, which validation
-	// holds it to.
-	EffectWider
-)
-
-// String is the effect in lower case: "same", "narrower" or "wider".
-func (e Effect) String() string { return rewrite.Effect(e).String() }
-
 // SchemaChange is one difference between a tool's schema and what a profile made
 // of it.
 type SchemaChange struct {
 	Tool    string // the model's name of the tool
 	Path    string // a JSON pointer into the server's schema, through its references; "…" for names beyond 1 KiB
 	Keyword string // that the change is about, "" for the subschema as a whole
-	Effect  Effect
-	Note    string // what was done
+
+	// Effect is what the change does to the arguments that a model is held to: "same", in other words or in a form that is
+	// turned back before validation; "narrower", without some that the server would take; "wider", not held to something
+	// that validation holds it to.
+	Effect string
+
+	Note string // what was done
 }
 
 // definitions describe tools to a model by one profile.
@@ -104,7 +88,7 @@ func define(all []*Tool, p Profile) *definitions {
 		d.tools[i] = llms.Tool{Type: "function", Function: function}
 		d.wrapped[i] = written.Wrapped
 		for _, c := range written.Changes {
-			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: Effect(c.Effect), Note: c.Note})
+			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect.String(), Note: c.Note})
 		}
 	}
 	return d

@@ -15,7 +15,7 @@ func relaxed(root map[string]any, changes []SchemaChange) map[string]any {
 	r := relaxer{root}
 	out := any(root)
 	for _, c := range changes {
-		if c.Effect != EffectWider {
+		if c.Effect != "wider" {
 			continue
 		}
 		var segments []string

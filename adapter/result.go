@@ -49,8 +49,8 @@ type Result struct {
 	IsError bool
 
 	// Err says why there is no Raw, or what is wrong with it: an
-	// [*UnknownToolError], an [*ArgumentError], a [*StaleToolError], a
-	// [*DeniedError], an [*ApprovalError], what an [Interceptor] or [mcpclient.Client.CallTool] returned.
+	// error that matches [ErrUnknownTool], [ErrArguments], [ErrStale], [ErrDenied] or [ErrUndecided], or
+	// what an [Interceptor] or [mcpclient.Client.CallTool] returned.
 	// A tool that ran and failed has none. A result that does not fit its output schema has an
 	// [*mcpclient.OutputError].
 	Err error
@@ -81,9 +81,9 @@ func (r *Result) Fatal() error {
 	return nil
 }
 
-// Message is the answer as a message of the tool role. It has exactly one part,
+// message is the answer as a message of the tool role. It has exactly one part,
 // as providers demand, and the name of the tool, which some need.
-func (r *Result) Message() llms.MessageContent {
+func (r *Result) message() llms.MessageContent {
 	return llms.MessageContent{
 		Role: llms.ChatMessageTypeTool,
 		Parts: []llms.ContentPart{llms.ToolCallResponse{
@@ -102,15 +102,17 @@ func function(call llms.ToolCall) llms.FunctionCall {
 	return *call.FunctionCall
 }
 
-// UnknownToolError says that a model called a tool that does not exist.
-type UnknownToolError struct {
+// unknownToolError says that a model called a tool that does not exist.
+type unknownToolError struct {
 	name string
 }
 
 // Is makes a view be told the error, see [ViewAccess].
-func (e *UnknownToolError) Is(target error) bool { return target == apps.ErrInvalid }
+func (e *unknownToolError) Is(target error) bool {
+	return target == ErrUnknownTool || target == apps.ErrInvalid
+}
 
-func (e *UnknownToolError) Error() string {
+func (e *unknownToolError) Error() string {
 	return fmt.Sprintf("there is no tool named %q", cut(e.name, 200))
 }
 
@@ -126,7 +128,7 @@ func (c *Catalog) Refuse(ctx context.Context, call llms.ToolCall, err error) *Re
 
 // unknown is the result of a call of a tool that does not exist.
 func (c *Catalog) unknown(call llms.ToolCall) *Result {
-	err := &UnknownToolError{name: function(call).Name}
+	err := &unknownToolError{name: function(call).Name}
 	names := make([]string, len(c.tools))
 	for i, tool := range c.tools {
 		names[i] = tool.name
@@ -151,10 +153,10 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 // reach. Causes that may hold addresses or output of programs stay out of the
 // text.
 func failure(ctx context.Context, err error, sent bool) (text string, fatal bool) {
-	var argument *ArgumentError
-	var stale *StaleToolError
-	var denied *DeniedError
-	var unasked *ApprovalError
+	var argument *argumentError
+	var stale *staleToolError
+	var denied *deniedError
+	var unasked *approvalError
 	var edit *editError
 	var round *roundError
 	var intercepted *interceptedError
@@ -168,7 +170,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case ctx.Err() != nil:
 		return "the call was cancelled; the tool may or may not have run", true
 	case errors.As(err, &edit):
-		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.ArgumentError), true
+		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.argumentError), true
 	case errors.As(err, &unasked):
 		return "no person could be asked to approve the call. Nothing was done.", true
 	case errors.As(err, &argument):

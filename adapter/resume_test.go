@@ -55,7 +55,7 @@ func TestResume(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r := restored.Resume(t.Context(), id); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
+				if r := restored.Resume(t.Context(), id, nil, nil); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
 					t.Errorf("got %q, %v, intercepted %d times and approved %d times", r.Text, r.Err, ran, asked)
 				}
 				if n := strings.Count(strings.Join(p.methods, " "), "tools/call"); n != 1 || p.asked("tasks/cancel") {
@@ -77,18 +77,18 @@ func TestResumeThatEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := prepared.Resume(t.Context(), ""); r.Text != "Error: the call cannot be continued: there is no task. Nothing was done." {
+			if r := prepared.Resume(t.Context(), "", nil, nil); r.Text != "Error: the call cannot be continued: there is no task. Nothing was done." {
 				t.Errorf("got %q", r.Text)
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
-			r := prepared.Resume(ctx, "k")
+			r := prepared.Resume(ctx, "k", nil, nil)
 			synctest.Wait()
 			if !r.Interrupted() || !errors.Is(r.Err, context.Canceled) || slices.Contains(p.methods, "tasks/cancel") != (cause == context.Canceled) {
 				t.Errorf("%v: got %v and the requests %q", cause, r.Err, p.methods)
 			}
 			_ = ts.Servers()[0].Client.Close()
-			if r := prepared.Resume(t.Context(), "k"); !r.Interrupted() || r.Unsent() {
+			if r := prepared.Resume(t.Context(), "k", nil, nil); !r.Interrupted() || r.Unsent() {
 				t.Errorf("got %q, want that it is not known what the task comes to", r.Text)
 			}
 		})

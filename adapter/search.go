@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,37 +41,37 @@ func (c *Catalog) Search(query string, limit int) []*Tool {
 	return out
 }
 
-// Served is what a function gives by a name.
-type Served struct{ Name, About string }
-
-// servings is what a function gives, with its index.
+// servings is what a function gives by name, with its index.
 type servings struct {
-	all   []Served
 	docs  []search.Doc
 	index func() *search.Index
 }
 
-func served(all []Served) *servings {
+func served(all map[string]string) *servings {
 	if len(all) == 0 {
 		return nil
 	}
-	s := &servings{all: slices.Clone(all)}
-	for _, one := range all {
-		s.docs = append(s.docs, search.Doc{Name: one.Name, Description: one.About})
+	s := &servings{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s.docs = append(s.docs, search.Doc{Name: name, Description: all[name]})
 	}
 	s.index = sync.OnceValue(func() *search.Index { return search.New(s.docs) })
 	return s
 }
 
-// Serving returns what the function gives ([FuncOptions].Serves) that the words of a query fit best, the best first: at most limit.
-func (t *Tool) Serving(query string, limit int) (fit []Served) {
-	if t.serves == nil {
-		return nil
+// Serving returns what the function gives ([FuncOptions].Serves), and what each is for, that the words of a query fit best,
+// the best first: at most limit.
+func (t *Tool) Serving(query string, limit int) iter.Seq2[string, string] {
+	return func(yield func(name, about string) bool) {
+		if t.serves == nil {
+			return
+		}
+		for _, n := range t.serves.index().Search(query, limit) {
+			if d := t.serves.docs[n]; !yield(d.Name, d.Description) {
+				return
+			}
+		}
 	}
-	for _, n := range t.serves.index().Search(query, limit) {
-		fit = append(fit, t.serves.all[n])
-	}
-	return fit
 }
 
 func docsOf(tools []*Tool) []search.Doc {

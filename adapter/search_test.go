@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,17 +46,17 @@ func TestSearch(t *testing.T) {
 // TestSearchOfWhatFunctionsServe finds a function by what it gives by name, once, and says what fits.
 func TestSearchOfWhatFunctionsServe(t *testing.T) {
 	f := func(context.Context, struct{}) (string, error) { return "", nil }
-	serves := []Served{{"expenses", "Fills in a report of expenses."}, {"travel", "Books a journey, and reports it."}}
-	for range 200 {
-		serves = append(serves, Served{"other", "Does something else."})
+	serves := map[string]string{"expenses": "Fills in a report of expenses.", "travel": "Books a journey, and reports it."}
+	for i := range 200 {
+		serves[fmt.Sprint("other", i)] = "Does something else."
 	}
 	c := Merge(Func("lookup", "Finds pages.", f, nil), Func("load_skill", "Reads a skill.", f, &FuncOptions{Serves: serves})).Catalog(ProfilePlain)
 	for query, want := range map[string][]string{"report expenses": {"load_skill", "expenses", "travel"}, "journeys": {"load_skill", "travel"}, "read": {"load_skill"}, "page": {"lookup"}} {
 		var got []string
 		for _, tool := range c.Search(query, 5) {
 			got = append(got, tool.Name())
-			for _, s := range tool.Serving(query, 5) {
-				got = append(got, s.Name)
+			for name := range tool.Serving(query, 5) {
+				got = append(got, name)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -42,20 +42,20 @@ func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	return s
 }
 
-// find returns what a tool is in this snapshot. The error is a [*StaleToolError].
+// find returns what a tool is in this snapshot. The error is a [ErrStale].
 func (s *snapshot) find(t *Tool) (*Tool, error) {
 	now, ok := s.current[t.id()]
 	gone := ok && t.views.ForModel && !now.views.ForModel // the model must not call it
 	if ok && !gone && now.fingerprint == t.fingerprint {
 		return now, nil
 	}
-	err := &StaleToolError{tool: t.name, server: t.policy.label, Reason: ToolChanged}
+	err := &staleToolError{tool: t.name, server: t.policy.label, reason: toolChanged}
 	switch {
 	case ok && !gone:
 	case s.servers[t.policy]:
-		err.Reason = ToolGone
+		err.reason = toolGone
 	default:
-		err.Reason = ServerGone
+		err.reason = serverGone
 	}
 	return nil, err
 }

@@ -2,31 +2,32 @@ package adapter
 
 import "fmt"
 
-// Staleness says why a tool is not what a model was offered.
-type Staleness string
+// staleness says why a tool is not what a model was offered.
+type staleness string
 
 const (
-	ToolChanged   Staleness = "tool changed"   // its definition has changed
-	ToolGone      Staleness = "tool gone"      // its server does not offer it
-	ServerGone    Staleness = "server gone"    // its server has left the toolset
-	ToolAmbiguous Staleness = "tool ambiguous" // several servers with that label have the tool
+	toolChanged   staleness = "tool changed"   // its definition has changed
+	toolGone      staleness = "tool gone"      // its server does not offer it
+	serverGone    staleness = "server gone"    // its server has left the toolset
+	toolAmbiguous staleness = "tool ambiguous" // several servers with that label have the tool
 )
 
-// StaleToolError says that a tool is not what it was when the model was offered
-// it. The call was not sent.
-type StaleToolError struct {
+// staleToolError says that a tool is not what it was when the model was offered it.
+type staleToolError struct {
 	tool   string // the model's name for the tool, or the server's if that is not known
 	server string // the host's label
-	Reason Staleness
+	reason staleness
 }
 
-func (e *StaleToolError) Error() string {
-	switch e.Reason {
-	case ToolGone:
+func (e *staleToolError) Is(target error) bool { return target == ErrStale }
+
+func (e *staleToolError) Error() string {
+	switch e.reason {
+	case toolGone:
 		return fmt.Sprintf("server %q does not offer the tool %s any more", e.server, e.tool)
-	case ToolAmbiguous:
+	case toolAmbiguous:
 		return fmt.Sprintf("there are several servers %q with the tool %s", e.server, e.tool)
-	case ServerGone:
+	case serverGone:
 		return fmt.Sprintf("server %q, which had the tool %s, was removed", e.server, e.tool)
 	}
 	return fmt.Sprintf("server %q has changed the tool %s since it was offered", e.server, e.tool)

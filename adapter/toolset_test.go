@@ -264,7 +264,7 @@ func TestServerOptions(t *testing.T) {
 	}
 	a := newPeer().tool("long", object, answer(long)).tool("fails", object, fails)
 	b := newPeer().tool("long", object, answer(long)).tool("fails", object, fails)
-	ts := open(t, &Options{Prefix: PrefixAlways},
+	ts := open(t, &Options{Prefix: true},
 		Server{Name: "a", Transport: a.transport(t), Policy: Policy{MaxResult: 300}, Prefix: "short",
 			Rename: func(tool *mcp.Tool) string { return strings.TrimPrefix(tool.Name, "f") }},
 		Server{Name: "b", Transport: b.transport(t)})

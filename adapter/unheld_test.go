@@ -111,10 +111,10 @@ func checkUnheld(t *testing.T, p Profile, changes []SchemaChange) {
 		for _, u := range unheld {
 			known = known || u.keyword == c.Keyword && slices.Contains(u.profiles, p)
 		}
-		if c.Effect == EffectWider && !known {
+		if c.Effect == "wider" && !known {
 			t.Errorf("%s: got %+v, want the model held to it, or a reason", p, c)
 		}
-		if c.Effect == EffectWider && (p == ProfilePlain || p == ProfileOpenAI || p == ProfileAnthropic) {
+		if c.Effect == "wider" && (p == ProfilePlain || p == ProfileOpenAI || p == ProfileAnthropic) {
 			t.Errorf("%s: got %+v, want nothing lost", p, c)
 		}
 	}
@@ -127,7 +127,7 @@ func TestUnheld(t *testing.T) {
 		for _, p := range u.profiles {
 			t.Run(fmt.Sprintf("%d/%s/%s", i, p, u.keyword), func(t *testing.T) {
 				root, _, changes := parametersOf(t, tool, p)
-				if !slices.ContainsFunc(changes, func(c SchemaChange) bool { return c.Effect == EffectWider && c.Keyword == u.keyword }) {
+				if !slices.ContainsFunc(changes, func(c SchemaChange) bool { return c.Effect == "wider" && c.Keyword == u.keyword }) {
 					t.Errorf("got %v, want one that is wider for %q", changes, u.keyword)
 				}
 				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
@@ -139,7 +139,7 @@ func TestUnheld(t *testing.T) {
 				}
 				if got, err := tool.arguments(u.arguments); err == nil {
 					t.Errorf("%s: got %s, want it refused", u.arguments, got)
-				} else if wrong := (*ArgumentError)(nil); !errors.As(err, &wrong) {
+				} else if wrong := (*argumentError)(nil); !errors.As(err, &wrong) {
 					t.Errorf("got %v, want what is wrong with the arguments", err)
 				}
 			})

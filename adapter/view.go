@@ -71,7 +71,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	for i, tool := range tools {
 		ids[i] = identity{server: tool.policy.label, tool: tool.def.Name}
 	}
-	for i, name := range assignNames(ids, PrefixAlways) {
+	for i, name := range assignNames(ids, true) {
 		tools[i] = tools[i].named(name)
 	}
 	return newCatalog(tools, ProfilePlain, o.Parallelism, o.Policy.MaxResult)
@@ -118,13 +118,13 @@ func (a *ViewAccess) present() (*server, []*Tool) {
 }
 
 // CallTool calls a tool by the server's name of it. The arguments are sent as they are, a
-// JSON object that fits the tool's schema. The error is an [*UnknownToolError] for a tool
+// JSON object that fits the tool's schema. The error is [ErrUnknownTool] for a tool
 // that is not for views, and otherwise as [Result.Err] has it.
 func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	_, all := a.present()
 	i := slices.IndexFunc(all, func(tool *Tool) bool { return tool.def.Name == name })
 	if i < 0 {
-		return nil, &UnknownToolError{name: name}
+		return nil, &unknownToolError{name: name}
 	}
 	tool := all[i]
 	if len(arguments) == 0 {

@@ -67,8 +67,8 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	}
 	for _, name := range []string{"app_tool", "APP_TOOL", "p__app_tool"} {
 		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, "{}"))
-		if _, unknown := errors.AsType[*UnknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
-			t.Errorf("a model calls %s: got %v, want an UnknownToolError", name, r)
+		if _, unknown := errors.AsType[*unknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
+			t.Errorf("a model calls %s: got %v, want an unknownToolError", name, r)
 		}
 	}
 }
@@ -108,8 +108,8 @@ func TestToolBecomesAppOnly(t *testing.T) {
 		t.Errorf("got the event %+v, want x removed", e)
 	}
 	r := catalog.Call(t.Context(), call("1", "x", "{}"))
-	if stale, ok := errors.AsType[*StaleToolError](r.Err); !ok || stale.Reason != ToolGone {
-		t.Errorf("got %v, want a StaleToolError", r.Err)
+	if stale, ok := errors.AsType[*staleToolError](r.Err); !ok || stale.reason != toolGone {
+		t.Errorf("got %v, want a staleToolError", r.Err)
 	}
 	if res, err := ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil); err != nil || text(res) != "ran" {
 		t.Errorf("a view: got %v and %v", res, err)
@@ -151,7 +151,7 @@ func TestViewAccess(t *testing.T) {
 		t.Errorf("got %q and %v, want the result with the arguments of the approval", text(res), err)
 	}
 	_, err = access.CallTool(t.Context(), "plain", nil)
-	if denied, ok := errors.AsType[*DeniedError](err); !ok || denied.Reason != "not now" {
+	if denied, ok := errors.AsType[*deniedError](err); !ok || denied.reason != "not now" {
 		t.Errorf("a denied call: got %v", err)
 	}
 	if diff := cmp.Diff(asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"}); diff != "" {
@@ -162,14 +162,14 @@ func TestViewAccess(t *testing.T) {
 	}
 	for _, name := range []string{"model_tool", "none_tool", "broken_tool", "other", "other_app", "other__other", "Plain", ""} {
 		_, err := access.CallTool(t.Context(), name, nil)
-		if _, unknown := errors.AsType[*UnknownToolError](err); !unknown {
-			t.Errorf("%q: got %v, want an UnknownToolError", name, err)
+		if _, unknown := errors.AsType[*unknownToolError](err); !unknown {
+			t.Errorf("%q: got %v, want an unknownToolError", name, err)
 		}
 	}
 	for _, arguments := range []string{"[]", `"x"`, "{", "null"} {
 		_, err := access.CallTool(t.Context(), "app_tool", json.RawMessage(arguments))
-		if _, bad := errors.AsType[*ArgumentError](err); !bad {
-			t.Errorf("arguments %s: got %v, want an ArgumentError", arguments, err)
+		if _, bad := errors.AsType[*argumentError](err); !bad {
+			t.Errorf("arguments %s: got %v, want an argumentError", arguments, err)
 		}
 	}
 }

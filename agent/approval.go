@@ -132,9 +132,7 @@ var scopeNames = map[adapter.Scope]string{
 // undecided reports whether an approval failed, which ends the run. If the person
 // wrote arguments that do not fit, the model is told.
 func undecided(err error) bool {
-	_, failed := errors.AsType[*adapter.ApprovalError](err)
-	_, unfit := errors.AsType[*adapter.ArgumentError](err)
-	return failed && !unfit
+	return errors.Is(err, adapter.ErrUndecided) && !errors.Is(err, adapter.ErrArguments)
 }
 
 // isLost reports whether the connection to a server has ended.

@@ -191,7 +191,7 @@ func (d *dialog) present(t *record.OfferedTool) (*adapter.Tool, error) {
 	}
 	c := d.catalog
 	tool, err := c.Find(t.Server, t.Tool, t.Def)
-	if stale, ok := errors.AsType[*adapter.StaleToolError](err); ok && stale.Reason == adapter.ToolChanged {
+	if errors.Is(err, adapter.ErrStale) { // it may have changed
 		tool, err = c.Find(t.Server, t.Tool, "")
 	}
 	return tool, err

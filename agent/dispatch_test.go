@@ -154,7 +154,7 @@ func TestSuccessForgivesFailures(t *testing.T) {
 func TestLostServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, two := newServer(), newServer()
-		toolset := openAll(t, &adapter.Options{Prefix: adapter.PrefixAlways},
+		toolset := openAll(t, &adapter.Options{Prefix: true},
 			adapter.Server{Name: "one", Transport: one.connect(t)},
 			adapter.Server{Name: "two", Transport: two.connect(t)})
 		model := play(
@@ -247,7 +247,7 @@ func (c touchyConn) Send(ctx context.Context, message []byte) error {
 
 func TestPanicInATransportEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		toolset := openAll(t, &adapter.Options{Prefix: adapter.PrefixAlways},
+		toolset := openAll(t, &adapter.Options{Prefix: true},
 			adapter.Server{Name: "bad", Transport: touchy{newServer().connect(t)}},
 			adapter.Server{Name: "good", Transport: newServer().connect(t)})
 		model := play(uses(toolCall("1", "bad__echo", "{}"), toolCall("2", "good__sleep", `{"seconds":60}`)))

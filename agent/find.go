@@ -193,12 +193,13 @@ func (f *finding) search(ctx context.Context, q *query) (text string, added []st
 func serving(found []*adapter.Tool, words string, limit int) string {
 	var b strings.Builder
 	for _, t := range found {
-		fit := t.Serving(words, limit)
-		if len(fit) > 0 {
-			fmt.Fprintf(&b, "\n%s has these, by name:", t.Name())
-		}
-		for _, s := range fit {
-			fmt.Fprintf(&b, "\n- %s: %q", oneLine(s.Name, maxAboutEach), oneLine(s.About, maxAboutTool))
+		first := true
+		for name, about := range t.Serving(words, limit) {
+			if first {
+				fmt.Fprintf(&b, "\n%s has these, by name:", t.Name())
+			}
+			first = false
+			fmt.Fprintf(&b, "\n- %s: %q", oneLine(name, maxAboutEach), oneLine(about, maxAboutTool))
 		}
 	}
 	return b.String()

@@ -185,7 +185,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{
-		Prefix: adapter.PrefixAlways,
+		Prefix: true,
 		Client: &mcpclient.Options{Sampling: poet},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})

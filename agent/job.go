@@ -108,8 +108,8 @@ func (j *job) approved(call *adapter.Prepared) {
 	if call != nil {
 		j.call = call
 		j.about.Name = call.Tool().Name()
-		if !call.Sends(j.about.Arguments) {
-			j.about.Arguments = string(call.Arguments())
+		if sends := call.Arguments(); string(sends) != j.about.Arguments {
+			j.about.Arguments = string(sends)
 		}
 	}
 }

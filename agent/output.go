@@ -245,8 +245,8 @@ func (e *engine) written(text string) (json.RawMessage, error) {
 	}
 	answer := llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: tool.Name(), Arguments: text}}
 	call, err := tool.Prepare(answer, tool.Wrapped())
-	if unfit, ok := errors.AsType[*adapter.ArgumentError](err); ok {
-		return nil, unfit.Err
+	if errors.Is(err, adapter.ErrArguments) {
+		return nil, errors.Unwrap(err)
 	}
 	if err != nil {
 		return nil, err

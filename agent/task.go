@@ -37,7 +37,7 @@ func await(t *turn, c *record.Call) (func() error, error) {
 		return nil, err
 	}
 	resume := func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
-		return j.call.ResumeWith(ctx, c.Task.ID, round, answers, opts...)
+		return j.call.Resume(ctx, c.Task.ID, round, answers, opts...)
 	}
 	return func() error { return t.sender.perform(c, j, resume) }, nil
 }

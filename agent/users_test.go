@@ -157,7 +157,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 				}
 				result.Add(e)
 				if e, ok := e.(*agent.ToolEnd); ok {
-					if _, stale := errors.AsType[*adapter.StaleToolError](e.Result.Err); stale {
+					if errors.Is(e.Result.Err, adapter.ErrStale) {
 						c.mu.Lock()
 						c.stale++
 						c.mu.Unlock()

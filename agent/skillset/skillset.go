@@ -88,10 +88,10 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 		}
 	}
 	s.name()
-	var serves []adapter.Served
+	serves := make(map[string]string, len(s.skills))
 	for _, e := range s.skills {
 		e.skill.Description = cut(e.skill.Description, opts.MaxDescription)
-		serves = append(serves, adapter.Served{Name: e.name, About: e.skill.Description})
+		serves[e.name] = e.skill.Description
 	}
 	s.Source = adapter.Merge(
 		adapter.Func("load_skill", "Reads the instructions of a skill.", s.load, &adapter.FuncOptions{Server: "skills", ReadOnly: true, Listed: true, Serves: serves}),

@@ -252,7 +252,7 @@ func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*t
 	}
 	for _, c := range catalog.Changes() {
 		r := reports[c.Tool]
-		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: c.Effect.String(), Note: c.Note})
+		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
 	}
 	return nil
 }

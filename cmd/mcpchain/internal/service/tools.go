@@ -32,9 +32,9 @@ func carryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 		if before != nil {
 			next = before(next)
 		}
-		return &adapter.ContextHeaders{Base: next, Headers: func(ctx context.Context) http.Header {
+		return adapter.ContextHeaders(next, func(ctx context.Context) http.Header {
 			return http.Header{http.CanonicalHeaderKey(header): {userOf(ctx)}}
-		}}
+		})
 	}
 	return &c
 }
@@ -64,7 +64,7 @@ func openTools(ctx context.Context, o *options, logger *slog.Logger) (*adapter.T
 		Logger: logger, Client: &mcpclient.Options{Logger: logger},
 	}
 	if dir := cli.Place("service-tools"); dir != "" {
-		opts.Lists = adapter.NewFileLists(dir)
+		opts.Lists = dir
 	}
 	toolset, err := adapter.Open(ctx, servers, opts)
 	if err != nil {

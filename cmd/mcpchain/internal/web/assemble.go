@@ -263,7 +263,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 	if len(file) == 0 { // else the start has to see who wants a sign-in
 		shared.Patience = patience
 	}
-	shared.Lists = adapter.NewFileLists(filepath.Join(filepath.Dir(o.store), "tools"))
+	shared.Lists = filepath.Join(filepath.Dir(o.store), "tools")
 	if sandboxed != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
 			return nil, nil, nil, err
@@ -379,12 +379,12 @@ func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*co
 // withUser is a client whose requests say for which user they are made.
 func withUser(c *http.Client, header string) *http.Client {
 	copied := *cmp.Or(c, &http.Client{})
-	copied.Transport = &adapter.ContextHeaders{Base: copied.Transport, Headers: func(ctx context.Context) http.Header {
+	copied.Transport = adapter.ContextHeaders(copied.Transport, func(ctx context.Context) http.Header {
 		if user := talk.User(ctx); user != "" {
 			return http.Header{http.CanonicalHeaderKey(header): {user}}
 		}
 		return nil
-	}}
+	})
 	return &copied
 }
 

@@ -170,7 +170,7 @@ func (s *Session) connect(ctx context.Context) error {
 	}
 	options := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout}, Patience: s.Servers.Patience, OnChange: s.changed}
 	if s.Servers.Lists != "" {
-		options.Lists = adapter.NewFileLists(s.Servers.Lists)
+		options.Lists = s.Servers.Lists
 	}
 	if s.Servers.Decisions != "" {
 		options.Decisions = adapter.NewFileDecisions(s.Servers.Decisions)
