@@ -17,7 +17,7 @@ const groupsKey = "io.modelcontextprotocol/groups"
 
 // Search returns the tools of the catalog that the words of a query fit best, the best first: at most limit. It looks
 // at their names, titles, descriptions, parameters, servers and groups, for related words too ("photo" finds what has
-// "image"), and takes a mistyped word for one that differs by a letter. Of a query 64 words count, of a tool's text 400.
+// "image"), for the Chinese or English for a word, and takes a mistyped word for one that differs by a letter. Of a query 64 words count, of a tool's text 400.
 // Equal tools keep the order of the catalog. A function is found by what it serves, too. The first call makes an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {

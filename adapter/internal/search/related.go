@@ -78,7 +78,6 @@ text characters words
 mail email message
 answer response result reply
 comment reply discussion
-movie film video
 song music audio track sound
 transcript caption subtitle
 chart graph plot diagram visualize visualization figure
@@ -126,4 +125,57 @@ repository repo project
 package library module dependency
 version release
 component element widget
+dollar euro yen pound yuan rmb usd eur currency money exchange
+buy purchase order
+watch show movie film video tv
+listen play music song
+play game match
+check query verify view
+find search locate filter
+wind rain snow sunny humidity precipitation fahrenheit celsius weather temperature
+trip travel vacation journey tour
+rent rental lease hire
+trade stock
+league team sport score
+notify notification alert message
+remind reminder alarm
+inquire inquiry query
+calculate determine compute
+update modify change amend revise adjust
+cheap discount deal coupon bargain offer promotion sale
+product item goods merchandise
+shop shopping product
+course class learn study education
+legal law court
+medical health doctor hospital
+disease symptom illness diagnosis
+drug medicine medication
+apartment house home property
+book novel
+phone telephone call mobile
+arrange schedule book appointment
+pay payment bill
+transfer remittance
+technology tech
+finance financial economic economy
+electronic digital device
+school university college
+pdf document
+youtube video
+arxiv paper
+twitter tweet social
+github repository
+wikipedia article
+flight airline airplane plane airport
+event concert show festival happen
+contact phone
+near distance
+account balance
+directory path folder
+store keep record remember
+write add append insert
+obtain get query retrieve
+restore recover undo revert
+login log sign
+topic subject theme
 `

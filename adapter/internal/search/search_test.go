@@ -16,13 +16,15 @@ func TestWords(t *testing.T) {
 		"The files that you are listing":          "fil list",
 		"Running runs of a runner; studies study": "run run run studi studi",
 		"the classes of buses process status":     "class bus process status",
-		"使用必应搜索":                                  "使用 用必 必应 应搜 搜索",
+		"使用必应搜索":                                  "search 使用 用必 必应 应搜 搜索",
 		"x":                                       "x",
 		strings.Repeat("a1", 30):                  strings.TrimSpace(strings.Repeat("1 ", 30)),
 		strings.Repeat("z", 50):                   "",
 	} {
 		var got []string
-		words(text, 1000, stems{}, func(s string) { got = append(got, s) })
+		for s := range (stems{}).in(text, 1000) {
+			got = append(got, s)
+		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: got %q, want %q", text, strings.Join(got, " "), want)
 		}
@@ -70,6 +72,35 @@ func TestPairs(t *testing.T) {
 	})
 	if diff := cmp.Diff([]int{1, 0}, x.Search("document type", 2)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLanguages holds that words find a tool which is described in the other language.
+func TestLanguages(t *testing.T) {
+	x := New([]Doc{
+		{Name: "a", Description: "获取热门新闻，包含财经和科技资讯。"},
+		{Name: "b", Description: "查询火车票的余票信息。"},
+		{Name: "c", Description: "Translates a text."},
+	})
+	for query, want := range map[string]int{"train tickets": 1, "trending financial news": 0, "翻译文本": 2, "火车票": 1} {
+		if got := x.Search(query, 1); !slices.Equal(got, []int{want}) {
+			t.Errorf("%q: got %v, want %d", query, got, want)
+		}
+	}
+}
+
+// TestForms holds that words find those that are another form of them.
+func TestForms(t *testing.T) {
+	x := New([]Doc{
+		{Name: "account_logout", Description: "Ends the session of an account."},
+		{Name: "account_signup", Description: "Makes an account."},
+		{Name: "calculator", Description: "Adds numbers."},
+		{Name: "help", Description: "Tells of the specific commands that are required."},
+	})
+	for query, want := range map[string]int{"log out of the account": 0, "sign up for an account": 1, "calculate": 2, "help with specific calculations": 2} {
+		if got := x.Search(query, 1); !slices.Equal(got, []int{want}) {
+			t.Errorf("%q: got %v, want %d", query, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,55 +12,57 @@ const (
 	maxWord = 40       // bytes of a word: longer ones are data, such as an encoded picture
 )
 
-// words calls yield with the stems of the words in a text, and stops after the most that are wanted. Camel and snake
-// case are split; of scripts that put no blanks between words, each pair of letters is a word. known has the stems of words
-// that came before.
-func words(text string, most int, known stems, yield func(stem string)) {
-	emit := func(w string) bool {
-		if s := known.of(w); s != "" {
-			most--
-			yield(s)
-		}
-		return most > 0
-	}
-	text = text[:min(len(text), maxText)]
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case unbroken(r):
-			j, pairs := i+size, 0
-			for ; j < len(text); pairs++ {
-				next, n := utf8.DecodeRuneInString(text[j:])
-				if !unbroken(next) {
-					break
-				}
-				if !emit(text[i : j+n]) {
-					return
-				}
-				i, j = j, j+n
+// words are the words of a text. Camel and snake case are split. Of scripts that put no blanks between words, each pair of
+// letters is a word, and before these come the English words for the Chinese ones.
+func words(text string) iter.Seq[string] {
+	return func(yield func(word string) bool) {
+		for text := text[:min(len(text), maxText)]; text != ""; {
+			r, size := utf8.DecodeRuneInString(text)
+			more := true
+			switch {
+			case unbroken(r):
+				size = length(text, func(_, r, _ rune) bool { return unbroken(r) })
+				more = translate(text[:size], yield) && letterPairs(text[:size], yield)
+			case unicode.IsLetter(r) || unicode.IsDigit(r):
+				size = length(text, sameWord)
+				more = yield(text[:size])
 			}
-			if pairs == 0 && !emit(text[i:j]) {
+			if !more {
 				return
 			}
-			i = j
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			j := i + size
-			for before := r; j < len(text); {
-				next, n := utf8.DecodeRuneInString(text[j:])
-				after, _ := utf8.DecodeRuneInString(text[j+n:])
-				if !sameWord(before, next, after) {
-					break
-				}
-				before, j = next, j+n
-			}
-			if !emit(text[i:j]) {
-				return
-			}
-			i = j
-		default:
-			i += size
+			text = text[size:]
 		}
 	}
+}
+
+// length is the number of bytes of the runes that a text begins with and that belong together, each to the one before it.
+func length(text string, together func(before, r, after rune) bool) int {
+	before, n := utf8.DecodeRuneInString(text)
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		after, _ := utf8.DecodeRuneInString(text[n+size:])
+		if !together(before, r, after) {
+			break
+		}
+		before, n = r, n+size
+	}
+	return n
+}
+
+// letterPairs yields each pair of letters that stand together, or the only letter.
+func letterPairs(text string, yield func(word string) bool) bool {
+	_, first := utf8.DecodeRuneInString(text)
+	if first == len(text) {
+		return yield(text)
+	}
+	for first < len(text) {
+		_, second := utf8.DecodeRuneInString(text[first:])
+		if !yield(text[:first+second]) {
+			return false
+		}
+		text, first = text[first:], second
+	}
+	return true
 }
 
 // stems has the stems of words as they are written, "" for those that do not count.
@@ -74,6 +77,20 @@ func (s stems) of(word string) string {
 		s[word] = known
 	}
 	return known
+}
+
+// in are the stems of the words in a text: at most so many.
+func (s stems) in(text string, most int) iter.Seq[string] {
+	return func(yield func(stem string) bool) {
+		n := 0
+		for word := range words(text) {
+			if stem := s.of(word); stem != "" {
+				if n++; n > most || !yield(stem) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // unbroken reports a letter of a script without blanks between words.
@@ -102,6 +119,16 @@ var stopWords = set(`a about all also an and any are as at be been but by can do
 	in into is it its let may me more most must my no not of on or other our out s so some such t than that the their
 	them then there these they this those to up us use used uses using via was we were what when where which who will
 	with would you your tool tools please`)
+
+// faintWords has the stems of words that people use when they ask, and that tell little of the tool that they want.
+var faintWords = func() map[string]bool {
+	out := map[string]bool{}
+	for w := range set(`com example following given help https like main need now one provide required specific various want
+		within`) {
+		out[stem(w)] = true
+	}
+	return out
+}()
 
 func set(list string) map[string]bool {
 	out := map[string]bool{}
