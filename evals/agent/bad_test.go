@@ -20,7 +20,7 @@ func TestBadScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]map[string]float64{}
-	for task, l := range run(t, string(data), model.Spec{Kind: "scripted"}) {
+	for task, l := range run(t, string(data), model.Spec{Mode: results.Scripted}) {
 		if l.Outcome != results.Fail {
 			t.Errorf("%s: got %s: %s", task, l.Outcome, l.Reason)
 		}

@@ -9,8 +9,13 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/models"
 )
+
+// theKey is the key of models in tests, and a word of a prompt.
+const theKey = "xyzzy42plugh"
 
 // endpoint is an OpenAI-compatible server that says what the scripts of a suite say. It knows an agent by its
 // system prompt or its task, and the step by the replies before it. It refuses conversations with the
@@ -60,7 +65,7 @@ func endpoint(t *testing.T, yaml string) model.Spec {
 		_ = json.NewEncoder(w).Encode(completion(replies, script[replies])) // the client may be gone
 	}))
 	t.Cleanup(web.Close)
-	return model.Spec{Kind: "live", Name: "small-1", BaseURL: web.URL + "/v1", KeyEnv: "EVALS_TEST_KEY"}
+	return model.Spec{Mode: results.Live, Endpoint: models.Model{Name: "small-1", BaseURL: web.URL + "/v1", Key: theKey}}
 }
 
 // completion is a step as the API has it.

@@ -43,7 +43,7 @@ func Example() {
 			Expect: suite.Expect{Answer: &suite.Answer{Contains: []string{"Ada"}}},
 		}},
 	}
-	o := &agenteval.Options{Model: model.Spec{Kind: "scripted"}, Trials: 3, Results: file, Dir: dir, Patience: 10 * time.Minute}
+	o := &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Trials: 3, Results: file, Dir: dir, Patience: 10 * time.Minute}
 	if err := agenteval.Run(context.Background(), []*suite.Suite{s}, o); err != nil {
 		log.Fatal(err)
 	}

@@ -53,7 +53,7 @@ tasks:
 	}
 	defer file.Close()
 	left := perProcess
-	o := &Options{Model: model.Spec{Kind: "scripted"}, Results: file, Dir: dir, Parallel: 2, Patience: patience}
+	o := &Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: dir, Parallel: 2, Patience: patience}
 	o.OnLine = func(_ *results.Line, done, all int) {
 		if left--; left == 0 && done < all {
 			if p, err := os.FindProcess(os.Getpid()); err == nil {

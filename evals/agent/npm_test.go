@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
@@ -53,7 +54,7 @@ servers: {bank: {inprocess: bank, seed: {Ada: 100}}}
 tasks:
   - {id: balance, prompt: How much does Ada have?, expect: {answer: {contains: ["100"]}, calls: [{tool: balance, args: {owner: Ada}}], effects: {}}}
 `
-	live := model.Spec{Kind: "live", Name: "gpt-4o", BaseURL: aimock(t), Cassette: t.TempDir(), Record: true}
+	live := model.Spec{Mode: results.Live, Endpoint: models.Model{Name: "gpt-4o", API: "chat", BaseURL: aimock(t), Key: theKey}, Cassette: t.TempDir(), Record: true}
 	recorded, played := run(t, asked, live)["balance"], run(t, asked, play(live.Cassette))["balance"]
 	if recorded.Outcome != results.Pass || !recorded.Reported {
 		t.Errorf("got %s: %s", recorded.Outcome, recorded.Reason)

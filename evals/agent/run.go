@@ -42,7 +42,6 @@ type Options struct {
 	Keep     bool
 	Patience time.Duration
 	Prices   *price.Table
-	NPM      func(program string) (node, path string, err error)
 }
 
 // Run runs the trials that have no line yet, or a void one. It returns after all, or with the error of
@@ -100,7 +99,7 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := cost.PriceOf(o.Prices, m.Name); o.Prices != nil && !ok {
+	if _, ok := cost.PriceOf(o.Prices, m.Endpoint.Name); o.Prices != nil && !ok {
 		return nil, fmt.Errorf("the prices of %s have none of the model %s: it has no column of costs", o.Prices.Date, m)
 	}
 	for _, s := range suites {
@@ -166,7 +165,7 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 			n = max(o.Trials, 1)
 		}
 		for i := range n {
-			all = append(all, &trial.Trial{Suite: s, Task: t, N: i, Dir: o.Dir, Keep: o.Keep, Patience: o.Patience, Prices: o.Prices, NPM: o.NPM})
+			all = append(all, &trial.Trial{Suite: s, Task: t, N: i, Dir: o.Dir, Keep: o.Keep, Patience: o.Patience, Prices: o.Prices})
 		}
 	}
 	return all

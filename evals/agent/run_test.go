@@ -61,11 +61,11 @@ func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 // A server that cannot be reached says nothing of the agent, and a kill that finds the run over nothing of
 // its durability.
 func TestVoid(t *testing.T) {
-	l := run(t, "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]", model.Spec{Kind: "scripted"})["t"]
+	l := run(t, "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
 	if l.Outcome != results.Void || l.Cause != "harness" {
 		t.Errorf("got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 	}
-	l = run(t, "name: v\ntasks: [{id: t, prompt: p, kills: [9], script: [{say: x}], expect: {}}]", model.Spec{Kind: "scripted"})["t"]
+	l = run(t, "name: v\ntasks: [{id: t, prompt: p, kills: [9], script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
 	if l.Outcome != results.Void || !strings.Contains(l.Reason, "over before 1 of 1 kills") {
 		t.Errorf("a kill too late: got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 	}
@@ -73,8 +73,8 @@ func TestVoid(t *testing.T) {
 
 // A task without a script says so.
 func TestNoScript(t *testing.T) {
-	l := run(t, "name: v\ntasks: [{id: t, prompt: p, expect: {}}]", model.Spec{Kind: "scripted"})["t"]
-	if l.Outcome != results.Fail || !strings.Contains(l.Reason, "the task has no script: write one, or -model live") {
+	l := run(t, "name: v\ntasks: [{id: t, prompt: p, expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
+	if l.Outcome != results.Fail || !strings.Contains(l.Reason, "the task has no script: write one, or use a model") {
 		t.Errorf("got %s: %s", l.Outcome, l.Reason)
 	}
 }
@@ -100,7 +100,7 @@ func TestFileBesideTheSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Folder = folder
-		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Kind: "scripted"}, Dir: t.TempDir(), Patience: patience}
+		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience}
 		l := one.Run(t.Context())
 		if l.Outcome != results.Void || want == "" && strings.Contains(l.Reason, "beside") || !strings.HasSuffix(l.Reason, want) {
 			t.Errorf("%s: got %s: %s, want %q at the end", args, l.Outcome, l.Reason, want)
@@ -120,7 +120,7 @@ tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}
 	}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Kind: "scripted"}, Dir: dir}
+		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: dir}
 		l := one.Run(t.Context())
 		if l.Outcome != results.Fail || l.Duration != time.Minute || !strings.Contains(l.Reason, context.DeadlineExceeded.Error()) {
 			t.Errorf("got %s after %v: %s, want that the trial fails after a minute", l.Outcome, l.Duration, l.Reason)

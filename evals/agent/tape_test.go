@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -63,13 +64,12 @@ func same(t *testing.T, l *results.Line) string {
 
 // play is a model that plays a cassette.
 func play(dir string) model.Spec {
-	return model.Spec{Kind: "recorded", Cassette: dir, KeyEnv: "EVALS_TEST_KEY"}
+	return model.Spec{Mode: results.Recorded, Endpoint: models.Model{Key: theKey}, Cassette: dir}
 }
 
 // A live model that is recorded has the same results, byte for byte, when it is played: scores, counts,
 // tokens and transcripts.
 func TestRecordedModel(t *testing.T) {
-	t.Setenv("EVALS_TEST_KEY", "xyzzy42plugh")
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
 	recorded := run(t, taped, live)
@@ -125,7 +125,7 @@ func TestMiss(t *testing.T) {
 		wants                []string
 	}{
 		{"a prompt", "My key", "My keys", "secrets", []string{`task "secrets"`, "turn 1", "My keys is"}},
-		{"the description of a tool", "Looks a word up.", "Looks a word up!", "secrets", []string{`task "secrets"`, "turn 1", "recorded \"description\": \"Looks a word up.\"", "asked \"description\": \"Looks a word up!\""}},
+		{"the description of a tool", "Looks a word up.", "Looks a word up!", "secrets", []string{`task "secrets"`, "turn 1", "recorded \"Description\": \"Looks a word up.\"", "asked \"Description\": \"Looks a word up!\""}},
 		{"a result", "{Ada: 100", "{Ada: 101", "twice", []string{`task "twice"`, `turn 2 of agent "teller"`, "101"}},
 		{"a process", "Ada pays 30", "Ada pays 31", "killed", []string{`task "killed"`, "turn 1", "Ada pays 31"}},
 	} {
@@ -145,7 +145,7 @@ func TestCassettes(t *testing.T) {
 	one.Cassette, other.Cassette, one.Record, other.Record = t.TempDir(), t.TempDir(), true, true
 	run(t, taped, one)
 	run(t, taped, one) // again: it takes the place of the first recording
-	other.Name = "large-2"
+	other.Endpoint.Name = "large-2"
 	run(t, taped, other)
 	a, b := run(t, taped, play(one.Cassette))["twice"], run(t, taped, play(other.Cassette))["twice"]
 	if a.Outcome != results.Pass || b.Outcome != results.Pass || a.Key() == b.Key() || b.Model != "large-2" {

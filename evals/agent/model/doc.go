@@ -1,2 +1,2 @@
-// Package model has the models that trials use: scripted, recorded, live, and baselines.
+// Package model has the models that trials use: scripted, recorded, and live.
 package model

@@ -1,75 +1,56 @@
 package model
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
+	"github.com/mcpchain/mcpchain/internal/models"
 )
 
 // Spec says which model trials use. It is data, so that another process can make the same one.
 type Spec struct {
-	Kind string `json:"kind"` // one of Kinds
+	Mode results.Mode `json:"mode"`
 
-	// Of a live model, and of a recorded one for the results.
-	Name    string `json:"name,omitempty"`
-	BaseURL string `json:"base_url,omitempty"`
-	KeyEnv  string `json:"key_env,omitempty"` // the environment variable that has the key
+	// Endpoint is a model of the modes live and demo, and of the mode recorded for the results. No JSON has its key.
+	Endpoint models.Model `json:"endpoint"`
 
-	// How a live model is asked, as openaimodel.Options say.
-	API       string                     `json:"api,omitempty"`
-	Host      string                     `json:"host,omitempty"`
-	Effort    string                     `json:"effort,omitempty"`
-	MaxTokens int                        `json:"max_tokens,omitempty"`
-	Extra     map[string]json.RawMessage `json:"extra,omitempty"`
-
-	// Cassette is the directory that live models are recorded to, and recorded ones read. Servers
-	// that trials reach by Command, NPM or Dial are recorded, too.
+	// Cassette is the directory that models are recorded to, and recorded ones read. Servers
+	// that trials reach by Command or Dial are recorded, too.
 	Cassette string `json:"cassette,omitempty"`
 	Record   bool   `json:"record,omitempty"`
-	Servers  bool   `json:"servers,omitempty"` // of a recorded model: the servers are the recorded ones
+	Servers  bool   `json:"servers,omitempty"` // of the mode recorded: the servers are the recorded ones
 
-	Tape string `json:"tape,omitempty"` // the hash of what the cassette has, see [Spec.Open]
-	Seed uint64 `json:"seed,omitempty"` // of random
-}
-
-// Kinds are the kinds of models.
-var Kinds = []string{"scripted", "recorded", "live", "oracle", "keyword", "random"}
-
-// Mode is the mode of trials with the model.
-func (s Spec) Mode() results.Mode {
-	switch s.Kind {
-	case "scripted":
-		return results.Scripted
-	case "recorded":
-		return results.Recorded
-	case "live":
-		return results.Live
-	}
-	return results.Baseline
+	Tape string    `json:"tape,omitempty"` // the hash of what the cassette has, see [Spec.Open]
+	Info tape.Info `json:"info,omitzero"`  // of a recorded model
 }
 
 // String is the name of the model in results.
-func (s Spec) String() string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return s.Kind
+func (s Spec) String() string { return cmp.Or(s.Endpoint.Name, string(s.Mode)) }
+
+// Public is the spec without its key.
+func (s Spec) Public() Spec {
+	s.Endpoint.Key = ""
+	return s
 }
 
 // Hash identifies the model and its settings.
 func (s Spec) Hash() string {
-	s.KeyEnv, s.Cassette, s.Record = "", "", false
+	s = s.Public()
+	s.Cassette, s.Record, s.Info = "", false, tape.Info{}
+	if s.Mode == results.Demo { // at any port
+		s.Endpoint.BaseURL = ""
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // strings and a number
+		panic(err) // texts and numbers
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:6])
@@ -77,34 +58,37 @@ func (s Spec) Hash() string {
 
 // Check returns what is wrong with the spec.
 func (s Spec) Check() error {
-	if !slices.Contains(Kinds, s.Kind) {
-		return fmt.Errorf("there is no model %q; use one of %q", s.Kind, Kinds)
-	}
-	if s.Kind == "live" && (s.Name == "" || s.BaseURL == "") {
-		return errors.New("a live model has a name and a base URL")
-	}
+	asks := s.Mode == results.Live || s.Mode == results.Demo
 	switch {
-	case s.Record && s.Kind != "live":
-		return errors.New("what is recorded is a live model")
-	case s.Servers && s.Kind != "recorded":
+	case !asks && s.Mode != results.Scripted && s.Mode != results.Recorded:
+		return fmt.Errorf("there is no mode %q", s.Mode)
+	case asks && s.Endpoint.Name == "":
+		return errors.New("a live model has a name")
+	case s.Record && !asks:
+		return errors.New("only a model that is asked can be recorded")
+	case s.Servers && s.Mode != results.Recorded:
 		return errors.New("recorded servers go with a recorded model")
-	case (s.Kind == "recorded" || s.Record) && s.Cassette == "":
+	case (s.Mode == results.Recorded || s.Record) && s.Cassette == "":
 		return errors.New("a recorded model has a directory of cassettes")
 	}
 	return nil
 }
 
-// Open returns the spec with what its cassette says of the model: its name and its endpoint. For a
-// recording it begins the cassette, or goes on with it.
+// Open returns the spec with what its cassette says of the model: its name and what an agent knows of it. For a
+// recording it begins the cassette, or continues one.
 func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 	if s.Record {
-		l := &tape.Label{Model: s.Name, BaseURL: s.BaseURL, Date: time.Now().UTC(), Suites: map[string]string{}}
+		m, err := s.Endpoint.Open(nil)
+		if err != nil {
+			return s, err
+		}
+		l := &tape.Label{Model: s.Endpoint.Name, BaseURL: s.Endpoint.BaseURL, Info: tape.InfoOf(m.Info()), Date: time.Now().UTC(), Suites: map[string]string{}}
 		for _, of := range suites {
 			l.Suites[of.Name] = of.Hash()
 		}
 		return s, tape.Begin(s.Cassette, l)
 	}
-	if s.Kind != "recorded" {
+	if s.Mode != results.Recorded {
 		return s, nil
 	}
 	l, hash, err := tape.Read(s.Cassette)
@@ -116,7 +100,7 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 			return s, fmt.Errorf("%w: nothing of the suite %q is in %s", tape.ErrMiss, of.Name, s.Cassette)
 		}
 	}
-	s.Name, s.BaseURL, s.Tape = l.Model, l.BaseURL, hash
+	s.Endpoint.Name, s.Endpoint.BaseURL, s.Info, s.Tape = l.Model, l.BaseURL, l.Info, hash
 	return s, nil
 }
 

@@ -4,37 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
-	"github.com/tmc/langchaingo/llms"
-
+	llm "github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
 // script is a model whose replies are written. Which one is next follows from the history alone, so
-// that any process goes on with a run.
+// that any process can continue a run.
 type script struct {
 	steps []suite.Step
 	after string // its history begins after a call of this tool
 }
 
-func handoffOf(a *suite.Agent) string {
-	if a.Handoff {
-		return a.Name
+// Info implements [agent.Model].
+func (s *script) Info() llm.Info { return llm.Info{Whole: true} }
+
+// Generate implements [agent.Model].
+func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		reply, err := s.next(r.Messages)
+		yield(llm.Delta{Response: reply}, err)
 	}
-	return ""
 }
 
-// Call implements [llms.Model].
-func (s *script) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
-	return llms.GenerateFromSinglePrompt(ctx, s, prompt, options...)
-}
-
-// GenerateContent implements [llms.Model].
-func (s *script) GenerateContent(_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption) (*llms.ContentResponse, error) {
-	at, seen := s.position(messages)
+// next is the reply to a history.
+func (s *script) next(history []run.Message) (*llm.Response, error) {
+	at, seen := s.position(history)
 	if len(s.steps) == 0 {
-		return nil, errors.New("the task has no script: write one, or -model live")
+		return nil, errors.New("the task has no script: write one, or use a model")
 	}
 	if at >= len(s.steps) {
 		return nil, fmt.Errorf("the script has %d steps, and another one is wanted after %q", len(s.steps), seen)
@@ -49,10 +49,10 @@ func (s *script) GenerateContent(_ context.Context, messages []llms.MessageConte
 }
 
 // position returns how many replies the history has, and the text since the last one.
-func (s *script) position(messages []llms.MessageContent) (replies int, seen string) {
+func (s *script) position(history []run.Message) (replies int, seen string) {
 	var since strings.Builder
-	for _, m := range messages {
-		if m.Role == llms.ChatMessageTypeAI {
+	for _, m := range history {
+		if m.Role == run.RoleAssistant {
 			replies++
 			since.Reset()
 			if s.after != "" && calls(m, s.after) {
@@ -61,20 +61,15 @@ func (s *script) position(messages []llms.MessageContent) (replies int, seen str
 			continue
 		}
 		for _, p := range m.Parts {
-			switch p := p.(type) {
-			case llms.TextContent:
-				since.WriteString(p.Text + "\n")
-			case llms.ToolCallResponse:
-				since.WriteString(p.Content + "\n")
-			}
+			since.WriteString(p.Text + "\n")
 		}
 	}
 	return replies, since.String()
 }
 
-func calls(m llms.MessageContent, tool string) bool {
+func calls(m run.Message, tool string) bool {
 	for _, p := range m.Parts {
-		if c, ok := p.(llms.ToolCall); ok && c.FunctionCall != nil && c.FunctionCall.Name == tool {
+		if p.Type == run.PartCall && p.Name == tool {
 			return true
 		}
 	}
@@ -82,17 +77,18 @@ func calls(m llms.MessageContent, tool string) bool {
 }
 
 // reply is what a step says.
-func reply(at int, step suite.Step) *llms.ContentResponse {
-	choice := &llms.ContentChoice{Content: step.Say, StopReason: "stop"}
+func reply(at int, step suite.Step) *llm.Response {
+	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: llm.FinishStop}
+	if step.Say != "" {
+		r.Message = run.Text(run.RoleAssistant, step.Say)
+	}
 	for i, c := range step.Calls {
 		args := string(c.Args)
 		if args == "" {
 			args = "{}"
 		}
-		choice.StopReason = "tool_calls"
-		choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
-			ID: fmt.Sprintf("c%d_%d", at, i), Type: "function", FunctionCall: &llms.FunctionCall{Name: c.Tool, Arguments: args},
-		})
+		r.Finish = llm.FinishCalls
+		r.Message.Parts = append(r.Message.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", at, i), Name: c.Tool, Arguments: args})
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
+	return r
 }

@@ -1,33 +1,30 @@
 package model
 
 import (
+	"context"
 	"fmt"
-	"os"
+	"iter"
 	"sync"
 
-	"github.com/sashabaranov/go-openai"
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/lc"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	llm "github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
 
 // Session has the models of one trial: of the task's agent, and of its sub-agents.
 type Session struct {
-	Spec  Spec
-	Task  *suite.Task
-	Trial int
-	Tape  *tape.Tape // of a model that is recorded or plays; otherwise nil
+	Spec Spec
+	Task *suite.Task
+	Tape *tape.Tape // of a model that is recorded or plays; otherwise nil
 
 	mu     sync.Mutex // guards failed
 	failed error
 }
 
 // Err says why the trial tells nothing of the agent: an endpoint failed, or the cassette lacked
-// something. It matches [ErrInfra] or [tape.ErrMiss], also if the agent went on.
+// something. It matches [ErrInfra] or [tape.ErrMiss], also if the agent continued.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,6 +34,53 @@ func (s *Session) Err() error {
 	return s.failed
 }
 
+// Model is the model of the task's agent, or of one that works for it.
+func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
+	steps, name, after := s.Task.Script, "", ""
+	if a != nil {
+		steps, name = a.Script, a.Name
+	}
+	if a != nil && a.Handoff {
+		after = a.Name
+	}
+	switch s.Spec.Mode {
+	case results.Scripted:
+		return &script{steps: steps, after: after}, nil
+	case results.Recorded:
+		return s.Tape.PlayModel(name, s.Spec.Info), nil
+	}
+	m, err := s.Spec.Endpoint.Open(nil)
+	if err != nil {
+		return nil, err
+	}
+	live := &live{m, s}
+	if s.Spec.Record {
+		return s.Tape.RecordModel(name, live), nil
+	}
+	return live, nil
+}
+
+// live is a model whose errors match [ErrInfra]. It has tried again before it gives one.
+type live struct {
+	agent.Model
+	session *Session
+}
+
+// Generate implements [agent.Model].
+func (l *live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for d, err := range l.Model.Generate(ctx, r) {
+			if err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("%w: %w", ErrInfra, err)
+				l.session.fail(err)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
 // fail keeps the first failure of an endpoint.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
@@ -44,58 +88,4 @@ func (s *Session) fail(err error) {
 	if s.failed == nil {
 		s.failed = err
 	}
-}
-
-// Model is the model of the task's agent, or of one that works for it.
-func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
-	m, err := s.model(a)
-	if native, ok := m.(agent.Model); ok || err != nil {
-		return native, err
-	}
-	return lc.Model(m, nil), nil
-}
-
-func (s *Session) model(a *suite.Agent) (llms.Model, error) {
-	c := &cassette{tape: s.Tape, name: s.Spec.Name}
-	if a != nil {
-		c.agent = a.Name
-	}
-	if s.Spec.Kind == "recorded" {
-		return c, nil
-	}
-	m, err := s.fresh(a)
-	if err != nil || !s.Spec.Record {
-		return m, err
-	}
-	c.model = m
-	return c, nil
-}
-
-// fresh is a model that is not recorded.
-func (s *Session) fresh(a *suite.Agent) (llms.Model, error) {
-	want, name := &s.Task.Expect, s.Task.ID
-	if a != nil {
-		want, name = &suite.Expect{}, s.Task.ID+"/"+a.Name
-	}
-	switch s.Spec.Kind {
-	case "scripted":
-		if a != nil {
-			return &script{steps: a.Script, after: handoffOf(a)}, nil
-		}
-		return &script{steps: s.Task.Script}, nil
-	case "oracle":
-		return oracle(want), nil
-	case "keyword":
-		return keyword(), nil
-	case "random":
-		return random(s.Spec.Seed, name, s.Trial), nil
-	case "live":
-		cfg := openai.DefaultConfig(os.Getenv(s.Spec.KeyEnv))
-		cfg.BaseURL = s.Spec.BaseURL
-		m, err := openaimodel.New(cfg, s.Spec.Name, &openaimodel.Options{
-			API: s.Spec.API, Host: s.Spec.Host, ReasoningEffort: s.Spec.Effort, MaxTokens: s.Spec.MaxTokens, Extra: s.Spec.Extra,
-		})
-		return &live{m, s}, err
-	}
-	return nil, fmt.Errorf("there is no model %q", s.Spec.Kind)
 }

@@ -32,29 +32,3 @@ func (s *latest) forget(key Key) {
 	}
 	s.again[key] = true
 }
-
-// version is what the lines of one table have in common, the versions of suite and program aside.
-type version struct {
-	suite, model, config string
-	mode                 Mode
-}
-
-// Current leaves out what newer lines have replaced: earlier lines of a trial, and lines of a suite
-// by versions of suite or program other than that of its newest line. It returns how many it left out.
-func Current(lines []*Line) (current []*Line, out int) {
-	var last latest
-	newest := map[version]*Line{}
-	for _, l := range lines {
-		last.put(l)
-		v := version{l.Suite, l.Model, l.Config, l.Mode}
-		if n := newest[v]; n == nil || !l.Date.Before(n.Date) {
-			newest[v] = l
-		}
-	}
-	for _, l := range last.all {
-		if n := newest[version{l.Suite, l.Model, l.Config, l.Mode}]; l.SuiteHash == n.SuiteHash && l.Program == n.Program {
-			current = append(current, l)
-		}
-	}
-	return current, len(lines) - len(current)
-}

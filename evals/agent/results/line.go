@@ -11,7 +11,7 @@ const (
 	Scripted Mode = "scripted" // the suite has the replies: what is tested is the agent and its servers
 	Recorded Mode = "recorded" // a cassette has them
 	Live     Mode = "live"     // an endpoint gave them
-	Baseline Mode = "baseline" // a program without a language model gave them
+	Demo     Mode = "demo"     // the demo model, which follows fixed rules
 )
 
 // Outcome is what a trial came to.

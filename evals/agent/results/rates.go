@@ -33,14 +33,6 @@ func wilson(rate float64, n int, confidence float64) Interval {
 	return Interval{max(0, middle-half), min(1, middle+half)}
 }
 
-// newcombe is the interval of the difference of two rates of n tasks each, by Newcombe's method from
-// their Wilson intervals. It takes the tasks of the two as independent, which widens it if both models
-// fail at the same ones.
-func newcombe(a, b float64, n int, confidence float64) Interval {
-	of, to := wilson(a, n, confidence), wilson(b, n, confidence)
-	return Interval{a - b - math.Hypot(a-of.Low, to.High-b), a - b + math.Hypot(of.High-a, b-to.Low)}
-}
-
 // tasks are the trials of each task that count.
 type tasks []tally
 

@@ -2,14 +2,11 @@ package results
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func line(task string, n int, o Outcome) *Line {
@@ -49,68 +46,6 @@ func TestRefusals(t *testing.T) {
 	if err := Table(&strings.Builder{}, []*Summary{a, b}); !errors.Is(err, ErrMixed) {
 		t.Errorf("two modes in a table: got %v", err)
 	}
-	if _, err := Compare(a, b, 1); !errors.Is(err, ErrMixed) {
-		t.Errorf("two modes compared: got %v", err)
-	}
-}
-
-// A difference that chance may explain is not told.
-func TestCompare(t *testing.T) {
-	sum := func(passed func(i int) bool) *Summary {
-		var lines []*Line
-		for i := range 20 {
-			o := Fail
-			if passed(i) {
-				o = Pass
-			}
-			lines = append(lines, line(string(rune('a'+i)), 0, o))
-		}
-		s, err := Summarize(lines)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	all, most, few := sum(func(int) bool { return true }), sum(func(i int) bool { return i > 1 }), sum(func(i int) bool { return i < 4 })
-	near, err := Compare(all, most, 1)
-	if err != nil || near.Apart() || !strings.Contains(near.String(), "not told apart") {
-		t.Errorf("got %v, %v", near, err)
-	}
-	same, err := Compare(all, all, 1)
-	if err != nil || same.Apart() {
-		t.Errorf("a model and itself: got %v, %v", same, err)
-	}
-	far, err := Compare(all, few, 1)
-	if err != nil || !far.Apart() || math.Abs(far.Mean-0.8) > 1e-9 {
-		t.Errorf("got %v, %v", far, err)
-	}
-}
-
-// Chance alone tells no models apart: few tasks never do, whatever they say, and several suites are one
-// comparison.
-func TestApart(t *testing.T) {
-	of := func(rate float64) *Summary {
-		s := &Summary{Rates: map[string]float64{}}
-		for i := range 12 {
-			s.Rates[string(rune('a'+i))] = rate
-		}
-		return s
-	}
-	for _, test := range []struct {
-		a, b   float64
-		tasks  int
-		suites int
-		want   bool
-	}{{1, 0, 1, 1, false}, {1, 0, 12, 1, true}, {0, 1, 12, 1, true}, {0.75, 0.25, 12, 1, true}, {0.75, 0.25, 12, 20, false}, {0.5, 0.5, 12, 1, false}} {
-		a, b := of(test.a), of(test.b)
-		for i := test.tasks; i < 12; i++ {
-			delete(b.Rates, string(rune('a'+i)))
-		}
-		d, err := Compare(a, b, test.suites)
-		if err != nil || d.Tasks != test.tasks || d.Apart() != test.want {
-			t.Errorf("%+v: got %v, %v", test, d, err)
-		}
-	}
 }
 
 // A void trial is run again, and its new line counts; so does the new line of a trial that is forgotten.
@@ -142,27 +77,6 @@ func TestAgain(t *testing.T) {
 	defer f.Close()
 	if lines := f.Lines(); len(lines) != 1 || lines[0].Outcome != Pass || !f.Has(key) {
 		t.Errorf("got %d lines, the first %s", len(lines), lines[0].Outcome)
-	}
-}
-
-// Of several versions of a suite or of the program, the newest counts; other models are apart.
-func TestCurrent(t *testing.T) {
-	at := func(l *Line, minute int, hash, program, model string) *Line {
-		l.Date, l.SuiteHash, l.Program, l.Model = time.Unix(int64(60*minute), 0), hash, program, model
-		return l
-	}
-	lines := []*Line{
-		at(line("a", 0, Fail), 1, "old", "p", "m"), at(line("a", 0, Fail), 2, "h", "older", "m"), at(line("a", 0, Void), 3, "h", "p", "m"),
-		at(line("b", 0, Pass), 4, "h", "p", "m"), at(line("a", 0, Pass), 5, "h", "p", "m"), at(line("a", 0, Fail), 1, "old", "p", "n"),
-	}
-	current, out := Current(lines)
-	var got []string
-	for _, l := range current {
-		got = append(got, fmt.Sprintln(l.Model, l.SuiteHash, l.Program, l.Task, l.Outcome))
-	}
-	slices.Sort(got)
-	if want := []string{"m h p a pass\n", "m h p b pass\n", "n old p a fail\n"}; !slices.Equal(got, want) || out != 3 {
-		t.Errorf("got %q, %d left out; want %q", got, out, want)
 	}
 }
 
@@ -199,7 +113,7 @@ func TestSummaryOfAll(t *testing.T) {
 	}
 }
 
-// A line that was cut by a crash is removed, and the file goes on.
+// A line that was cut by a crash is removed, and the file continues.
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	f, err := Open(name)
@@ -240,9 +154,6 @@ func FuzzParse(f *testing.F) {
 		lines, err := Parse(data)
 		if err != nil || len(lines) == 0 {
 			return
-		}
-		if current, out := Current(lines); len(current) == 0 || len(current)+out != len(lines) {
-			t.Errorf("%q: got %d current lines and %d others of %d", data, len(current), out, len(lines))
 		}
 		_, _ = Summarize(lines) // must not panic
 	})

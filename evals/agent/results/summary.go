@@ -42,11 +42,9 @@ type Summary struct {
 	PassAll               map[int]float64    // pass^k
 	Tokens                int64
 	Reported              bool
-	Cost                  map[string]int64   // micro-units by currency; nil without prices
-	Prices                string             // their date
-	Duration              time.Duration      // of all trials together
-	Graders               map[string]float64 // mean score
-	PromptHash, ToolsHash string             // of all tasks
+	Cost                  map[string]int64 // micro-units by currency; nil without prices
+	Prices                string           // their date
+	PromptHash, ToolsHash string           // of all tasks
 
 	counted tasks // the trials of each task, void ones left out
 }
@@ -78,7 +76,6 @@ func Summarize(lines []*Line) (*Summary, error) {
 		s.add(l)
 	}
 	s.score(tasks)
-	s.graders(lines)
 	if float64(s.Voids) > MaxVoid*float64(s.Trials) {
 		return s, fmt.Errorf("%s: %w: %d of %d", s.Suite, ErrVoid, s.Voids, s.Trials)
 	}
@@ -115,7 +112,6 @@ func (s *Summary) add(l *Line) {
 	}
 	s.Tokens += l.Tokens
 	s.Reported = s.Reported && l.Reported
-	s.Duration += l.Duration
 	for currency, micro := range l.Cost {
 		if s.Cost == nil {
 			s.Cost = map[string]int64{}
@@ -178,23 +174,6 @@ func (s *Summary) NeedsTrials(k int) error {
 	return nil
 }
 
-// graders is the mean score of each grader over the trials that count.
-func (s *Summary) graders(lines []*Line) {
-	values := map[string][]float64{}
-	for _, l := range lines {
-		if l.Outcome == Void {
-			continue
-		}
-		for _, sc := range l.Scores {
-			values[sc.Grader] = append(values[sc.Grader], sc.Value)
-		}
-	}
-	s.Graders = map[string]float64{}
-	for name, v := range values {
-		s.Graders[name] = mean(v)
-	}
-}
-
 // BySuite splits lines by the suite, the model, and the versions of suite and program, in the order of their first lines.
 func BySuite(lines []*Line) (split [][]*Line) {
 	at := map[string]int{}
@@ -208,39 +187,4 @@ func BySuite(lines []*Line) (split [][]*Line) {
 		split[i] = append(split[i], l)
 	}
 	return split
-}
-
-// Difference compares two models on the tasks of one suite.
-type Difference struct {
-	Suite    string
-	A, B     string // the models
-	Tasks    int
-	Mean     float64  // of A less B
-	Interval Interval // by Newcombe, with a confidence of 95 % for all suites of a comparison together
-}
-
-// Apart reports whether the difference is told: chance is ruled out.
-func (d *Difference) Apart() bool { return d.Interval.Low > 0 || d.Interval.High < 0 }
-
-// Compare compares two summaries of one suite by the tasks that both have. suites is how many are
-// compared: each of them is told apart by chance in 5 % of cases divided by their number. Summaries of
-// different modes are an error.
-func Compare(a, b *Summary, suites int) (*Difference, error) {
-	if a.SuiteHash != b.SuiteHash || a.Mode != b.Mode {
-		return nil, fmt.Errorf("%w: %s by %s (%s), and %s by %s (%s)", ErrMixed, a.Suite, a.Model, a.Mode, b.Suite, b.Model, b.Mode)
-	}
-	var as, bs []float64
-	for _, task := range slices.Sorted(maps.Keys(a.Rates)) {
-		if r, ok := b.Rates[task]; ok {
-			as, bs = append(as, a.Rates[task]), append(bs, r)
-		}
-	}
-	if len(as) == 0 {
-		return nil, ErrEmpty
-	}
-	ma, mb := mean(as), mean(bs)
-	return &Difference{
-		Suite: a.Suite, A: a.Model, B: b.Model, Tasks: len(as), Mean: ma - mb,
-		Interval: newcombe(ma, mb, len(as), 1-0.05/float64(max(suites, 1))),
-	}, nil
 }

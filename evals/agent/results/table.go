@@ -136,15 +136,6 @@ func (s *Summary) notes(out io.Writer) {
 	}
 }
 
-// String says what the difference is, if it can be told.
-func (d *Difference) String() string {
-	verdict := fmt.Sprintf("%+.1f points, 95 %% %s", 100*d.Mean, interval(d.Interval))
-	if !d.Apart() {
-		verdict = "not told apart, " + verdict
-	}
-	return fmt.Sprintf("%s: %s against %s on %d tasks: %s", d.Suite, d.A, d.B, d.Tasks, verdict)
-}
-
 func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
 
 func interval(i Interval) string { return fmt.Sprintf("%.0f–%.0f%%", 100*i.Low, 100*i.High) }

@@ -27,14 +27,12 @@ type Suite struct {
 	Folder string `json:"-"`
 }
 
-// Server is a server of each trial. One of InProcess, Command, NPM, URL and Dial says how it is
-// reached. A process runs in the directory of the trial, which is ${DIR} in Command, Args and Env. A word
-// of Command or Args that begins with ./ or ../ is a path from the folder of the suite.
+// Server is a server of each trial. One of InProcess, Command, URL and Dial says how it is
+// reached. A process runs in the directory of the trial, which is ${DIR} in Command and Env. A word
+// of Command that begins with ./ or ../ is a path from the folder of the suite.
 type Server struct {
 	InProcess string                     `json:"inprocess,omitempty" enum:"files,memory,people,bank,many,stub" jsonschema:"a server of package world"`
 	Command   []string                   `json:"command,omitempty" jsonschema:"a program and its arguments; what begins with ./ or ../ is a path from the folder of the suite"`
-	NPM       string                     `json:"npm,omitempty" jsonschema:"a program of a package that evals/interop pins"`
-	Args      []string                   `json:"args,omitempty" jsonschema:"of the npm program, as in command"`
 	Env       map[string]string          `json:"env,omitempty"`
 	URL       string                     `json:"url,omitempty" jsonschema:"of a server over HTTP, which the trials share"`
 	Seed      map[string]json.RawMessage `json:"seed,omitempty" jsonschema:"what the server has at the beginning"`
@@ -185,7 +183,7 @@ func (s *Suite) Check() error {
 	}
 	for label, server := range s.Servers {
 		if server == nil || server.ways() != 1 {
-			return fmt.Errorf("server %q: want one of inprocess, command, npm and url", label)
+			return fmt.Errorf("server %q: want one of inprocess, command and url", label)
 		}
 	}
 	seen := map[string]bool{}
@@ -213,7 +211,7 @@ type taskError struct {
 func (e *taskError) Unwrap() error { return e.error }
 
 func (s *Server) ways() (n int) {
-	for _, has := range []bool{s.InProcess != "", len(s.Command) > 0, s.NPM != "", s.URL != "", s.Dial != nil} {
+	for _, has := range []bool{s.InProcess != "", len(s.Command) > 0, s.URL != "", s.Dial != nil} {
 		if has {
 			n++
 		}

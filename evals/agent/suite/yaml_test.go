@@ -102,7 +102,7 @@ func TestMistakes(t *testing.T) {
 		{good + "tasks:\n  - id: t\n    promt: p", `s.yaml:5: tasks[0].promt: unknown key; did you mean "prompt"? known keys: about, agents, allow, `},
 		{good + "tasks:\n  - id: t\n    Prompt: p", `s.yaml:5: tasks[0].Prompt: unknown key; did you mean "prompt"?`},
 		{good + "tasks:\n  - {id: t, prompt: p, expect: {}}\n  - id: u\n    expect:\n      answer: {contain: [x]}", `s.yaml:7: tasks[1].expect.answer.contain: unknown key; did you mean "contains"?`},
-		{"name: a\nservers:\n  s:\n    cmd: [x]\ntasks: []", `s.yaml:4: servers.s.cmd: unknown key; known keys: args, command, `},
+		{"name: a\nservers:\n  s:\n    cmd: [x]\ntasks: []", `s.yaml:4: servers.s.cmd: unknown key; known keys: command, env, `},
 		{good + "tasks: [{id: t, zzzzzzzz: 1}]", `s.yaml:3: tasks[0].zzzzzzzz: unknown key; known keys: `},
 		{good + "tasks: {id: t}", `s.yaml:3: tasks: want a list, got an object`},
 		{good + "tasks:\n- id: 7", `s.yaml:4: tasks[0].id: want a text, got a number: put it in quotes`},

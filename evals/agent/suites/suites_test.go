@@ -34,7 +34,7 @@ func TestScripted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o := &agenteval.Options{Model: model.Spec{Kind: "scripted"}, Results: file, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience}
+	o := &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience}
 	if err := agenteval.Run(t.Context(), all, o); err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +61,10 @@ func TestNPM(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o := &agenteval.Options{
-		Model: model.Spec{Kind: "scripted"}, Results: file, Dir: t.TempDir(), Patience: patience,
-		NPM: func(program string) (node, path string, err error) { return set.Node(), set.Module(program), nil },
+	for _, server := range s.Servers {
+		server.Command[0], server.Command[1] = set.Node(), set.Module(server.Command[1])
 	}
+	o := &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: t.TempDir(), Patience: patience}
 	if err := agenteval.Run(t.Context(), []*suite.Suite{s}, o); err != nil {
 		t.Fatal(err)
 	}

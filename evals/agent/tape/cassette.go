@@ -18,6 +18,7 @@ import (
 type Label struct {
 	Model   string            `json:"model"`
 	BaseURL string            `json:"base_url"`
+	Info    Info              `json:"info"`   // of the model
 	Date    time.Time         `json:"date"`   // of the first recording
 	Suites  map[string]string `json:"suites"` // their hashes by their names
 }
@@ -30,7 +31,7 @@ func Begin(dir string, want *Label) error {
 	had, err := readLabel(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		had = &Label{want.Model, want.BaseURL, want.Date, map[string]string{}}
+		had = &Label{want.Model, want.BaseURL, want.Info, want.Date, map[string]string{}}
 	case err != nil:
 		return err
 	case had.Model != want.Model || had.BaseURL != want.BaseURL:
@@ -87,7 +88,7 @@ func File(dir, suite, task string, trial int) string {
 	return filepath.Join(dir, url.PathEscape(suite), fmt.Sprintf("%s.%d.jsonl", url.PathEscape(task), trial))
 }
 
-// Clear takes away what is recorded of a trial, which is recorded anew.
+// Clear takes away what is recorded of a trial, which is recorded again.
 func Clear(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

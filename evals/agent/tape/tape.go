@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/mcpchain/mcpchain/evals/agent/secret"
 )
 
 // ErrMiss matches errors of a tape that lacks what is asked for.
@@ -45,7 +43,7 @@ type Tape struct {
 	task   string
 	file   string
 	used   string // the file that has which lines were used; "" for a recording
-	filter *secret.Filter
+	filter *Filter
 
 	mu          sync.Mutex // guards the fields below
 	lines       []Line
@@ -55,13 +53,13 @@ type Tape struct {
 }
 
 // Recorder returns a tape that records at the end of a file.
-func Recorder(task, file string, filter *secret.Filter) *Tape {
+func Recorder(task, file string, filter *Filter) *Tape {
 	return &Tape{task: task, file: file, filter: filter, connections: map[string]int{}}
 }
 
 // Player returns a tape that plays a file. used is a file for the lines that were used: the processes of
 // a trial share it.
-func Player(task, file, used string, filter *secret.Filter) (*Tape, error) {
+func Player(task, file, used string, filter *Filter) (*Tape, error) {
 	t := &Tape{task: task, file: file, used: used, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,15 +5,13 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
-
-	"github.com/mcpchain/mcpchain/evals/agent/secret"
 )
 
 // Each reply is given once, in its order, also to the next process of a trial; then the tape lacks it.
 func TestReplay(t *testing.T) {
 	dir := t.TempDir()
 	file, used := filepath.Join(dir, "t.jsonl"), filepath.Join(dir, "used")
-	r := Recorder("t", file, secret.New("hush-hush"))
+	r := Recorder("t", file, NewFilter("hush-hush"))
 	asked := json.RawMessage(`{"say":"hush-hush <1>"}`)
 	for _, reply := range []string{`"one"`, `"two"`, `"hush-hush"`} {
 		if err := r.Keep(Line{Reply: &Reply{Agent: "a", Turn: 1, Request: asked, Reply: json.RawMessage(reply)}}); err != nil {
@@ -21,7 +19,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	for i, want := range []string{`"one"`, `"two"`, `"[secret]"`, ""} {
-		p, err := Player("t", file, used, secret.New("hush-hush")) // another process
+		p, err := Player("t", file, used, NewFilter("hush-hush")) // another process
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,12 +15,16 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// asWorker is the environment variable that has the file of a job.
-const asWorker = "MCPCHAIN_EVALS_JOB"
+// asWorker is the environment variable that has the file of a job, workerKey the one with the key of its model.
+const (
+	asWorker  = "MCPCHAIN_EVALS_JOB"
+	workerKey = "MCPCHAIN_EVALS_KEY"
+)
 
 // most is how many processes may work on a trial.
 const most = 60
@@ -53,6 +57,7 @@ func work(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	j.Model.Endpoint.Key = os.Getenv(workerKey)
 	models, err := j.models()
 	if err != nil {
 		return told(&j, "", err)
@@ -182,7 +187,7 @@ func (p *player) processes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !waits && len(kills) > 0 && p.Model.Kind == "scripted" { // another model may end its run early
+		if !waits && len(kills) > 0 && p.Model.Mode == results.Scripted { // another model may end its run early
 			return harness("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
 		}
 		if !waits {
@@ -214,7 +219,9 @@ func (p *player) process(ctx context.Context) (killed bool, err error) {
 	if err != nil {
 		return false, &harnessError{err}
 	}
-	data, err := json.Marshal(&p.job)
+	public := p.job
+	public.Model = p.Model.Public()
+	data, err := json.Marshal(&public)
 	if err != nil {
 		return false, &harnessError{err}
 	}
@@ -228,7 +235,7 @@ func (p *player) process(ctx context.Context) (killed bool, err error) {
 		}
 	}
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), asWorker+"="+name)
+	cmd.Env = append(os.Environ(), asWorker+"="+name, workerKey+"="+p.Model.Endpoint.Key)
 	var stderr bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &stderr, &stderr
 	err = cmd.Run()

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,23 +41,13 @@ func (p *player) reach(ctx context.Context, label string, s *server) (t mcpclien
 // command starts a server as a child process, in the directory of the trial.
 func (p *player) command(s *server) (mcpclient.Transport, error) {
 	argv := s.Command
-	if s.NPM != "" {
-		if p.npm == nil {
-			return nil, errors.New("npm packages are not installed here")
-		}
-		node, path, err := p.npm(s.NPM)
-		if err != nil {
-			return nil, err
-		}
-		argv = append([]string{node, path}, s.Args...)
-	}
 	in := func(text string) string {
 		return strings.ReplaceAll(text, "${DIR}", p.Dir)
 	}
 	c := &mcpclient.Command{Path: in(p.fromFolder(argv[0])), Dir: p.Dir}
 	for _, arg := range argv[1:] {
 		c.Args = append(c.Args, in(p.fromFolder(arg)))
-		if _, seeded := s.Seed[arg]; s.NPM == "" && !seeded && p.beside(arg) {
+		if _, seeded := s.Seed[arg]; !seeded && p.beside(arg) {
 			p.hints = append(p.hints, "write ./"+arg+" for the file beside the suite")
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
-	"github.com/mcpchain/mcpchain/evals/agent/secret"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
 
@@ -16,8 +15,8 @@ import (
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
 // filter takes secrets out of what is kept of the trial.
-func (j *job) filter() *secret.Filter {
-	known := []string{os.Getenv(j.Model.KeyEnv)}
+func (j *job) filter() *tape.Filter {
+	known := []string{j.Model.Endpoint.Key}
 	for _, s := range j.Servers {
 		for name, value := range s.Env {
 			if secretNames.MatchString(name) {
@@ -25,12 +24,12 @@ func (j *job) filter() *secret.Filter {
 			}
 		}
 	}
-	return secret.New(known...)
+	return tape.NewFilter(known...)
 }
 
 // models opens the models of the trial, and its tape if it has one.
 func (j *job) models() (*model.Session, error) {
-	s := &model.Session{Spec: j.Model, Task: j.Task, Trial: j.Trial}
+	s := &model.Session{Spec: j.Model, Task: j.Task}
 	if j.Tape == "" {
 		return s, nil
 	}
@@ -86,7 +85,7 @@ func (p *player) inProcess(file string) bool {
 }
 
 // scrub takes secrets out of a line.
-func scrub(l *results.Line, f *secret.Filter) {
+func scrub(l *results.Line, f *tape.Filter) {
 	l.Reason = f.Text(l.Reason)
 	for i := range l.Scores {
 		l.Scores[i].Why = f.Text(l.Scores[i].Why)

@@ -44,10 +44,6 @@ type Trial struct {
 
 	// Prices are what models cost. Default: unknown.
 	Prices *price.Table
-
-	// NPM finds a program of an npm package, and the Node.js for it. Default: such servers are
-	// an error.
-	NPM func(program string) (node, path string, err error)
 }
 
 // harnessError is a fault of the program, and not of what it tests.
@@ -65,7 +61,7 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	began := time.Now()
 	l = &results.Line{
 		Suite: t.Suite.Name, SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Tags: t.Task.Tags, Trial: t.N,
-		Mode: t.Model.Mode(), Model: t.Model.String(), Config: t.Model.Hash(), Program: t.Program, Date: began.UTC(),
+		Mode: t.Model.Mode, Model: t.Model.String(), Config: t.Model.Hash(), Program: t.Program, Date: began.UTC(),
 		PromptHash: hash(t.Task.System, t.Task.Prompt, t.Task.Turns),
 	}
 	defer func() {
@@ -88,7 +84,7 @@ func (t *Trial) patience() time.Duration {
 	seconds := t.Task.Limits.Seconds
 	if seconds == 0 {
 		seconds = 60
-		if t.Model.Mode() == results.Live {
+		if t.Model.Mode == results.Live {
 			seconds = 600
 		}
 	}
@@ -104,7 +100,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
-	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N, Prices: t.Prices}, world: world.New(dir), folder: t.Suite.Folder, npm: t.NPM, line: l}
+	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N, Prices: t.Prices}, world: world.New(dir), folder: t.Suite.Folder, line: l}
 	defer p.close()
 	defer func() { scrub(l, p.filter()) }()
 	if err := p.cassette(); err != nil {
@@ -188,7 +184,6 @@ type player struct {
 	store  record.Store
 	tape   *tape.Tape // of a run in this process; nil without one
 	folder string     // of the suite
-	npm    func(string) (node, path string, err error)
 	line   *results.Line
 	closes []func() error
 	hints  []string // what may be wrong if a server does not start
@@ -203,7 +198,7 @@ func (p *player) close() {
 
 // cassette finds the tape of the trial. A recording begins anew.
 func (p *player) cassette() error {
-	if p.Model.Kind != "recorded" && !p.Model.Record {
+	if p.Model.Mode != results.Recorded && !p.Model.Record {
 		return nil
 	}
 	p.Tape = tape.File(p.Model.Cassette, p.Suite, p.Task.ID, p.Trial)

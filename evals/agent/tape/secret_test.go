@@ -1,4 +1,4 @@
-package secret
+package tape
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 // Nothing that looks like a secret, and no secret that is known, stays in a text or in JSON, wherever
 // it stands.
 func TestFilter(t *testing.T) {
-	f := New(`pass<word>"1"`, "test", "")
+	f := NewFilter(`pass<word>"1"`, "test", "")
 	for _, key := range []string{
 		"sk-proj-0123456789abcdef", "ghp_0123456789abcdef0123", "github_pat_0123456789abcdef", "gsk_0123456789abcdef", "hf_0123456789abcdef",
 		"ghu_0123456789abcdef", "ghr_0123456789abcdef", "xai-0123456789abcdef",

@@ -1,5 +1,4 @@
-// Package secret takes keys and tokens out of what trials keep: cassettes, results and pages.
-package secret
+package tape
 
 import (
 	"encoding/base64"
@@ -20,8 +19,8 @@ const Least = 8
 // Filter takes secrets out of texts: the known ones, and what looks like a key or a token.
 type Filter struct{ known []string }
 
-// New returns a filter that knows some secrets.
-func New(known ...string) *Filter {
+// NewFilter returns a filter that knows some secrets.
+func NewFilter(known ...string) *Filter {
 	f := &Filter{}
 	for _, s := range known {
 		if len(s) >= Least {

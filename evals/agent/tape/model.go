@@ -1,0 +1,92 @@
+package tape
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent"
+	llm "github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Info is what an agent knows of a model that is recorded, and knows again when it is played.
+type Info struct {
+	Provider  string `json:"provider,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Endpoint  string `json:"endpoint,omitempty"`
+	Profile   string `json:"profile,omitempty"`
+	Window    int64  `json:"window,omitempty"`
+	MaxTokens int    `json:"max_tokens,omitempty"`
+}
+
+// InfoOf is the part of a model's description that is recorded.
+func InfoOf(i llm.Info) Info {
+	return Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens}
+}
+
+// taped is a model that a tape records, or that a tape plays.
+type taped struct {
+	tape  *Tape
+	agent string
+	info  Info
+	model agent.Model // recorded; nil: played
+}
+
+// RecordModel returns a model whose replies are recorded, as those to an agent.
+func (t *Tape) RecordModel(agent string, m agent.Model) agent.Model {
+	return &taped{t, agent, InfoOf(m.Info()), m}
+}
+
+// PlayModel returns a model that says what was recorded.
+func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &taped{t, agent, i, nil} }
+
+// Info implements [agent.Model].
+func (m *taped) Info() llm.Info {
+	i := m.info
+	return llm.Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens, Whole: true}
+}
+
+// Generate implements [agent.Model].
+func (m *taped) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		reply, err := m.reply(ctx, r)
+		yield(llm.Delta{Response: reply}, err)
+	}
+}
+
+func (m *taped) reply(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+	turn, messages := 1, slices.Clone(r.Messages)
+	for i := range messages {
+		messages[i].At = time.Time{}
+		if messages[i].Role == run.RoleAssistant {
+			turn++
+		}
+	}
+	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": r.Choice})
+	if err != nil {
+		return nil, err
+	}
+	if m.model == nil {
+		given, err := m.tape.Replay(m.agent, turn, request)
+		if err != nil {
+			return nil, err
+		}
+		reply := &llm.Response{}
+		return reply, json.Unmarshal(given, reply)
+	}
+	var reply *llm.Response
+	for d, err := range m.model.Generate(ctx, r) {
+		if err != nil {
+			return nil, err
+		}
+		reply = d.Response
+	}
+	given, err := json.Marshal(reply)
+	if err != nil {
+		return nil, err
+	}
+	return reply, m.tape.Keep(Line{Reply: &Reply{Agent: m.agent, Turn: turn, Request: request, Reply: given}})
+}
