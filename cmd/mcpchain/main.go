@@ -17,21 +17,26 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/eval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/inspect"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web"
+	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	trial.Main() // in a process that eval starts for a part of a trial
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // commands lists the commands in the order of the help, which has an empty line behind each group.
 func commands() [][]*cli.Command {
 	version := cli.New("version", "print the version")
 	version.Main = func([]string) int { fmt.Println(versionText()); return cli.StatusFine }
 	return [][]*cli.Command{
-		{chat.Command(), inspect.Command()},
+		{chat.Command(), inspect.Command(), eval.Command()},
 		{serve(), service.RunsCommand()},
 		{demo.Command(), completion(), version},
 	}

@@ -31,8 +31,8 @@ type Options struct {
 	// Results has the lines of trials that are done, and gets the lines of the others.
 	Results *results.File
 
-	// Anew has all trials run, also those that have a line.
-	Anew bool
+	// Again has all trials run, also those that have a line.
+	Again bool
 
 	// OnLine gets each line after it is kept, one at a time. Default: none.
 	OnLine func(l *results.Line, done, all int)
@@ -132,7 +132,7 @@ func (o *Options) check(suites []*suite.Suite) error {
 // done reports whether a trial has a line and is not to be run again.
 func (o *Options) done(t *trial.Trial) bool {
 	key := results.Key{SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Trial: t.N, Config: t.Model.Hash(), Program: t.Program}
-	if o.Anew {
+	if o.Again {
 		o.Results.Forget(key)
 	}
 	return o.Results.Has(key)

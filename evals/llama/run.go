@@ -1,4 +1,4 @@
-package llama
+package main
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/evals/check"
 )
 
 // Options say what is checked.
@@ -43,8 +42,26 @@ type probe struct {
 	run   func(context.Context, *trial) error
 }
 
+// outcome is what a check came to.
+type outcome string
+
+// The outcomes. What a server does not offer is skipped.
+const (
+	passed  outcome = "pass"
+	failed  outcome = "fail"
+	skipped outcome = "skip"
+)
+
+// result is a check that has ended.
+type result struct {
+	Name    string  `json:"name"`
+	Outcome outcome `json:"outcome"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Text    string  `json:"text,omitempty"`
+}
+
 // Run checks a server. What the server is goes to about first, then each check to told as it ends.
-func Run(ctx context.Context, o *Options, about func(string), told func(*check.Check)) error {
+func Run(ctx context.Context, o *Options, about func(string), told func(*result)) error {
 	s, err := find(ctx, o.URL, o.Model)
 	if err != nil {
 		return err
@@ -62,8 +79,8 @@ func Run(ctx context.Context, o *Options, about func(string), told func(*check.C
 }
 
 // check runs one check.
-func (s *server) check(ctx context.Context, p probe) *check.Check {
-	c := &check.Check{Kind: "llama", Name: p.name, Outcome: check.Skip, Text: "not offered: " + string(p.needs)}
+func (s *server) check(ctx context.Context, p probe) *result {
+	c := &result{Name: p.name, Outcome: skipped, Text: "not offered: " + string(p.needs)}
 	if p.needs != "" && !s.has[p.needs] {
 		return c
 	}
@@ -76,9 +93,9 @@ func (s *server) check(ctx context.Context, p probe) *check.Check {
 	if err == nil {
 		err = p.run(ctx, t)
 	}
-	c.Outcome, c.Text, c.Seconds = check.Pass, t.note, time.Since(began).Seconds()
+	c.Outcome, c.Text, c.Seconds = passed, t.note, time.Since(began).Seconds()
 	if err != nil {
-		c.Outcome, c.Text = check.Fail, err.Error()
+		c.Outcome, c.Text = failed, err.Error()
 	}
 	return c
 }

@@ -1,8 +1,9 @@
-package llama
+package main
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/evals/check"
 	"github.com/mcpchain/mcpchain/evals/llama/tiny"
 )
 
@@ -142,12 +142,12 @@ func (s scripted) write(w http.ResponseWriter, stream bool, text, thought, finis
 }
 
 // outcomes runs checks, and returns the names and texts of all checks with this outcome.
-func outcomes(t *testing.T, s scripted, wanted string, outcome check.Outcome) (facts string, names []string, texts string) {
+func outcomes(t *testing.T, s scripted, wanted string, outcome outcome) (facts string, names []string, texts string) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	defer server.Close()
 	o := &Options{URL: server.URL + "/v1/", Lists: os.DirFS("../interop/testdata/tools"), Wanted: regexp.MustCompile(wanted).MatchString}
-	err := Run(t.Context(), o, func(f string) { facts = f }, func(c *check.Check) {
+	err := Run(t.Context(), o, func(f string) { facts = f }, func(c *result) {
 		if c.Outcome == outcome {
 			names, texts = append(names, c.Name), texts+c.Text+"\n"
 		}
@@ -166,10 +166,10 @@ func TestServers(t *testing.T) {
 		llamacpp: "responses",
 		ollama:   "calls/required structured reasoning reasoning/echo overflow responses",
 	} {
-		if _, failed, texts := outcomes(t, scripted{kind: kind}, wanted, check.Fail); len(failed) > 0 {
+		if _, failed, texts := outcomes(t, scripted{kind: kind}, wanted, failed); len(failed) > 0 {
 			t.Errorf("%s: %q failed: %s", kind, failed, texts)
 		}
-		about, skipped, texts := outcomes(t, scripted{kind: kind}, wanted, check.Skip)
+		about, skipped, texts := outcomes(t, scripted{kind: kind}, wanted, skipped)
 		if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) || !strings.HasSuffix(about, "/v1/responses") {
 			t.Errorf("%s: got %s (%s) %s, want %s", kind, got, texts, about, want)
 		}
@@ -186,7 +186,7 @@ func TestFaults(t *testing.T) {
 		"vague":     {"overflow", "want a limit of tokens"},
 		"arguments": {"calls/required", `missing required property "n"`},
 	} {
-		_, failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, check.Fail)
+		_, failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, failed)
 		if got := strings.Join(failed, " "); got != want.names || !strings.Contains(texts, want.text) {
 			t.Errorf("%s: got %q: %s, want %s: %s", fault, got, texts, want.names, want.text)
 		}
@@ -204,11 +204,10 @@ func TestNoServer(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "m.gguf")
-	modelfile, err := Model(file)
-	if err != nil {
+	if err := makeModel(file, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(modelfile)
+	data, err := os.ReadFile(file + ".modelfile")
 	if err != nil || !strings.HasPrefix(string(data), "FROM "+file+"\n") {
 		t.Errorf("got %q, %v, want the name of the model", data, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -45,6 +46,9 @@ type Server struct {
 	// Dial reaches a server of the program, for suites that are Go values. dir is of the trial, and
 	// close ends the server after it.
 	Dial func(ctx context.Context, dir string) (t mcpclient.Transport, close func() error, err error) `json:"-"`
+
+	// As is what else the agent's host says of the server that Dial reaches: which tools it offers, its revision, its policy.
+	As adapter.Server `json:"-"`
 }
 
 // Fault is what goes wrong at a tool of a server in process.
@@ -225,7 +229,7 @@ func (s *Suite) checkTask(t *Task) error {
 		labels = append(labels, a.Servers...)
 	}
 	for _, label := range labels {
-		if s.Servers[label] == nil {
+		if s.Servers[label] == nil && len(s.Servers) > 0 { // without any, those of the host
 			return fmt.Errorf("there is no server %q", label)
 		}
 	}
@@ -257,7 +261,7 @@ func (s *Suite) checkTask(t *Task) error {
 // whatever the agent does.
 func (s *Suite) checkLedger(e *Expect, labels []string) error {
 	for _, label := range labels {
-		if s.Servers[label].InProcess != "" {
+		if server := s.Servers[label]; server == nil || server.InProcess != "" {
 			continue
 		}
 		if e.Effects != nil {

@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 		"name: a\ntasks: [{id: t, prompt: p, expcet: {}}]",
 		"name: a\ntasks: [{id: t, expect: {}}]",
 		"name: a\ntasks: [{id: t, prompt: p, expect: {}}, {id: t, prompt: p, expect: {}}]",
-		"name: a\ntasks: [{id: t, prompt: p, servers: [x], expect: {}}]",
+		"name: a\nservers: {s: {inprocess: files}}\ntasks: [{id: t, prompt: p, servers: [x], expect: {}}]",
 		"name: a\nservers: {s: {}}\ntasks: [{id: t, prompt: p, expect: {}}]",
 		"name: a\nservers: {s: {inprocess: files, url: x}}\ntasks: [{id: t, prompt: p, expect: {}}]",
 		"name: a\ntasks: [{id: t, prompt: p, expect: {gates: [none]}}]",

@@ -170,11 +170,19 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	var servers []adapter.Server
 	for _, label := range labels {
 		s := d.Servers[label]
+		if s == nil {
+			return nil, harness("there is no server %q", label)
+		}
 		t, err := d.dial(ctx, label, s)
 		if err != nil {
 			return nil, &harnessError{fmt.Errorf("server %q: %w", label, err)}
 		}
-		as := adapter.Server{Name: label, Transport: t, Prefix: s.Prefix, Allow: d.Task.Allow, Deny: d.Task.Deny}
+		as := s.As
+		as.Name, as.Transport, as.Prefix = label, t, s.Prefix
+		if len(d.Task.Allow) > 0 {
+			as.Allow = d.Task.Allow
+		}
+		as.Deny = append(slices.Clip(as.Deny), d.Task.Deny...)
 		switch s.Era {
 		case "legacy":
 			as.Revision = mcp.Revision20251125

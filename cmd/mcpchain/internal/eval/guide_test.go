@@ -1,7 +1,6 @@
-package main
+package eval
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -46,32 +45,38 @@ func serveTodo(file string) error {
 	return s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// The suite of the guide runs as it stands there.
-func TestGuide(t *testing.T) {
-	guide, err := os.ReadFile("../docs/evals.md")
+// block is the first block of the guide in a language.
+func block(t *testing.T, language string) string {
+	t.Helper()
+	guide, err := os.ReadFile("../../../../docs/evals.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(guide), "```yaml\n")
-	suite, _, ok := strings.Cut(rest, "```")
+	_, rest, _ := strings.Cut(string(guide), "```"+language+"\n")
+	text, _, ok := strings.Cut(rest, "```")
 	if !ok {
-		t.Fatal("the guide has no suite")
+		t.Fatalf("the guide has no block of %s", language)
 	}
-	dir := t.TempDir()
-	name := filepath.Join(dir, "todo.yaml")
-	if err := os.WriteFile(name, []byte(suite), 0o600); err != nil {
-		t.Fatal(err)
+	return text
+}
+
+// The suites of the guide run as they stand there.
+func TestGuide(t *testing.T) {
+	if status, out, errs := run(t, write(t, "sums.json", block(t, "js"))); status != 0 || !strings.Contains(out, "100.0%") {
+		t.Errorf("sums.json: got %d, %s\n%s", status, out, errs)
 	}
+	name := write(t, "todo.yaml", block(t, "yaml"))
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := filepath.Dir(name)
 	if err := os.Symlink(self, filepath.Join(dir, "todo-server")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	var out, notes bytes.Buffer
-	if err := command(t.Context(), []string{"agent", "-patience", "10m", "-trials", "2", name}, &out, &notes); err != nil || !strings.Contains(out.String(), "pass^2 100.0%") {
-		t.Errorf("got %s\n%s\n%v", out.String(), notes.String(), err)
+	status, out, errs := run(t, "-scripted", "-trials", "2", name)
+	if status != 0 || !strings.Contains(out, "pass^2 100.0%") {
+		t.Errorf("todo.yaml: got %d, %s\n%s", status, out, errs)
 	}
 }

@@ -1,0 +1,239 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/evals/agent/trial"
+	"github.com/mcpchain/mcpchain/internal/tryout"
+)
+
+func TestMain(m *testing.M) {
+	trial.Main()
+	if file := os.Getenv("TODO_FILE"); file != "" {
+		if err := serveTodo(file); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// run runs the command without a model in the environment.
+func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	o, err := parse(append([]string{"-patience", "10m"}, args...), func(string) string { return "" }, &out)
+	if err == nil {
+		err = evaluate(t.Context(), o, &out, &errs)
+	}
+	return cli.Status(err, &errs), out.String(), errs.String()
+}
+
+// write writes a suite into a file.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sums has a task that the demo model does with the demo server, and one that it cannot do.
+const sums = `{"name": "sums", "about": "Small.", "tasks": [
+	{"id": "add", "prompt": "What is 17 plus 25?", "expect": {"answer": {"contains": ["42"]}, "calls": [{"tool": "add", "args": {"a": 17, "b": 25}}]}},
+	{"id": "lost", "prompt": "How is the weather in Berlin?", "expect": {"answer": {"contains": ["Atlantis"]}}}]}`
+
+// The demo model does the tasks of a file of JSON with the demo server. The status, the table, JUnit and the lines of
+// JSON say what came of them.
+func TestDemo(t *testing.T) {
+	file, junit := write(t, "s.json", sums), filepath.Join(t.TempDir(), "out.xml")
+	status, out, errs := run(t, "-junit", junit, file)
+	if row := strings.Fields(strings.Split(out, "\n")[2]); status != cli.StatusFailed || !strings.HasPrefix(out, "demo: model demo, ") || strings.Join(row[:6], " ") != "sums 2 2 1 1 0" {
+		t.Errorf("got %d, %s", status, out)
+	}
+	if !strings.Contains(errs, "the model is a demo model") || !strings.Contains(errs, "fail sums/lost 0: answer: ") || !strings.HasSuffix(errs, "mcpchain: sums: 1 of 2 trials failed\n") {
+		t.Errorf("got %s", errs)
+	}
+	var doc struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+	}
+	data, err := os.ReadFile(junit)
+	if err == nil {
+		err = xml.Unmarshal(data, &doc)
+	}
+	if err != nil || doc.Tests != 2 || doc.Failures != 1 {
+		t.Errorf("got %+v, %v in %s", doc, err, data)
+	}
+	status, out, errs = run(t, "-run", "/add$", "-json", file)
+	var l results.Line
+	if err := json.Unmarshal([]byte(out), &l); status != cli.StatusFine || err != nil || l.Task != "add" || l.Outcome != results.Pass || l.Mode != results.Demo {
+		t.Errorf("got %d, %s, %s, %v", status, out, errs, err)
+	}
+}
+
+// A model and its servers are recorded, and played without either.
+func TestRecord(t *testing.T) {
+	model := httptest.NewServer(tryout.ModelHandler())
+	defer model.Close()
+	server := httptest.NewServer(http.NotFoundHandler()) // is never asked
+	defer server.Close()
+	file, tapes := write(t, "s.json", sums), filepath.Join(t.TempDir(), "tapes")
+	status, out, errs := run(t, "-base-url", model.URL+"/v1", "-model", "demo", "-model-api", "chat", "-record", tapes, "-run", "/add$", file)
+	if status != cli.StatusFine || !strings.HasPrefix(out, "live: model demo, ") {
+		t.Errorf("record: got %d, %s, %s", status, out, errs)
+	}
+	model.Close()
+	status, out, errs = run(t, "-play", tapes, "-play-servers", "-run", "/add$", file)
+	if status != cli.StatusFine || !strings.HasPrefix(out, "recorded: model demo, ") {
+		t.Errorf("play: got %d, %s, %s", status, out, errs)
+	}
+}
+
+// A suite without servers has those of -config, with its lists of tools.
+func TestConfig(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := write(t, "todo.json", `["buy milk"]`)
+	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"todo": map[string]any{
+		"command": self, "env": map[string]string{"TODO_FILE": list}, "includeTools": []string{"list_items"},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := `{"name": "s", "tasks": [{"id": "a", "prompt": "p", "expect": {"answer": {"exact": "x"}}, "script": [{"calls": [{"tool": "TOOL", "args": ARGS}]}, {"sees": ["milk"], "say": "x"}]}]}`
+	for tool, want := range map[string]int{"list_items": cli.StatusFine, "add_item": cli.StatusFailed} {
+		args := map[string]string{"list_items": "{}", "add_item": `{"text": "x"}`}[tool]
+		status, _, errs := run(t, "-scripted", "-config", write(t, "mcp.json", string(config)), write(t, "s.json", strings.NewReplacer("TOOL", tool, "ARGS", args).Replace(suite)))
+		if status != want {
+			t.Errorf("%s: got %d, %s, want %d", tool, status, errs, want)
+		}
+	}
+}
+
+// Mistakes on the command line, and in files, have a status of their own.
+func TestMistakes(t *testing.T) {
+	file := write(t, "s.json", sums)
+	for args, want := range map[string]string{
+		"":                            "name a suite",
+		"-scripted -model x " + file:  "give one of -model, -scripted and -play",
+		"-play-servers " + file:       "-play-servers goes with -play",
+		"-least 2 " + file:            "-least from 0 to 1",
+		"-base-url x " + file:         "-base-url needs the name of a model",
+		"-run nothing " + file:        `no suite/id matches "nothing"`,
+		"nonexistent.yaml":            "open nonexistent.yaml",
+		"-config nonexistent " + file: "open nonexistent",
+		write(t, "t.yaml", "name: s\ntasks: [{id: a, promt: p}]"): `did you mean "prompt"?`,
+	} {
+		if status, out, errs := run(t, strings.Fields(args)...); status != cli.StatusUsage || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%q: got %d, %q, %s, want %q", args, status, out, errs, want)
+		}
+	}
+}
+
+// A list has each task that is chosen, and nothing runs.
+func TestList(t *testing.T) {
+	name := write(t, "s.yaml", "name: s\nabout: Small.\nservers: {gone: {command: [/nonexistent]}}\ntasks:\n"+
+		"- {id: one, prompt: \"first\\nline\", expect: {}}\n- {id: second, prompt: "+strings.Repeat("x", 100)+", expect: {}}\n")
+	for args, want := range map[string]string{
+		"-list":            "s: Small.\n  s/one     first line\n  s/second  " + strings.Repeat("x", 79) + "…\n",
+		"-list -run /one$": "s: Small.\n  s/one  first line\n",
+	} {
+		if status, out, errs := run(t, append(strings.Fields(args), name)...); status != cli.StatusFine || out != want || errs != "" {
+			t.Errorf("%q: got %d, %s%s, want %s", args, status, out, errs, want)
+		}
+	}
+}
+
+// A path of a suite is found from the folder of its file, whatever folder the program is run in. The
+// server runs in the folder of the trial.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, sub := range []string{"bin", "suites"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range []string{"bin/todo-server", "suites/todo-server"} {
+		if err := os.Symlink(self, filepath.Join(dir, server)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, program := range []string{"./todo-server", "../bin/todo-server", "/usr/bin/env, ./todo-server"} {
+		text := "name: s\nservers: {todo: {command: [" + program + "], env: {TODO_FILE: todo.json}, seed: {todo.json: '[\"milk\"]'}}}\n" +
+			"tasks: [{id: a, prompt: p, script: [{calls: [{tool: list_items}]}, {sees: [milk], say: x}], expect: {}}]\n"
+		name := filepath.Join(dir, "suites", "s.yaml")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for cwd, name := range map[string]string{t.TempDir(): name, dir: "suites/s.yaml"} {
+			t.Chdir(cwd)
+			if status, _, errs := run(t, "-scripted", name); status != cli.StatusFine {
+				t.Errorf("%s in %s: got %d, %s", program, cwd, status, errs)
+			}
+		}
+	}
+}
+
+// Trials that say nothing of the agent are told with their reason; of a suite that has no others there is no rate.
+func TestVoid(t *testing.T) {
+	const head = "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: a, prompt: p, script: [{say: x}], expect: {}}"
+	status, out, errs := run(t, "-scripted", write(t, "v.yaml", head+", {id: b, servers: [], prompt: p, script: [{say: x}], expect: {}}]"))
+	if status != cli.StatusFailed || !strings.Contains(errs, "void v/a 0: ") || !strings.Contains(errs, `start "/nonexistent/server"`) {
+		t.Errorf("got %d, %s, want the reason", status, errs)
+	}
+	for _, want := range []string{
+		"v: the rate leaves out void trials; it is 50.0% if they had failed, 100.0% if they had passed\n",
+		"v: a void trial says nothing of the agent (1 × harness: a server, a cassette or the program itself failed)",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got %s\nwant it with %s", out, want)
+		}
+	}
+	_, out, errs = run(t, "-scripted", write(t, "v.yaml", head+"]"))
+	if row := strings.Fields(strings.Split(out, "\n")[2]); strings.Join(row, " ") != "v 1 1 0 0 1 –" || !strings.HasSuffix(errs, "mcpchain: v: more than 5 % of the trials are void: 1 of 1\n") {
+		t.Errorf("got %s%s", out, errs)
+	}
+}
+
+// Results that are kept are not run again, and the command says so.
+func TestKept(t *testing.T) {
+	name := write(t, "s.yaml", "name: s\nservers: {bank: {inprocess: bank}}\ntasks: [{id: a, prompt: p, script: [{say: '8'}], expect: {answer: {number: 7}}}, {id: b, prompt: p, script: [{say: x}], expect: {}}]")
+	file := filepath.Join(t.TempDir(), "r.jsonl")
+	notes := func(args ...string) string {
+		status, _, errs := run(t, append(append([]string{"-scripted", "-results", file}, args...), name)...)
+		if status != cli.StatusFailed {
+			t.Errorf("%q: got %d, %s", args, status, errs)
+		}
+		return errs
+	}
+	if got := notes(); strings.Contains(got, "from") || !strings.Contains(got, "fail s/a 0: answer: ") {
+		t.Errorf("the first: got %s", got)
+	}
+	if got := notes(); !strings.HasPrefix(got, "fail s/a 0 (from r.jsonl): answer: ") || !strings.Contains(got, "2 of 2 trials are from "+file) {
+		t.Errorf("all are kept: got %s", got)
+	}
+	if got := notes("-trials", "2"); !strings.Contains(got, "2 of 4 trials are from") || strings.Count(got, "(from r.jsonl)") != 1 {
+		t.Errorf("half of them are kept: got %s", got)
+	}
+	if got := notes("-trials", "2", "-again"); strings.Contains(got, "from") {
+		t.Errorf("none is kept: got %s", got)
+	}
+}

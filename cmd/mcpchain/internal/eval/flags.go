@@ -1,0 +1,142 @@
+package eval
+
+import (
+	"flag"
+	"io"
+	"regexp"
+	"runtime"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	agenteval "github.com/mcpchain/mcpchain/evals/agent"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/internal/models"
+)
+
+const about = `
+An agent does the tasks of suites, and checks say what came of them: the answer, the state of the
+servers, the effects of calls. A suite is a file of YAML or JSON; docs/evals.md says what it has. Each
+trial has servers of its own, in a folder of its own. A suite that names no servers has those of
+-config, or the demo server.
+
+Without -model the demo model answers. -scripted takes the replies that the tasks have in place of a
+model: that tests servers and checks, and needs no model. -record keeps what a model and the servers
+say, and -play says it again.
+
+The table has the tasks and trials of each suite, how many passed, failed, or are void because they
+say nothing of the agent, the rate as a mean over tasks, its interval of 95 %, tokens and costs.`
+
+const examples = `
+mcpchain eval -scripted todo.yaml
+    try servers and checks without a model
+mcpchain eval -base-url http://localhost:11434/v1 -model qwen3 -trials 4 -least 0.8 -junit out.xml todo.yaml
+    four trials of each task by a model of yours, for CI
+mcpchain eval -model gpt-5 -record tapes todo.yaml && mcpchain eval -play tapes -play-servers todo.yaml
+    record a model and its servers, and play both`
+
+// options are what the command line says.
+type options struct {
+	agenteval.Options
+	model    *models.Flags
+	config   string // mcp.json for suites without servers; "": the demo server
+	scripted bool
+	play     string // directory of cassettes; "": none
+	record   string
+
+	files   []string
+	run     *regexp.Regexp
+	list    bool
+	json    bool
+	results string
+	junit   string
+	least   float64
+	passAt  int
+}
+
+// Command is the command line of the program.
+func Command() *cli.Command {
+	c, _ := declare(func(string) string { return "" })
+	c.Main = Main
+	return c
+}
+
+func declare(getenv func(string) string) (*cli.Command, *options) {
+	o := &options{run: regexp.MustCompile("")}
+	c := cli.New("eval", "have an agent do the tasks of suites, and check what comes of them")
+	c.Synopsis, c.About = []string{"eval [flags] SUITE.yaml ..."}, about
+	c.Group("Tasks", func(set *flag.FlagSet) {
+		set.Func("run", "only the tasks whose suite/id matches this `regexp`", func(text string) (err error) {
+			o.run, err = regexp.Compile(text)
+			return err
+		})
+		set.BoolVar(&o.list, "list", false, "list the tasks, and run none")
+		set.IntVar(&o.Trials, "trials", 1, "`number` of trials of each task")
+		set.IntVar(&o.Parallel, "workers", 0, "`number` of trials at one time; default: twice that of processors")
+		set.DurationVar(&o.Patience, "patience", 0, "least `time` for a trial, for a slow machine; default: what the task says, 1m, or 10m with a model")
+		set.BoolVar(&o.Keep, "keep-folders", false, "keep the folders of trials, and tell where they are")
+	})
+	o.model = c.Model(getenv)
+	c.Group(cli.GroupModel, func(set *flag.FlagSet) {
+		set.BoolVar(&o.scripted, "scripted", false, "take the replies that the tasks have in place of a model")
+		set.StringVar(&o.record, "record", "", "keep what the model and the servers say in this `folder`")
+		set.StringVar(&o.play, "play", "", "take the model's replies from this `folder`, which -record has made")
+		set.BoolVar(&o.Model.Servers, "play-servers", false, "take the servers' answers from there, too, and start none")
+	})
+	c.Config(&o.config, "the demo server; for suites without servers of their own")
+	c.Group("Results", func(set *flag.FlagSet) {
+		set.StringVar(&o.results, "results", "", "keep the results in this `file` of JSON lines, and skip the trials that it has")
+		set.BoolVar(&o.Again, "again", false, "run the trials again that -results has")
+		set.BoolVar(&o.json, "json", false, "print a JSON object for each trial instead of the table")
+		set.StringVar(&o.junit, "junit", "", "write the results to this `file` as JUnit XML")
+		set.Float64Var(&o.least, "least", 1, "fail if the `rate` of a suite is lower; 0 never fails; default 1")
+		set.IntVar(&o.passAt, "pass-at", 0, "fail if pass@`k` and pass^k cannot be told, because a task has fewer trials that count")
+	})
+	c.Sections = []cli.Section{
+		cli.Environment(""),
+		cli.Statuses(map[int]string{
+			cli.StatusFine:   "each suite reaches -least",
+			cli.StatusFailed: "one does not, or more than 5 % of its trials are void",
+		}),
+		{Title: "Examples", Text: examples},
+	}
+	return c, o
+}
+
+// parse reads the command line.
+func parse(args []string, getenv func(string) string, out io.Writer) (o *options, err error) {
+	c, o := declare(getenv)
+	if o.files, err = c.Arguments(args, out); err != nil {
+		return nil, err
+	}
+	o.Tasks = func(suite, task string) bool { return o.run.MatchString(suite + "/" + task) }
+	if o.Parallel < 1 {
+		o.Parallel = 2 * runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case len(o.files) == 0:
+		return nil, c.Wrong("name a suite")
+	case o.scripted && (o.play != "" || o.record != "" || c.Given("model")), o.play != "" && (o.record != "" || c.Given("model")):
+		return nil, c.Wrong("give one of -model, -scripted and -play; -record goes with -model")
+	case o.Model.Servers && o.play == "":
+		return nil, c.Wrong("-play-servers goes with -play")
+	case o.Patience < 0 || o.Trials < 1 || o.least < 0 || o.least > 1:
+		return nil, c.Wrong("-trials is above zero, -patience not below it, and -least from 0 to 1")
+	}
+	o.Model.Record = o.record != ""
+	o.Model.Cassette = o.play + o.record
+	switch {
+	case o.scripted:
+		o.Model.Mode = results.Scripted
+	case o.play != "":
+		o.Model.Mode = results.Recorded
+	default:
+		o.Model.Mode = results.Live
+		if err := o.model.Complete(); err != nil {
+			return nil, c.Wrong("%v", err)
+		}
+	}
+	return o, nil
+}
+
+// discovery bounds what an endpoint is asked about its model.
+const discovery = 10 * time.Second
