@@ -31,28 +31,22 @@ func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclie
 		pages = append(pages, list[1:])
 	}
 	page := 0
-	transport, conn := mcpclient.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		serve(t, conn, func(method string) string {
-			if n := counts[method]; n != nil {
-				n.Add(1)
+	transport, _ := scriptedBy(t, func(method string) string {
+		if n := counts[method]; n != nil {
+			n.Add(1)
+		}
+		switch method {
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		case "tools/list":
+			list := `{"tools":[` + pages[page] + `]`
+			if page = (page + 1) % len(pages); page > 0 {
+				list += fmt.Sprintf(`,"nextCursor":"%d"`, page)
 			}
-			switch method {
-			case "initialize":
-				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-			case "tools/list":
-				list := `{"tools":[` + pages[page] + `]`
-				if page = (page + 1) % len(pages); page > 0 {
-					list += fmt.Sprintf(`,"nextCursor":"%d"`, page)
-				}
-				return list + "}"
-			}
-			return `{"content":[{"type":"text","text":"ok"}]}`
-		})
-	}()
-	t.Cleanup(func() { _ = conn.Close(); <-ended })
+			return list + "}"
+		}
+		return `{"content":[{"type":"text","text":"ok"}]}`
+	})
 	return transport
 }
 

@@ -235,22 +235,16 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 // again.
 func TestToolsAreListedOnce(t *testing.T) {
 	lists := 0
-	transport, conn := mcpclient.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		serve(t, conn, func(method string) string {
-			switch method {
-			case "initialize":
-				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-			case "tools/list":
-				lists++
-				return `{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
-			}
-			return `{"content":[]}`
-		})
-	}()
-	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	transport, _ := scriptedBy(t, func(method string) string {
+		switch method {
+		case "initialize":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		case "tools/list":
+			lists++
+			return `{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
+		}
+		return `{"content":[]}`
+	})
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 	for range 5 {
 		ts.Catalog(ProfilePlain).Definitions()

@@ -162,17 +162,12 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 	for _, capabilities := range []string{`{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
 		synctest.Test(t, func(t *testing.T) {
 			tools := "[]"
-			transport, conn := mcpclient.Pipe()
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				serve(t, conn, func(method string) string {
-					if method == "tools/list" {
-						return `{"tools":` + tools + `}`
-					}
-					return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}`
-				})
-			}()
+			transport, conn := scriptedBy(t, func(method string) string {
+				if method == "tools/list" {
+					return `{"tools":` + tools + `}`
+				}
+				return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}`
+			})
 			ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 			synctest.Wait()
 			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
@@ -183,9 +178,6 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 			if diff := cmp.Diff(toolNamesOf(ts), []string{"a"}); diff != "" {
 				t.Errorf("%s: got (-) want (+):\n%s", capabilities, diff)
 			}
-			_ = ts.Close()
-			_ = conn.Close()
-			<-ended
 		})
 	}
 }

@@ -166,19 +166,16 @@ func TestRefreshByAnnouncement(t *testing.T) {
 func TestAnnouncementsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := 0
-		transport, conn := mcpclient.Pipe()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			serve(t, conn, func(method string) string {
-				if method == "tools/list" {
-					lists++
-					_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
-					return `{"tools":[]}`
-				}
-				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`
-			})
-		}()
+		var transport mcpclient.Transport
+		var conn mcpclient.Conn
+		transport, conn = scriptedBy(t, func(method string) string {
+			if method == "tools/list" {
+				lists++
+				_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+				return `{"tools":[]}`
+			}
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`
+		})
 		ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 		time.Sleep(10*time.Second + time.Millisecond)
 		synctest.Wait()
@@ -188,28 +185,20 @@ func TestAnnouncementsAreBounded(t *testing.T) {
 		if err := ts.Close(); err != nil {
 			t.Error(err)
 		}
-		_ = conn.Close()
-		<-ended
 	})
 }
 
 func TestRefreshThatFails(t *testing.T) {
 	fail := false
-	transport, conn := mcpclient.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		serve(t, conn, func(method string) string {
-			switch {
-			case method != "tools/list":
-				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-			case fail:
-				return `{"tools":"?"}`
-			}
-			return `{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`
-		})
-	}()
-	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	transport, _ := scriptedBy(t, func(method string) string {
+		switch {
+		case method != "tools/list":
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		case fail:
+			return `{"tools":"?"}`
+		}
+		return `{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`
+	})
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 	fail = true
 	if err := ts.Refresh(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), `refresh toolset: server "p"`) {

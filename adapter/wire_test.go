@@ -36,21 +36,28 @@ func serve(t testing.TB, conn mcpclient.Conn, result func(method string) string)
 	}
 }
 
-// scripted is a server that answers every request by its method with a result
-// as it is written. It has tools and speaks 2025-11-25.
-func scripted(t testing.TB, results map[string]string) mcpclient.Transport {
+// scriptedBy is a server that answers every request with what result returns for its method, and the server's end of
+// the connection.
+func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, mcpclient.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		serve(t, conn, func(method string) string {
-			if result, ok := results[method]; ok || method != "initialize" {
-				return result
-			}
-			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-		})
+		serve(t, conn, result)
 	}()
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	return transport, conn
+}
+
+// scripted is a server that answers every request by its method with a result
+// as it is written. It has tools and speaks 2025-11-25.
+func scripted(t testing.TB, results map[string]string) mcpclient.Transport {
+	transport, _ := scriptedBy(t, func(method string) string {
+		if result, ok := results[method]; ok || method != "initialize" {
+			return result
+		}
+		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+	})
 	return transport
 }
 
