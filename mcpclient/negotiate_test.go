@@ -148,21 +148,6 @@ func TestConnectTimeout(t *testing.T) {
 	}
 }
 
-// A negative ConnectTimeout means none.
-func TestConnectWithoutTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		transport.greet = func(*peer) {}
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Hour, cancel)
-		start := time.Now()
-		_, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Timeouts: mcpclient.Timeouts{Connect: -1}})
-		if took := time.Since(start); took < time.Hour || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v after %v, want the end of the context after an hour", err, took)
-		}
-	})
-}
-
 // A server that has nothing at the path, or not for such requests, is doubted, and
 // one that is busy or wants a token is not.
 func TestNothingAtTheURL(t *testing.T) {
