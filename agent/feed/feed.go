@@ -38,6 +38,10 @@ type Options struct {
 	// [agent.Agent.Replay]. Default: events that are not in memory are lost.
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
 
+	// Items is Replay for a program that gives its readers items of its own, by [Feed.Put], and not the events of the
+	// agent. Default: by Replay.
+	Items func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error]
+
 	// Head gives the head of a run: Replay is asked only if there are records that the reader
 	// has not seen. A reader that has all of the store is told to refresh once if the run is
 	// over: runs that failed or were cancelled have no last event. Default: Replay is asked
@@ -83,7 +87,27 @@ func (o *Options) withDefaults() Options {
 	if out.Fail == nil {
 		out.Fail = fail
 	}
+	if out.Items == nil && out.Replay != nil {
+		out.Items = out.replayed
+	}
 	return out
+}
+
+// replayed are the events of Replay as items.
+func (o *Options) replayed(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error] {
+	replay := o.Replay
+	return func(yield func(Item, error) bool) {
+		for e, err := range replay(ctx, key, after) {
+			i := Item{}
+			if err == nil {
+				i.At = e.Position()
+				i.Data, err = agent.MarshalEvent(e)
+			}
+			if !yield(i, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Feed has the last events of runs. Its methods may be called concurrently. It owns no
@@ -110,6 +134,12 @@ func New(o *Options) *Feed {
 type Event struct {
 	ID   string // its position in the run, empty for one without a record
 	Data []byte // JSON, as [agent.MarshalEvent] writes it; shared, do not change it
+}
+
+// Item is an event of a record as a program gives it to its readers.
+type Item struct {
+	At   agent.Position
+	Data []byte // for [Event.Data]; nil: readers get nothing of it
 }
 
 // stream is what is in memory of a run: its last events without a gap.
@@ -148,10 +178,7 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, at := f.streamLocked(key), e.Position()
-	fresh := s.left || !s.begun
-	if fresh {
-		f.restartLocked(s, at)
-	}
+	fresh := f.freshLocked(s, at)
 	p := published{Event{Data: data}, at}
 	if hasRecord(e) && (fresh || s.last.Before(at)) {
 		p.ID = at.String()
@@ -160,6 +187,29 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	if err != nil {
 		f.dropLocked(s, len(s.events)) // readers get it from the store
 	}
+}
+
+// Put gives an item of a run to its readers, as Publish does with an event, unless a later one is there.
+func (f *Feed) Put(key run.Key, i Item) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.streamLocked(key)
+	switch fresh := f.freshLocked(s, i.At); {
+	case !fresh && !s.last.Before(i.At):
+	case i.Data == nil:
+		s.last = i.At
+	default:
+		f.addLocked(s, published{Event{i.At.String(), i.Data}, i.At})
+	}
+}
+
+// freshLocked reports whether an event is the first one of a visit to the run, which it begins.
+func (f *Feed) freshLocked(s *stream, at agent.Position) bool {
+	fresh := s.left || !s.begun
+	if fresh {
+		f.restartLocked(s, at)
+	}
+	return fresh
 }
 
 // hasRecord reports whether Replay gives an event again.
@@ -224,7 +274,7 @@ func (f *Feed) streamLocked(key run.Key) *stream {
 func (f *Feed) restartLocked(s *stream, at agent.Position) {
 	f.dropLocked(s, len(s.events))
 	s.first++ // readers that wait for the next event look into the store
-	if s.floor = at; f.opts.Replay == nil && !s.begun {
+	if s.floor = at; f.opts.Items == nil && !s.begun {
 		s.floor = agent.Position{}
 	}
 	s.last, s.begun, s.left = s.floor, true, false

@@ -454,3 +454,52 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// TestItems gives readers items of a program's own: from memory, and before them from the store. What has no data is no event.
+func TestItems(t *testing.T) {
+	item := func(seq uint64, text string) feed.Item {
+		i := feed.Item{At: agent.Position{Seq: seq}}
+		if text != "" {
+			i.Data = []byte(text)
+		}
+		return i
+	}
+	store := []feed.Item{item(1, "one"), item(2, ""), item(3, "three"), item(4, "four")}
+	f := feed.New(&feed.Options{Items: func(_ context.Context, _ run.Key, after agent.Position) iter.Seq2[feed.Item, error] {
+		return func(yield func(feed.Item, error) bool) {
+			for _, i := range store {
+				if after.Before(i.At) && !yield(i, nil) {
+					return
+				}
+			}
+		}
+	}})
+	ready := func(r *feed.Reader) (texts []string) {
+		for {
+			events, err := r.Ready(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(events) == 0 {
+				return texts
+			}
+			for _, e := range events {
+				texts = append(texts, e.ID+" "+string(e.Data))
+			}
+		}
+	}
+	r := read(t, f, "")
+	if got, want := ready(r), []string{"1 one", "3 three", "4 four"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q, of the store", got, want)
+	}
+	store = append(store, item(5, "five"), item(6, ""), item(7, "seven"))
+	for _, i := range []int{4, 5, 4, 6} { // one of them twice
+		f.Put(key, store[i])
+	}
+	if got, want := ready(r), []string{"5 five", "7 seven"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q, each once", got, want)
+	}
+	if got, want := ready(read(t, f, "3")), []string{"4 four", "5 five", "7 seven"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q after 3", got, want)
+	}
+}

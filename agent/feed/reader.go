@@ -41,7 +41,7 @@ func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Re
 	f.readers++
 	r := &Reader{feed: f, stream: f.streamLocked(key), at: after, looked: time.Now()}
 	r.stream.readers++
-	beyond := r.stream.begun && r.stream.last.Before(after) && f.opts.Replay != nil
+	beyond := r.stream.begun && r.stream.last.Before(after) && f.opts.Items != nil
 	f.mu.Unlock()
 	var err error
 	if beyond { // only the store knows whether there is such a position
@@ -95,6 +95,19 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 	return e, nil
 }
 
+// Ready returns the next events that there are, without a wait for others: not always all of them, and none at the end.
+func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
+	if len(r.ready) == 0 {
+		r.wait()
+		if err := r.fill(ctx); err != nil {
+			return nil, err
+		}
+	}
+	ready := r.ready
+	r.ready = nil
+	return ready, nil
+}
+
 // dropLocked lets go of what was read.
 func (r *Reader) dropLocked() {
 	r.feed.held -= r.held
@@ -114,7 +127,7 @@ func (r *Reader) wait() <-chan struct{} {
 func (r *Reader) isLeft() bool {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	left := r.live && r.stream.left && r.leaves != r.stream.leaves && r.feed.opts.Replay != nil
+	left := r.live && r.stream.left && r.leaves != r.stream.leaves && r.feed.opts.Items != nil
 	r.leaves = r.stream.leaves
 	return left
 }
@@ -165,7 +178,7 @@ func (r *Reader) fill(ctx context.Context) error {
 		if len(r.ready) > 0 || r.live || r.caught && !begun {
 			return nil
 		}
-		if r.feed.opts.Replay == nil {
+		if r.feed.opts.Items == nil {
 			r.skip(floor, begun)
 			continue
 		}
@@ -297,20 +310,20 @@ func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool,
 		r.held += size
 		r.feed.held += size
 	}()
-	for e, err := range r.feed.opts.Replay(ctx, r.stream.key, r.at) {
+	for i, err := range r.feed.opts.Items(ctx, r.stream.key, r.at) {
 		if err != nil {
 			return false, err
 		}
-		if until != nil && until.Before(e.Position()) {
+		if until != nil && until.Before(i.At) {
 			break
 		}
-		data, err := agent.MarshalEvent(e)
-		if err != nil {
-			return false, err
-		}
-		p := published{Event{e.Position().String(), data}, e.Position()}
-		r.got(p.Event, p.at)
 		r.live = false
+		if i.Data == nil {
+			r.at = i.At
+			continue
+		}
+		p := published{Event{i.At.String(), i.Data}, i.At}
+		r.got(p.Event, p.at)
 		if size += p.size(); size >= room {
 			return false, nil
 		}

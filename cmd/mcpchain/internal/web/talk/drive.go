@@ -166,8 +166,7 @@ func (s *Service) take(t *topic, e agent.Event) {
 	}
 	view, kind := s.viewOf(t.key, e)
 	t.finish(e)
-	p := placed{at: e.Position(), Event: eventOf(kind, e.Position(), view)}
-	if t.append(p) && (kind == "asked" || kind == "answered" || kind == "ended") {
+	if s.append(t, placedOf(kind, e.Position(), view)) && (kind == "asked" || kind == "answered" || kind == "ended") {
 		s.changed(t.key.Tenant)
 	}
 }
@@ -227,7 +226,7 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	}
 	events, err := s.historyIn(ctx, t.key, log, at)
 	for _, p := range events {
-		t.append(p)
+		s.append(t, p)
 	}
 	if err != nil {
 		return err

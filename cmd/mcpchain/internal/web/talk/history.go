@@ -2,9 +2,11 @@ package talk
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -18,6 +20,22 @@ func (s *Service) history(ctx context.Context, key run.Key, after agent.Position
 		return nil, gone(err)
 	}
 	return s.historyIn(ctx, key, log, after)
+}
+
+// items is history for the feed.
+func (s *Service) items(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[feed.Item, error] {
+	return func(yield func(feed.Item, error) bool) {
+		events, err := s.history(ctx, key, after)
+		if err != nil {
+			yield(feed.Item{}, err)
+			return
+		}
+		for _, p := range events {
+			if !yield(p.item(), nil) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, after agent.Position) ([]placed, error) {
@@ -35,7 +53,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 			return nil, err
 		}
 		view, kind := s.viewOf(key, e)
-		out = append(out, placed{e.Position(), eventOf(kind, e.Position(), view)})
+		out = append(out, placedOf(kind, e.Position(), view))
 	}
 	out = slices.DeleteFunc(out, func(p placed) bool { return !after.Before(p.at) })
 	slices.SortStableFunc(out, func(a, b placed) int {
@@ -53,8 +71,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 // saidIn are the events of a record for which the agent has none.
 func saidIn(key run.Key, r record.Record) (out []placed) {
 	if end, ok := r.Change.(*record.Ended); ok && end.Status != run.StatusFinished {
-		at := agent.Position{Seq: r.Seq}
-		return []placed{{at, eventOf("ended", at, ended{Status: string(end.Status), Error: shownError(end.Error)})}}
+		return []placed{placedOf("ended", agent.Position{Seq: r.Seq}, ended{Status: string(end.Status), Error: shownError(end.Error)})}
 	}
 	var views []any
 	var kinds []string
@@ -67,8 +84,7 @@ func saidIn(key run.Key, r record.Record) (out []placed) {
 		views, kinds = append(views, v...), append(kinds, kind...)
 	}
 	for i := range views {
-		at := agent.Position{Seq: r.Seq, More: len(views) - 1 - i}
-		out = append(out, placed{at, eventOf(kinds[i], at, views[i])})
+		out = append(out, placedOf(kinds[i], agent.Position{Seq: r.Seq, More: len(views) - 1 - i}, views[i]))
 	}
 	return out
 }

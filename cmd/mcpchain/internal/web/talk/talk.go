@@ -1,7 +1,7 @@
 // Package talk keeps the conversations of users: each is a run of one agent, with many inputs.
 //
-// A conversation is rows of the store. While this process works on it, or a window shows it,
-// it has a topic, too: its events as windows get them, and what has no record, such as
+// A conversation is rows of the store. Its events as windows get them go through a feed. While
+// this process works on it, or a window shows it, it has a topic, too: what has no record, such as
 // the text that the model is writing. A window gives the position of the last event that it
 // has, and gets all later ones, whichever process they come from.
 package talk
@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/price"
@@ -36,6 +37,7 @@ const lookAgain = 200 * time.Millisecond
 const (
 	maxMessage = 64 << 10 // bytes of a question
 	maxAtWork  = 8        // conversations of a user that a model works on
+	maxRecent  = 4 << 20  // bytes of the events of a conversation in memory: windows read earlier ones from the store
 	maxListed  = 50       // conversations of a user in the list, and in each page of older ones
 )
 
@@ -99,6 +101,7 @@ type Service struct {
 	shared   func() any
 	space    func(ctx context.Context, user string, begins bool) error
 	store    record.Store
+	feed     *feed.Feed
 	logger   *slog.Logger
 
 	ctx  context.Context // of the work; ends with Close
@@ -134,6 +137,7 @@ func New(o Options) (*Service, error) {
 		view: o.View, tools: o.ViewTools, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
+	s.feed = feed.New(&feed.Options{Items: s.items, RunBytes: maxRecent})
 	s.opts = agent.Options{
 		Name: agentName, System: o.System, Tools: o.Tools, Prices: o.Prices, Limits: o.Limits,
 		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Reply: s.atHand, Doubt: agent.DoubtAsk,

@@ -1,22 +1,17 @@
 package talk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
-)
-
-// The bounds of the events that a topic has, in number and in bytes. A window that lacks earlier ones
-// reads them from the store.
-const (
-	maxRecent      = 256
-	maxRecentBytes = 4 << 20
 )
 
 // Event is what a window gets: a server-sent event. Without an ID it is of the moment, and the
@@ -34,10 +29,7 @@ type topic struct {
 
 	mu      sync.Mutex // guards the fields below
 	changed signal
-	base    agent.Position // of the last event before those in recent
 	at      agent.Position // of the last event
-	recent  []placed
-	bytes   int // of the data in recent
 
 	window     *filled   // in the last call of the model by this process, nil before it
 	spent      run.Spent // by the conversation, its sub-agents and samplings
@@ -88,7 +80,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	t := s.topics[key]
 	if t == nil {
 		at := agent.Position{Seq: log.Head.Seq}
-		t = &topic{key: key, base: at, at: at, spent: state.Spent, left: closed(), idle: closed()}
+		t = &topic{key: key, at: at, spent: state.Spent, left: closed(), idle: closed()}
 		s.topics[key] = t
 	}
 	t.refs++
@@ -106,47 +98,35 @@ func (s *Service) release(t *topic) {
 	defer s.mu.Unlock()
 	if t.refs--; t.refs == 0 {
 		delete(s.topics, t.key)
+		s.feed.Leave(t.key) // another process may continue it
 	}
 }
 
-// append takes an event, unless the topic has it.
-func (t *topic) append(p placed) bool {
+// append takes an event, unless the topic has it, and gives it to the windows.
+func (s *Service) append(t *topic, p placed) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.at.Before(p.at) {
 		return false
 	}
 	t.at = p.at
-	if p.Type != "" {
-		t.recent = append(t.recent, p)
-		t.bytes += len(p.Data)
-	}
-	n := 0
-	for ; len(t.recent)-n > maxRecent || t.bytes > maxRecentBytes; n++ {
-		t.bytes -= len(t.recent[n].Data)
-	}
-	if n > 0 {
-		t.base = t.recent[n-1].at
-		t.recent = append([]placed(nil), t.recent[n:]...)
-	}
+	s.feed.Put(t.key, p.item())
 	t.changed.fire()
 	return true
 }
 
-// after returns the events after a position; whole is false if earlier ones are in the store
-// alone.
-func (t *topic) after(at agent.Position) (events []placed, whole bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if at.Before(t.base) {
-		return nil, false
+// item is an event for the feed: its type, and its data in the next line.
+func (p placed) item() feed.Item {
+	if p.Type == "" {
+		return feed.Item{At: p.at}
 	}
-	for i, p := range t.recent {
-		if at.Before(p.at) {
-			return append(events, t.recent[i:]...), true
-		}
-	}
-	return nil, true
+	return feed.Item{At: p.at, Data: append([]byte(p.Type+"\n"), p.Data...)}
+}
+
+// eventOf is an event of the feed.
+func eventOf(e feed.Event) Event {
+	kind, data, _ := bytes.Cut(e.Data, []byte("\n"))
+	return Event{Type: string(kind), ID: e.ID, Data: data}
 }
 
 var (

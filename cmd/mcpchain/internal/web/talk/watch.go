@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -65,7 +66,7 @@ type spent struct {
 
 // window is what a window of a user has.
 type window struct {
-	at         agent.Position
+	reader     *feed.Reader
 	generation int
 	blocks     int
 	last       string // of now
@@ -78,13 +79,17 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 	list := s.list(user)
 	defer s.forget(user)
 	var t *topic
-	w := &window{at: after}
+	w := &window{}
 	if id != "" {
 		var err error
 		if t, err = s.acquire(ctx, run.Key{Tenant: user, ID: id}); err != nil {
 			return err
 		}
 		defer s.release(t)
+		if w.reader, err = s.feed.Read(ctx, t.key, after); err != nil {
+			return gone(err)
+		}
+		defer w.reader.Close()
 		t.open()
 		defer t.close()
 	}
@@ -159,25 +164,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 // read returns what a window lacks.
 func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, err error) {
 	for {
-		events, whole := t.after(w.at)
-		if !whole {
-			if events, err = s.history(ctx, t.key, w.at); err != nil {
-				return nil, err
-			}
-			if len(events) == 0 {
-				t.mu.Lock()
-				w.at = t.base
-				t.mu.Unlock()
-			}
+		events, err := w.reader.Ready(ctx)
+		if err != nil {
+			return nil, err
 		}
-		for _, p := range events {
-			w.at = p.at
-			if p.Type != "" {
-				out = append(out, p.Event)
-			}
-		}
-		if whole {
+		if len(events) == 0 {
 			break
+		}
+		for _, e := range events {
+			if e.ID != "" { // else it was slow, and gets what it missed from the store
+				out = append(out, eventOf(e))
+			}
 		}
 	}
 	if f := t.filled(); f != w.filled {
@@ -237,12 +234,12 @@ func momentary(kind string, v any) Event {
 	return Event{Type: kind, Data: data}
 }
 
-// eventOf is an event with a position; without a kind windows do not get it.
-func eventOf(kind string, at agent.Position, v any) Event {
+// placedOf is an event with a position; without a kind windows do not get it.
+func placedOf(kind string, at agent.Position, v any) placed {
 	if kind == "" {
-		return Event{}
+		return placed{at: at}
 	}
 	e := momentary(kind, v)
 	e.ID = at.String()
-	return e
+	return placed{at, e}
 }
