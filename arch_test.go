@@ -106,7 +106,7 @@ var layers = []struct {
 	{"cmd", []string{"", "charm.land", "github.com", "go.temporal.io", "golang.org", "modernc.org"}},
 	{"evals", []string{"", "github.com", "golang.org", "modernc.org"}},
 	{"evals/temporal", []string{"", "github.com", "go.temporal.io", "modernc.org"}},
-	{"evals/loop", []string{"", "github.com", "google.golang.org"}},
+	{"evals/loop", []string{"", "github.com"}},
 	{".", []string{"adapter", "agent", "hosttext", "internal/signin", "mcpclient", "sampling", "golang.org/x/term"}},
 }
 

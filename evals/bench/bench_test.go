@@ -96,11 +96,11 @@ func (wrongSession) close() error                                 { return nil }
 
 func TestBenchPrints(t *testing.T) {
 	var out bytes.Buffer
-	args := []string{"-run", "^pipe/small/legacy", "-clients", "floor-json,ours", "-samples", "1", "-time", "1ms", "-ballast", "0"}
+	args := []string{"-run", "^pipe/small/legacy", "-clients", "floor,ours", "-samples", "1", "-time", "1ms", "-ballast", "0"}
 	if err := bench(t.Context(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pipe/small/legacy ", "\n  floor-json ", "\n  ours ", "\nsummary ", "\ntargets\n", " allocations "} {
+	for _, want := range []string{"pipe/small/legacy ", "\n  floor ", "\n  ours ", "\nsummary ", "\ntargets\n", " allocations "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got no %q in\n%s", want, &out)
 		}
@@ -111,7 +111,7 @@ func TestBenchPrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := json.NewDecoder(&out)
-	for _, want := range []string{"floor-json", "ours"} {
+	for _, want := range []string{"floor", "ours"} {
 		var r result
 		if err := d.Decode(&r); err != nil || r.Client != want || r.Ratio == nil {
 			t.Errorf("got %+v, %v, want a ratio of %s", r, err, want)
@@ -144,7 +144,7 @@ func TestBenchSaysHowLong(t *testing.T) {
 
 // TestCheckNeedsTargets: a check without a target fails.
 func TestCheckNeedsTargets(t *testing.T) {
-	args := []string{"-check", "-run", "^pipe/small/legacy", "-clients", "floor-json", "-samples", "1", "-time", "1ms", "-ballast", "0"}
+	args := []string{"-check", "-run", "^pipe/small/legacy", "-clients", "floor", "-samples", "1", "-time", "1ms", "-ballast", "0"}
 	if err := bench(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "no target") {
 		t.Errorf("got %v, want an error that no target applies", err)
 	}

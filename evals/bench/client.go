@@ -36,14 +36,13 @@ type client struct {
 
 // clients are all compared clients. Ratios are to the client named baseline.
 var clients = []client{
-	{"floor-scan", floor(scanCodec{})},
-	{baseline, floor(jsonCodec{})},
+	{baseline, dialFloor},
 	{"ours", dialOurs},
 	{"go-sdk", dialGoSDK},
 	{"mcp-go", dialMCPGo},
 }
 
-const baseline = "floor-json"
+const baseline = "floor"
 
 // session is a connected client.
 type session interface {

@@ -14,7 +14,7 @@ func dialGoSDK(ctx context.Context, e endpoint) (session, error) {
 	var transport sdk.Transport
 	switch {
 	case e.url != "":
-		// Without the standalone stream, like the floors and mcp-go.
+		// Without the standalone stream, like the floor and mcp-go.
 		transport = &sdk.StreamableClientTransport{Endpoint: e.url, HTTPClient: e.httpClient, DisableStandaloneSSE: true}
 	case e.command != nil:
 		transport = &sdk.CommandTransport{Command: exec.Command(e.command[0], e.command[1:]...)}

@@ -3,18 +3,16 @@
 //	go run ./evals/bench               # everything, about ten minutes
 //	go run ./evals/bench -quick        # a first look, under a minute
 //	go run ./evals/bench -check        # fails when a target is missed
-//	go run ./evals/bench -run 'pipe/small' -clients ours,floor-json -cpuprofile cpu.out
+//	go run ./evals/bench -run 'pipe/small' -clients ours,floor -cpuprofile cpu.out
 //
 // # Who is compared
 //
 // This module's mcpclient (ours), the official Go SDK (go-sdk),
-// mark3labs/mcp-go (mcp-go), and two floors: little more than the exchange
-// itself. Both floors append their requests byte by byte, and over streams keep
-// a map of waiting calls; over HTTP they use net/http in the plain way.
-// floor-scan walks over a response with a scanner of its own that validates
-// nothing; floor-json decodes it with encoding/json once. A floor negotiates,
-// bounds, validates and retries nothing, so no client can reach floor-scan.
-// Ratios are to floor-json.
+// mark3labs/mcp-go (mcp-go), and a floor: little more than the exchange
+// itself. It appends its requests byte by byte, and over streams keeps
+// a map of waiting calls; over HTTP it uses net/http in the plain way.
+// It decodes a response with encoding/json once. It negotiates,
+// bounds, validates and retries nothing. Ratios are to the floor.
 //
 // All talk to the same responder. It finds id and method as text, and answers
 // with prepared bytes, the id spliced in. Over streams it allocates nothing for
@@ -31,7 +29,7 @@
 //     loopback, which answers with a Content-Length, or with a chunked event
 //     stream. All clients share one HTTP client there with enough idle
 //     connections; in json-default and sse-default each library has its own
-//     default instead, and the floors keep the shared one.
+//     default instead, and the floor keeps the shared one.
 //   - small: a call with a result of 102 bytes. 64, 512: so many such calls at
 //     once. 1mib, 10mib: a text of that length, with escapes as prose has them.
 //     tools: 1,000 tools of about 1.6 kB in 20 pages. connect: a session from the
@@ -42,7 +40,7 @@
 //   - legacy is 2025-11-25, modern is 2026-07-28.
 //
 // No client opens a standalone stream: an option of go-sdk forbids it,
-// mcpclient opens one only for a subscription or a callback, and the floors and
+// mcpclient opens one only for a subscription or a callback, and the floor and
 // mcp-go do not by default.
 //
 // # What is counted

@@ -7,16 +7,11 @@ import (
 	"strconv"
 )
 
-// A floor is the least code for the exchange: it appends a request byte by
+// The floor is the least code for the exchange: it appends a request byte by
 // byte, matches the response by its id, and decodes text, or tools with their
-// schemas left raw. It negotiates, validates, bounds and retries nothing. Its
-// two codecs differ only in the decoding.
-type codec interface {
-	// decode reads a response. The result does not refer to data.
-	decode(data []byte, m *floorMessage) error
-}
+// schemas left raw, by one Unmarshal. It negotiates, validates, bounds and retries nothing.
 
-// floorMessage has the parts of a response that a floor needs.
+// floorMessage has the parts of a response that the floor needs.
 type floorMessage struct {
 	ID     int64       `json:"id"`
 	Result floorResult `json:"result"`
@@ -95,44 +90,41 @@ type exchanger interface {
 	close() error
 }
 
-// floorSession is a session of either floor over any transport.
+// floorSession is a session of the floor over any transport.
 type floorSession struct {
 	exchanger
 	modern bool
 }
 
-// floor returns the dial function of a floor with a codec.
-func floor(c codec) func(context.Context, endpoint) (session, error) {
-	return func(ctx context.Context, e endpoint) (_ session, err error) {
-		x, err := floorExchanger(c, e)
-		if err != nil {
-			return nil, err
-		}
-		s := &floorSession{x, e.revision == modern}
-		defer func() {
-			if err != nil {
-				_ = s.close()
-			}
-		}()
-		if s.modern {
-			_, err = s.ask(ctx, floorRequest{method: "server/discover"})
-			return s, err
-		}
-		if _, err := s.ask(ctx, floorRequest{method: "initialize"}); err != nil {
-			return nil, err
-		}
-		return s, s.notify(ctx, floorRequest{method: "notifications/initialized"})
+func dialFloor(ctx context.Context, e endpoint) (_ session, err error) {
+	x, err := floorExchanger(e)
+	if err != nil {
+		return nil, err
 	}
+	s := &floorSession{x, e.revision == modern}
+	defer func() {
+		if err != nil {
+			_ = s.close()
+		}
+	}()
+	if s.modern {
+		_, err = s.ask(ctx, floorRequest{method: "server/discover"})
+		return s, err
+	}
+	if _, err := s.ask(ctx, floorRequest{method: "initialize"}); err != nil {
+		return nil, err
+	}
+	return s, s.notify(ctx, floorRequest{method: "notifications/initialized"})
 }
 
-func floorExchanger(c codec, e endpoint) (exchanger, error) {
+func floorExchanger(e endpoint) (exchanger, error) {
 	switch {
 	case e.url != "":
-		return newFloorHTTP(c, e), nil
+		return newFloorHTTP(e), nil
 	case e.command != nil:
-		return newFloorCommand(c, e.command)
+		return newFloorCommand(e.command)
 	}
-	return newFloorStream(c, e.reader, e.writer), nil
+	return newFloorStream(e.reader, e.writer), nil
 }
 
 func (s *floorSession) ask(ctx context.Context, r floorRequest) (*floorResult, error) {

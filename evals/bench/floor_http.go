@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,21 +11,20 @@ import (
 	"sync/atomic"
 )
 
-// floorHTTP is a floor over net/http: a POST for each request. It reads the
+// floorHTTP is the floor over net/http: a POST for each request. It reads the
 // whole response and then decodes it.
 type floorHTTP struct {
-	codec codec
-	url   string
-	http  *http.Client
-	last  atomic.Int64
+	url  string
+	http *http.Client
+	last atomic.Int64
 }
 
 // bodies are the buffers for responses.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// newFloorHTTP makes a floor. It has no default HTTP client.
-func newFloorHTTP(c codec, e endpoint) *floorHTTP {
-	f := &floorHTTP{codec: c, url: e.url, http: e.httpClient}
+// newFloorHTTP makes the floor. It has no default HTTP client.
+func newFloorHTTP(e endpoint) *floorHTTP {
+	f := &floorHTTP{url: e.url, http: e.httpClient}
 	if f.http == nil {
 		f.http = tuned
 	}
@@ -56,7 +56,7 @@ func (f *floorHTTP) exchange(ctx context.Context, r floorRequest) (*floorMessage
 		data, _, _ = bytes.Cut(data, []byte("\n"))
 	}
 	m := &floorMessage{}
-	if err = f.codec.decode(data, m); err == nil && m.ID != id {
+	if err = json.Unmarshal(data, m); err == nil && m.ID != id {
 		err = fmt.Errorf("%s: a response to %d instead of %d", r.method, m.ID, id)
 	}
 	return m, err

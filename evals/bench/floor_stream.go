@@ -3,17 +3,17 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os/exec"
 	"sync"
 )
 
-// floorStream is a floor over a byte stream, one message on each line: a lock,
+// floorStream is the floor over a byte stream, one message on each line: a lock,
 // a map of waiting calls, and one reading goroutine.
 type floorStream struct {
-	codec codec
-	wait  func() error // waits for the end after Close
+	wait func() error // waits for the end after Close
 
 	writing sync.Mutex
 	writer  io.WriteCloser
@@ -25,9 +25,9 @@ type floorStream struct {
 	broken  error
 }
 
-func newFloorStream(c codec, r io.ReadCloser, w io.WriteCloser) *floorStream {
+func newFloorStream(r io.ReadCloser, w io.WriteCloser) *floorStream {
 	ended := make(chan struct{})
-	f := &floorStream{codec: c, writer: w, waiting: map[int64]chan *floorMessage{}}
+	f := &floorStream{writer: w, waiting: map[int64]chan *floorMessage{}}
 	f.wait = func() error {
 		err := r.Close()
 		<-ended
@@ -40,7 +40,7 @@ func newFloorStream(c codec, r io.ReadCloser, w io.WriteCloser) *floorStream {
 	return f
 }
 
-func newFloorCommand(c codec, command []string) (*floorStream, error) {
+func newFloorCommand(command []string) (*floorStream, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -53,7 +53,7 @@ func newFloorCommand(c codec, command []string) (*floorStream, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	f := &floorStream{codec: c, writer: stdin, waiting: map[int64]chan *floorMessage{}}
+	f := &floorStream{writer: stdin, waiting: map[int64]chan *floorMessage{}}
 	ended := make(chan struct{})
 	f.wait = func() error {
 		<-ended // all is read
@@ -90,7 +90,7 @@ func (f *floorStream) read(src io.Reader) {
 
 func (f *floorStream) deliver(line []byte) error {
 	m := &floorMessage{}
-	if err := f.codec.decode(line, m); err != nil {
+	if err := json.Unmarshal(line, m); err != nil {
 		return err
 	}
 	f.mu.Lock()

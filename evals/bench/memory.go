@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // weigh measures the memory of one client in one cell, in a process of its own:
@@ -136,7 +138,7 @@ func askOnce(e endpoint) error {
 	if _, err := e.writer.Write([]byte(`{"id":1,"method":"tools/call","params":{"name":"` + smallTool + `"}}` + "\n")); err != nil {
 		return err
 	}
-	_, err := e.reader.Read(make([]byte, copied))
+	_, err := e.reader.Read(make([]byte, rig.Copied))
 	return err
 }
 

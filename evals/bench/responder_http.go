@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -24,17 +26,17 @@ func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	var scratch [copied + 256]byte
+	var scratch [rig.Copied + 256]byte
 	out := scratch[:0]
 	if stream {
 		w.Header()["Content-Type"] = []string{"text/event-stream"}
 		out = append(out, "event: message\ndata: "...)
 	} else {
 		w.Header()["Content-Type"] = []string{"application/json"}
-		w.Header()["Content-Length"] = []string{strconv.Itoa(len(respondHead) + len(id) + len(rest))}
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(rig.Head) + len(id) + len(rest))}
 	}
-	out = append(append(out, respondHead...), id...)
-	if len(rest) > copied {
+	out = append(append(out, rig.Head...), id...)
+	if len(rest) > rig.Copied {
 		_, _ = w.Write(out) // the client sees a failure, too
 		out = scratch[:0]
 		_, _ = w.Write(rest)

@@ -11,9 +11,8 @@
 //
 // # Who is compared
 //
-// This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), the LLM
-// agent of Google's ADK (adk-go), and langchaingo's executor with its agent for
-// functions (langchaingo). go.mod has the versions. Each has an instant model of
+// This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), and
+// langchaingo's executor with its agent for functions (langchaingo). go.mod has the versions. Each has an instant model of
 // its own type, which builds the same replies: in each of ten turns one call of
 // echo {"x":1}, or eight, or 64, and then the answer. The tool returns "ok". Each run
 // is a new session, in memory, without tracing. After each sample a check counts
@@ -30,7 +29,7 @@
 //     takes the schema from a type. langchaingo has none: its tool gets text.
 //   - static: an MCP server at a pipe that answers with prepared bytes. It speaks
 //     2025-11-25. eino has the MCP component of eino-ext, with the newest mcp-go;
-//     adk-go has its mcptoolset, a client of go-sdk; ours is mcpclient.
+//     ours is mcpclient.
 //   - go-sdk: a server of the official SDK at a pipe. All clients agree on
 //     2026-07-28 with it. "server-alone" sends the same requests as prepared
 //     lines: its figure is the server's own work, a lower bound, as the calls of
@@ -73,12 +72,6 @@
 //     the run. Calls run side by side without a bound, the first on the loop's
 //     goroutine. It emits an event for each message, and runs a graph with
 //     callbacks, which are unused.
-//   - adk-go validates the arguments of a native tool by its schema, both ways
-//     through JSON, and leaves an MCP tool's to the server. It keeps a session: each event is appended to it under a lock, and the model's
-//     contents are built anew from all events in each turn. It starts spans with
-//     a tracer that does nothing. It asks the MCP server for its list of tools in
-//     each run. Calls run side by side. The session is deleted after the run, as
-//     else the memory of this program would grow.
 //   - langchaingo validates nothing, and passes the arguments as text to the
 //     tool. It renders its prompt from templates and builds the history anew in
 //     each turn. Calls run one after the other. It has no events, no MCP client

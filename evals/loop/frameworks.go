@@ -30,12 +30,11 @@ const (
 	serverName = "server-alone"
 )
 
-var peers = []string{"eino", "adk-go", "langchaingo"}
+var peers = []string{"eino", "langchaingo"}
 
 // frameworks are all compared frameworks.
 var frameworks = slices.Concat(ourVariants, []framework{
 	{"eino", everywhere, openEino},
-	{"adk-go", withoutHistory, openADKGo},
 	{"langchaingo", func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
 	{serverName, func(c cell) bool { return c.kind == gosdk }, openServerAlone},
 })
